@@ -1,21 +1,26 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
-import { type Account, openAccount } from './cloudflare/account.ts';
+import { openAccount } from './cloudflare/account.ts';
 import {
   createMissing,
   findResources,
   getBookmark,
+  hasWorker,
   requireOwnDomains,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
-import { awaitHealth, describeCommit, findServed } from './cloudflare/version.ts';
-import { runForDeployment, runWrangler } from './cloudflare/wrangler.ts';
+import { awaitHealth, describeCommit } from './cloudflare/version.ts';
+import { runDeploy, runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand, resolveEnvironment } from './command-line/environment.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { SIGNALS } from './command-line/scratch.ts';
 import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
-import { type Deployment, loadValidDeployment } from './configuration/wrangler-config.ts';
+import {
+  type Deployment,
+  loadDeployment,
+  requireDeployable,
+} from './configuration/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
 import { findMigrationFaults, migrate } from './database/migrations.ts';
 import { restDatabase } from './database/rest-database.ts';
@@ -41,6 +46,7 @@ const KNOWN = {
   checks: 'Nothing has changed.',
   resources: 'A created resource stays. No data was touched, and nothing that serves has changed.',
   migrations: 'Migrations that were applied stay. Nothing that serves has changed.',
+  'read replicas': 'Nothing that serves has changed. `--no-replicas` leaves out this step.',
   upload:
     'The database has the new schema. `npx wrangler deployments list --env=` lists what serves.',
   'health check': '"When a deployment fails" in docs/operate/runbook.md has the next step.',
@@ -80,10 +86,10 @@ async function run(
   const { environment } = request;
   const progress: Progress = { step: 'checks' };
   const report = (reason: string) => {
-    const failed = `The deployment to ${environment ?? 'production'} failed at the ${progress.step}`;
     const known = KNOWN[progress.step].replace('--env=', `--env=${environment ?? ''}`);
-    const again = `\`${formatCommand(environment, 'deploy')}\` may be repeated.`;
-    console.error(`${failed}: ${reason}${reason.endsWith('\n') ? '' : '.\n'}${known} ${again}`);
+    console.error(
+      `The deployment to ${environment ?? 'production'} failed at the ${progress.step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.`,
+    );
   };
   const reportAndEnd = (signal: NodeJS.Signals) => {
     report('it was interrupted');
@@ -108,80 +114,73 @@ async function deploy(
   progress: Progress,
 ): Promise<void> {
   const { directory, wrangler, patienceMs } = surroundings;
-  const { deployment, account, found, before } = await check(request, surroundings);
+  const { deployment, account, found, isFirst } = await check(request, surroundings);
 
   progress.step = 'resources';
-  const resources = await createMissing(account, deployment, found, request.location);
-  const bookmark = await getBookmark(account, resources);
+  const { database, namespaceId } = await createMissing(
+    account,
+    deployment,
+    found,
+    request.location,
+  );
+  const bookmark = await getBookmark(account, database);
   console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
 
   progress.step = 'migrations';
-  const migrated = await migrate(restDatabase(account, resources.database.id));
+  const migrated = await migrate(restDatabase(account, database.uuid));
   console.log(migrated.length > 0 ? `migrated: ${migrated.join(', ')}` : 'no migration is pending');
-  if (request.wantsReplicas) await switchReplicasOn(account, resources);
+
+  progress.step = 'read replicas';
+  if (request.wantsReplicas) await switchReplicasOn(account, database);
 
   progress.step = 'upload';
   const { tag, message } = describeCommit(directory);
-  const args = ['deploy', '--tag', tag, '--message', message];
-  const upload = await runForDeployment(wrangler, deployment, args, {
-    ids: resources,
-    environment: account.environment,
-  });
-  const version = await getUploaded(account, deployment, before, upload);
+  const args = ['--tag', tag, '--message', message];
+  const ids = { databaseId: database.uuid, namespaceId };
+  const { environment } = account;
+  const options = { environment, isShown: true };
+  const { isDone, output } = await runDeploy(wrangler, deployment, args, ids, options);
+  const [, version] = /^Current Version ID: (\S+)$/m.exec(output) ?? [];
+  if (!isDone || version === undefined) throw new UserError('wrangler says above what has failed');
 
   progress.step = 'health check';
-  const origin = findOrigin(deployment, upload.output);
+  const origin = findOrigin(deployment, output);
   const address =
     origin === undefined
       ? 'without an address yet: add a route, or set workers_dev = true'
-      : `at ${origin}, ${await awaitHealth(origin, version, deployment, patienceMs)}`;
+      : `at ${origin}, ${await awaitHealth(origin, version, deployment.worker, patienceMs)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
   const put = `npx wrangler secret put API_KEY --env=${request.environment ?? ''}`;
-  if (before === undefined) console.log(`No API key is set yet: \`${put}\``);
+  if (isFirst) console.log(`No API key is set yet: \`${put}\``);
 }
 
-/** Everything that can be known before something changes. `before` is the version that serves. */
+/** Everything that can be known before something changes. */
 async function check({ environment, mayCreate }: Request, { directory, wrangler }: Surroundings) {
-  const deployment = loadValidDeployment(environment, directory);
+  const deployment = loadDeployment(environment, directory);
+  requireDeployable(deployment);
   const faults = findMigrationFaults();
   if (faults.length > 0) {
     throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
   }
-  const build = await runForDeployment(wrangler, deployment, ['deploy', '--dry-run']);
-  if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}\n`);
+  const build = await runDeploy(wrangler, deployment, ['--dry-run']);
+  if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment);
   await requireOwnDomains(account, deployment);
   const found = await findResources(account, deployment);
-  const before = await findServed(account, deployment);
-  if (found.missing.length > 0 && before !== undefined && !mayCreate) {
+  const isFirst = !(await hasWorker(account, deployment));
+  const { worker, databaseName, namespaceTitle } = deployment;
+  const isComplete = found.database !== undefined && found.namespaceId !== undefined;
+  if (!isComplete && !isFirst && !mayCreate) {
     throw new UserError(
-      `the account has no ${found.missing.join(' and no ')}, and the Worker ${deployment.worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
+      `the Worker ${worker} serves already, and the account lacks its D1 database ${databaseName} or its KV namespace ${namespaceTitle}. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
     );
   }
   if (found.database !== undefined) {
-    const database = restDatabase(account, found.database.id);
+    const database = restDatabase(account, found.database.uuid);
     await rejectUnfinishedRestore(database);
-    await rejectOtherTables(database, deployment.databaseName);
+    await rejectOtherTables(database, databaseName);
   }
-  return { deployment, account, found, before };
-}
-
-/** Returns the id of the uploaded version. Throws a `UserError` that says what serves instead. */
-async function getUploaded(
-  account: Account,
-  deployment: Deployment,
-  before: string | undefined,
-  { isDone, output }: { isDone: boolean; output: string },
-): Promise<string> {
-  const [, version] = /^Current Version ID: (\S+)$/m.exec(output) ?? [];
-  if (isDone && version !== undefined) return version;
-  const now = await findServed(account, deployment);
-  const earlier = before === undefined ? '' : `, and version ${before} still serves`;
-  throw new UserError(
-    now === before
-      ? `wrangler has deployed no version${earlier}`
-      : `version ${now} is deployed, and a later step of wrangler failed: its domains may not lead to it`,
-  );
+  return { deployment, account, found, isFirst };
 }
 
 /** Returns the address of a custom domain, or of workers.dev. A route has no address. */

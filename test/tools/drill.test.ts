@@ -1,48 +1,50 @@
 /**
- * The drills of the runbook, walked line by line on databases of the stand-in of Cloudflare: nothing
- * erased comes back in staging and by Time Travel.
+ * The drills of the runbook, walked line by line: nothing erased comes back in staging and by Time
+ * Travel.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Account } from '../support/cloudflare/account.ts';
+import { Database } from '../support/cloudflare/database.ts';
 import { runOn } from '../support/node/in-process.ts';
 
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
-const PAYLOADS = 'SELECT aggregate_id, payload FROM events ORDER BY seq';
 const PERSONAL = '{"note":"personal"}';
 
-let account: Account;
+let databases: Map<string, Database>;
+/** The state at the bookmark that was asked for. */
+let bookmarked = new Uint8Array();
 let folder: string;
 
 beforeEach(() => {
-  account = new Account();
+  databases = new Map([NAME, STAGING].map((name) => [name, new Database(name).migrate()]));
   folder = mkdtempSync(join(tmpdir(), 'drill-'));
-  for (const name of [NAME, STAGING]) account.createDatabase(name).migrate();
   for (const guest of ['anna', 'bert', 'carl']) send(guest);
 });
-afterEach(() => {
-  account.close();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function databaseOf(name: string): Database {
+  const found = databases.get(name);
+  if (found === undefined) throw new Error(`there is no database ${name}`);
+  return found;
+}
 
 function send(guest: string): void {
-  account
-    .database(NAME)
-    .sqlite.prepare(
-      `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
-       VALUES (?, 'booking.created', 'booking', ?, 1000, '${PERSONAL}')`,
-    )
-    .run(`${guest}-1`, guest);
+  databaseOf(NAME).sqlite.exec(
+    `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+     VALUES ('${guest}-1', 'booking.created', 'booking', '${guest}', 1000, '${PERSONAL}')`,
+  );
 }
 
 /** The guests whose payloads are there. */
 function known(name: string): unknown[] {
-  const rows = account.database(name).rows(PAYLOADS);
-  return rows.filter(({ payload }) => payload === PERSONAL).map(({ aggregate_id }) => aggregate_id);
+  const guests = `SELECT aggregate_id FROM events WHERE payload = '${PERSONAL}' ORDER BY seq`;
+  return databaseOf(name)
+    .rows(guests)
+    .map(({ aggregate_id }) => aggregate_id);
 }
 
 /** The commands of a section of the runbook, in their order. */
@@ -59,7 +61,7 @@ async function walk(line: string): Promise<string> {
   if (runner === 'npx') return carryOut(words);
   if (script === 'deploy') return '';
   const { command } = await import(`../../tools/${script}.ts`);
-  const { binding } = account.database(args.includes('staging') ? STAGING : NAME);
+  const { binding } = databaseOf(args.includes('staging') ? STAGING : NAME);
   const inFolder = args.map((arg) => arg.replace(/^backups\//, `${folder}/`));
   const ledger = script === 'backup' ? [] : ['--ledger', join(folder, 'erasures.jsonl')];
   const finished = await runOn(binding, command, ...inFolder, ...ledger);
@@ -69,12 +71,11 @@ async function walk(line: string): Promise<string> {
 
 /** Does the work of a line of wrangler. */
 function carryOut([, ...words]: string[]): string {
-  const [verb, name = '', , value = ''] = words[0] === 'time-travel' ? words.slice(1) : words;
-  if (verb === 'create') account.createDatabase(name);
-  else if (verb === 'delete')
-    account.databases.splice(account.databases.indexOf(account.database(name)), 1);
-  else if (verb === 'info') return account.database(name).bookmark();
-  else account.database(name).travelTo(value);
+  const [verb, name = ''] = words[0] === 'time-travel' ? words.slice(1) : words;
+  if (verb === 'create') databases.set(name, new Database(name));
+  else if (verb === 'delete') databases.delete(name);
+  else if (verb === 'info') bookmarked = databaseOf(name).sqlite.serialize();
+  else databaseOf(name).sqlite.deserialize(bookmarked);
   return '';
 }
 
@@ -101,12 +102,12 @@ describe('an event that was erased since the backup stays erased', () => {
     const lines = commandsOf('## Restore from Time Travel');
     expect(lines).toHaveLength(5);
     const [info = '', , restore = '', , after = ''] = lines;
-    const bookmark = await walk(info);
+    await walk(info);
     await erase('anna');
     send('undone');
-    const identity = () => account.database(NAME).rows('SELECT * FROM database_identity')[0];
+    const identity = () => databaseOf(NAME).rows('SELECT * FROM database_identity')[0];
     const before = identity();
-    await walk(restore.replace('BOOKMARK', bookmark));
+    await walk(restore);
     expect(known(NAME)).toEqual(['anna', 'bert', 'carl']);
     expect(await walk(after)).toContain('Erased again: 1 event.');
     expect(known(NAME)).toEqual(['bert', 'carl']);
@@ -118,9 +119,9 @@ describe('an event that was erased since the backup stays erased', () => {
 it('old payloads are emptied by the statement for a full database, and the keys stay', () => {
   const [, statement = ''] =
     /--command "(UPDATE [^"]+)"/.exec(readFileSync('docs/operate/growing.md', 'utf8')) ?? [];
-  const { sqlite } = account.database(NAME);
+  const { sqlite } = databaseOf(NAME);
   sqlite.exec("UPDATE events SET created_at = 1800000000000 WHERE aggregate_id = 'carl'");
-  const keys = () => account.database(NAME).rows('SELECT seq, id, key_id, fingerprint FROM events');
+  const keys = () => databaseOf(NAME).rows('SELECT seq, id, key_id, fingerprint FROM events');
   const before = keys();
   sqlite.exec(statement);
   expect(known(NAME)).toEqual(['carl']);

@@ -8,12 +8,7 @@ import {
   wranglerCommand,
 } from '../command-line/project.ts';
 import { withScratchFile } from '../command-line/scratch.ts';
-import {
-  type Deployment,
-  fillIds,
-  type Ids,
-  readWranglerConfig,
-} from '../configuration/wrangler-config.ts';
+import { type Deployment, formatConfig, type Ids } from '../configuration/wrangler-config.ts';
 
 type RunOptions = {
   /** Environment variables for wrangler. */
@@ -43,20 +38,18 @@ export async function runWrangler(
   return { isDone: status === 0, output: output.trim() };
 }
 
-/** Runs wrangler for a deployment. With ids, it works on the account and shows its output. */
-export async function runForDeployment(
+/** Runs `wrangler deploy` with a configuration that has the ids, if there are any. */
+export async function runDeploy(
   wrangler: typeof runWrangler,
   deployment: Deployment,
   args: readonly string[],
-  { ids, environment = {} }: { ids?: Ids; environment?: Record<string, string> } = {},
+  ids?: Ids,
+  options?: RunOptions,
 ): Promise<{ isDone: boolean; output: string }> {
-  const config = readWranglerConfig(deployment.directory);
-  if (ids !== undefined) fillIds(config, deployment.environment, ids);
+  const { directory, environment = '' } = deployment;
+  const config = formatConfig(deployment, ids);
   // Beside wrangler.toml, because of its relative paths.
-  return withScratchFile(deployment.directory, 'wrangler.json', JSON.stringify(config), (file) =>
-    wrangler([...args, '--config', file, `--env=${deployment.environment ?? ''}`], {
-      environment,
-      isShown: ids !== undefined,
-    }),
+  return withScratchFile(directory, 'wrangler.json', config, (file) =>
+    wrangler(['deploy', ...args, '--config', file, `--env=${environment}`], options),
   );
 }

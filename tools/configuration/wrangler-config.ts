@@ -11,19 +11,18 @@ const NAMESPACE_BINDING = 'IDEMPOTENCY';
 const text = z.string().optional();
 
 /** A pattern or a custom domain that leads visitors to the Worker. */
-const route = z.looseObject({
-  pattern: z.string(),
-  custom_domain: z.boolean().optional(),
-});
-const routeOrPattern = z.union([z.string(), route]);
+const route = z.union([
+  z.string(),
+  z.looseObject({ pattern: z.string(), custom_domain: z.boolean().optional() }),
+]);
 const database = z.looseObject({ binding: z.string(), database_name: text, database_id: text });
 const namespace = z.looseObject({ binding: z.string(), id: text });
 
 const deployment = z.looseObject({
   name: text,
   account_id: text,
-  route: routeOrPattern.optional(),
-  routes: z.array(routeOrPattern).optional(),
+  route: route.optional(),
+  routes: z.array(route).optional(),
   vars: z.record(z.string(), z.unknown()).default({}),
   d1_databases: z.array(database).default([]),
   kv_namespaces: z.array(namespace).default([]),
@@ -36,10 +35,8 @@ const wranglerConfig = deployment.extend({
 });
 
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
-type Route = z.infer<typeof route>;
-
 export type Deployment = ReturnType<typeof loadDeployment>;
-export type Ids = { database: { id: string }; namespaceId: string };
+export type Ids = { databaseId: string; namespaceId: string };
 
 export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
   return readWranglerToml(wranglerConfig, directory);
@@ -56,45 +53,60 @@ export function resolveVars(
   return new Map(Object.entries(vars).map(([name, value]) => [name, format(value)]));
 }
 
-/** Rejects vars that the Worker rejects, and names of another environment. */
-export function loadValidDeployment(
-  environment: string | undefined,
-  directory = PROJECT_DIRECTORY,
-): Deployment {
-  const config = readWranglerConfig(directory);
-  requireOwnResources(config, environment);
-  const faults = faultsOf(getOwn(config, environment).vars);
-  if (faults.length === 0) return loadDeployment(environment, directory);
-  const table = environment === undefined ? '[vars]' : `[env.${environment}.vars]`;
-  throw new UserError(`${table} of wrangler.toml: ${faults.join('; ')}`);
-}
-
-/** As `loadValidDeployment`, but checks the names only. */
+/** Throws a `UserError` for an environment that lacks a name, or the database or namespace. */
 export function loadDeployment(environment: string | undefined, directory = PROJECT_DIRECTORY) {
   const config = readWranglerConfig(directory);
-  const { name, d1_databases, kv_namespaces, ...own } = getOwn(config, environment);
+  const { name, d1_databases, kv_namespaces, account_id } = getOwn(config, environment);
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
-    const table = environment === undefined ? '' : `[env.${environment}] of `;
     throw new UserError(
-      `${table}wrangler.toml lacks a name, a D1 database ${DATABASE_BINDING} with a database_name, or a KV namespace ${NAMESPACE_BINDING}`,
+      `${formatTable(environment)}wrangler.toml lacks a name, a D1 database ${DATABASE_BINDING} with a database_name, or a KV namespace ${NAMESPACE_BINDING}`,
     );
   }
   return {
     directory,
+    config,
     environment,
     worker: name,
     databaseName,
     // The title that wrangler gives to a namespace that it makes.
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
-    accountId: own.account_id ?? config.account_id,
+    accountId: account_id ?? config.account_id,
     routes: resolveRoutes(config, environment),
     jurisdiction: resolveVars(config, environment).get('JURISDICTION') ?? '',
   };
 }
 
+/** Rejects resources of another environment, and vars that the Worker rejects. */
+export function requireDeployable({ config, environment }: Deployment): void {
+  const own = listResources(config, environment);
+  for (const other of [undefined, ...Object.keys(config.env)]) {
+    const shared = listResources(config, other).find((resource) => own.includes(resource));
+    if (other === environment || shared === undefined) continue;
+    const [one, another] = [environment ?? 'production', other ?? 'production'];
+    throw new UserError(
+      `${one} would share ${shared} with ${another}: give each its own in wrangler.toml (environments inherit routes: \`routes = []\` sets none)`,
+    );
+  }
+  const faults = faultsOf(getOwn(config, environment).vars);
+  if (faults.length === 0) return;
+  throw new UserError(`${formatTable(environment)}wrangler.toml: ${faults.join('; ')}`);
+}
+
+/** Returns the configuration as JSON, with the ids of the environment's resources. */
+export function formatConfig({ config, environment }: Deployment, ids?: Ids): string {
+  const filled = structuredClone(config);
+  const { d1_databases, kv_namespaces } = getOwn(filled, environment);
+  if (ids !== undefined) {
+    for (const each of d1_databases.filter(isDatabase)) each.database_id = ids.databaseId;
+    for (const each of kv_namespaces.filter(isNamespace)) each.id = ids.namespaceId;
+  }
+  return JSON.stringify(filled);
+}
+
 const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
 const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
+const formatTable = (environment?: string) => (environment ? `[env.${environment}] of ` : '');
 
 function getOwn(config: WranglerConfig, environment: string | undefined) {
   const own = environment === undefined ? config : config.env[environment];
@@ -103,24 +115,11 @@ function getOwn(config: WranglerConfig, environment: string | undefined) {
 }
 
 /** Wrangler's environments inherit the routes of the top level. */
-function resolveRoutes(config: WranglerConfig, environment: string | undefined): Route[] {
+function resolveRoutes(config: WranglerConfig, environment: string | undefined) {
   const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
     routes ?? (route === undefined ? undefined : [route]);
   const all = listed(getOwn(config, environment)) ?? listed(config) ?? [];
   return all.map((each) => (typeof each === 'string' ? { pattern: each } : each));
-}
-
-function requireOwnResources(config: WranglerConfig, environment?: string): void {
-  const own = listResources(config, environment);
-  for (const other of [undefined, ...Object.keys(config.env)]) {
-    if (other === environment) continue;
-    const shared = listResources(config, other).find((resource) => own.includes(resource));
-    if (shared === undefined) continue;
-    const [one, another] = [environment ?? 'production', other ?? 'production'];
-    throw new UserError(
-      `${one} would share ${shared} with ${another}: give each its own in wrangler.toml (environments inherit routes: \`routes = []\` sets none)`,
-    );
-  }
 }
 
 /** Returns the names of an environment's resources, e.g. `the database feed`. */
@@ -134,11 +133,4 @@ function listResources(config: WranglerConfig, environment: string | undefined):
     ...kv_namespaces.flatMap(({ id }) => named('the namespace', id)),
     ...resolveRoutes(config, environment).map(({ pattern }) => `the route ${pattern}`),
   ];
-}
-
-/** Sets the ids of an environment's resources in its configuration. */
-export function fillIds(config: WranglerConfig, environment: string | undefined, ids: Ids): void {
-  const { d1_databases, kv_namespaces } = getOwn(config, environment);
-  for (const each of d1_databases.filter(isDatabase)) each.database_id = ids.database.id;
-  for (const each of kv_namespaces.filter(isNamespace)) each.id = ids.namespaceId;
 }

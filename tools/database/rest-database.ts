@@ -7,15 +7,14 @@ import { withTextParameters } from './placeholders.ts';
 
 /** Of a response, only the rows are used. */
 const response = z.array(
-  z.looseObject({ results: z.array(z.record(z.string(), z.unknown())).default([]) }),
+  z.object({ results: z.array(z.record(z.string(), z.unknown())).default([]) }),
 );
 
-export function restDatabase(account: Account, databaseId: string): D1Database {
-  const path = `${account.path}/d1/database/${databaseId}/query`;
+export function restDatabase({ call }: Account, databaseId: string): D1Database {
   return databaseOver(async (queries) => {
     const batch = queries.map(({ sql, values }) => withTextParameters(sql, values));
     const body = batch.length === 1 ? batch[0] : { batch };
-    const all = await account.api.call(response, 'POST', path, { body });
+    const all = await call(response, 'POST', `/d1/database/${databaseId}/query`, body);
     return all.map(({ results }) => results);
   });
 }

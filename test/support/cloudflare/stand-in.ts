@@ -5,143 +5,188 @@
  * docs/operate/runbook.md lists the behaviour of the real service that it cannot show.
  */
 
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
-import type { Account as OpenAccount } from '../../../tools/cloudflare/account.ts';
-import { CloudflareApi } from '../../../tools/cloudflare/api.ts';
-import { ACCOUNT_ID, Account } from './account.ts';
-import { ApiFault } from './database.ts';
+import { Database, type Statement } from './database.ts';
 
-/** A fault of the requests that `request` matches, such as `POST .../query`. */
-export type Fault = {
-  request: RegExp;
-  /** 0 cuts the connection. */
-  status: number;
-  /** The number of requests that meet the fault; without a number, all of them. */
-  times?: number;
-  /** The number of requests that pass before the fault. */
-  skip?: number;
-  /** The request is carried out, and only its response is lost. */
-  isAfter?: boolean;
-  /** Only requests whose body matches meet the fault. */
-  body?: RegExp;
-  /** Every later request fails too. */
-  isLast?: boolean;
-};
+export const ACCOUNT_ID = 'a'.repeat(32);
+
+/** The status of a failed request, which is carried out all the same with `isAfter`. */
+export type Fault = { status: number; isAfter?: boolean };
+
+/** `bound` are the ids of the database and of the namespace; `script` is the whole upload. */
+type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
+
+type Namespace = { id: string; title: string; jurisdiction?: string };
+type Answer = { status: number; answer: object };
+type Call = { name: string; body: string; query: URLSearchParams };
 
 export class CloudflareStandIn {
-  readonly account = new Account();
+  readonly databases: Database[] = [];
+  readonly namespaces: Namespace[] = [];
+  /** The custom domains, each with the Worker that it leads to. */
+  readonly domains: { hostname: string; service: string }[] = [];
+  /** The version of each Worker that serves. */
+  readonly workers = new Map<string, Version>();
+  /** The states that the Worker which was deployed last reports. */
+  health: Record<string, 'ok' | 'down'> = { database: 'ok', rate_limiter: 'ok' };
   /** Every request, as `METHOD /path`. */
   readonly requests: string[] = [];
-  /** Requests that the stand-in does not know: a test fails for them. */
-  readonly unknown: string[] = [];
-  faults: Fault[] = [];
+  /** Decides which requests fail. */
+  fault: (request: string, body: string) => Fault | undefined = () => undefined;
+  #latest: string | undefined;
   readonly #server: Server = createServer((request, response) => {
     void this.#serve(request, response);
   });
-
-  /** The value of `CLOUDFLARE_API_BASE_URL`. */
-  get base(): string {
-    return `${this.origin}/client/v4`;
-  }
 
   /** Serves the deployed Worker's health, for `SERVICE_ORIGIN`. */
   get origin(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The environment with which programs take it for Cloudflare. */
-  get environment(): Record<string, string> {
-    return {
-      CLOUDFLARE_API_BASE_URL: this.base,
-      CLOUDFLARE_API_TOKEN: 'token-of-the-stand-in',
-      CLOUDFLARE_ACCOUNT_ID: '',
-      SERVICE_ORIGIN: this.origin,
-    };
-  }
-
-  /**
-   * Opens the account in this process. A call is attempted five times, as by a program, but without
-   * pauses.
-   */
-  openAccount(base = this.base): OpenAccount {
-    vi.stubEnv('CLOUDFLARE_API_BASE_URL', base);
-    const api = new CloudflareApi('token', [0, 0, 0, 0]);
-    return { api, id: ACCOUNT_ID, path: `/accounts/${ACCOUNT_ID}`, environment: {} };
-  }
-
-  /**
-   * From the first request on whose body matches, every response is lost; that request is carried
-   * out.
-   */
-  failFrom(body: RegExp): void {
-    this.faults = [{ request: /./, body, status: 502, isAfter: true, isLast: true }];
-  }
-
+  /** Serves, and makes this process and the programs that it starts take it for Cloudflare. */
   async start(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    vi.stubEnv('CLOUDFLARE_API_BASE_URL', `${this.origin}/client/v4`);
+    vi.stubEnv('CLOUDFLARE_API_TOKEN', 'token-of-the-stand-in');
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', '');
+    vi.stubEnv('SERVICE_ORIGIN', this.origin);
     return this;
   }
 
-  async stop(): Promise<void> {
+  stop(): void {
+    vi.unstubAllEnvs();
     this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-    this.account.close();
+    this.#server.close();
+  }
+
+  database(name: string): Database {
+    const found = this.databases.find((each) => each.name === name || each.uuid === name);
+    if (found === undefined) throw new Error(`there is no database ${name}`);
+    return found;
+  }
+
+  /** Returns the version of a Worker that serves. */
+  served(worker: string): Version {
+    const version = this.workers.get(worker);
+    if (version === undefined) throw new Error(`there is no Worker ${worker}`);
+    return version;
+  }
+
+  /** Deploys a version, as wrangler's upload does, and returns its id. */
+  upload(worker: string, version: Omit<Version, 'id'>): string {
+    const id = randomUUID();
+    this.workers.set(worker, { ...version, id });
+    this.#latest = id;
+    return id;
+  }
+
+  readonly #routes: Record<string, (call: Call) => unknown> = {
+    'GET /accounts': () => [{ id: ACCOUNT_ID, name: 'Stand-in' }],
+
+    'GET /d1/database': ({ query }) =>
+      this.databases.filter(({ name }) => name.includes(query.get('name') ?? '')),
+    'POST /d1/database': ({ body }) => {
+      const { name, ...where } = JSON.parse(body);
+      if (this.databases.some((each) => each.name === name)) throw new Error('the name exists');
+      this.databases.push(new Database(name, where));
+      return this.database(name);
+    },
+    'GET /d1/database/:name': ({ name }) => this.database(name),
+    'PUT /d1/database/:name': ({ name, body }) =>
+      Object.assign(this.database(name), JSON.parse(body)),
+    'POST /d1/database/:name/query': ({ name, body }) => {
+      const request: Statement & { batch?: Statement[] } = JSON.parse(body);
+      const all = this.database(name).query(request.batch ?? [request]);
+      return all.map((results) => ({ success: true, results }));
+    },
+    'GET /d1/database/:name/time_travel/bookmark': () => ({ bookmark: '00000000-0000024c' }),
+
+    'GET /storage/kv/namespaces': ({ query }) =>
+      this.namespaces.slice(0, Number(query.get('per_page') ?? 20)),
+    'POST /storage/kv/namespaces': ({ body }) => {
+      const namespace = { ...JSON.parse(body), id: randomUUID().replaceAll('-', '') };
+      const isKnown = this.namespaces.some(({ title }) => title === namespace.title);
+      if (isKnown) throw new Error('the title exists');
+      this.namespaces.push(namespace);
+      return namespace;
+    },
+
+    'GET /workers/domains': () => this.domains,
+    'GET /workers/scripts': () => [...this.workers.keys()].map((id) => ({ id })),
+    'PUT /workers/scripts/:name': ({ name, body }) => this.#upload(name, body),
+    'GET /workers/workers/:name': ({ name }) => {
+      return { id: name, name, subdomain: { enabled: true, previews_enabled: false } };
+    },
+    'GET /workers/subdomain': () => ({ subdomain: 'example' }),
+    'POST /workers/scripts/:name/subdomain': () => ({ enabled: true }),
+  };
+
+  /** Wrangler's first upload of a Worker, which deploys it at once. */
+  #upload(name: string, body: string): object {
+    const [, metadata = ''] = /name="metadata"[^{]*(\{.*\})/.exec(body) ?? [];
+    const { bindings, annotations } = JSON.parse(metadata);
+    const bound = (wanted: string) =>
+      bindings.find(({ type }: { type: string }) => type === wanted);
+    const id = this.upload(name, {
+      tag: annotations['workers/tag'],
+      message: annotations['workers/message'],
+      bound: [bound('d1').id, bound('kv_namespace').namespace_id],
+      script: body,
+    });
+    return { id, deployment_id: id, startup_time_ms: 5 };
+  }
+
+  /** The health of the deployed Worker, in its place: the bundle is not run here. */
+  #detailedHealth(): object {
+    const states = Object.entries(this.health);
+    const isDegraded = states.some(([, status]) => status === 'down');
+    return {
+      status: this.health.database === 'down' ? 'down' : isDegraded ? 'degraded' : 'ok',
+      deployment: { id: this.#latest },
+      dependencies: Object.fromEntries(states.map(([name, status]) => [name, { status }])),
+    };
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', this.origin);
+    const { pathname, searchParams } = new URL(request.url ?? '/', this.origin);
     const body = await text(request);
-    const name = `${request.method} ${url.pathname.replace('/client/v4', '')}`;
+    const path = pathname.replace('/client/v4', '').replace(`/accounts/${ACCOUNT_ID}`, '');
+    const name = `${request.method} ${path}`;
     this.requests.push(name);
-    const fault = this.#faultFor(name, body);
-    if (fault !== undefined && !fault.isAfter) return fail(fault, response);
-    const { status, body: known } = this.#respond(name, url.searchParams, body);
-    if (fault !== undefined) return fail(fault, response);
-    response.writeHead(status, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify(known));
+    const fault = this.fault(name, body);
+    const carryOut = () => this.#respond(name, searchParams, body);
+    if (fault?.isAfter) carryOut();
+    const { status, answer } = fault ? rejection(fault.status, 10_001, 'a fault') : carryOut();
+    // Beyond 500, a proxy before the API responds.
+    const isProxy = status >= 500;
+    response.writeHead(status, { 'Content-Type': isProxy ? 'text/html' : 'application/json' });
+    response.end(isProxy ? '<html></html>' : JSON.stringify(answer));
   }
 
-  #respond(name: string, query: URLSearchParams, body: string): { status: number; body: object } {
-    try {
-      const known = this.account.respond(name, query, body);
-      if (known !== undefined) return { status: 200, body: known };
-      this.unknown.push(name);
-      return new ApiFault(404, 7003, `the stand-in does not know ${name}`);
-    } catch (error) {
-      return error instanceof ApiFault ? error : new ApiFault(500, 10013, String(error));
+  #respond(request: string, query: URLSearchParams, body: string): Answer {
+    if (request === 'GET /api/health/detailed')
+      return { status: 200, answer: this.#detailedHealth() };
+    for (const [route, handler] of Object.entries(this.#routes)) {
+      const match = new RegExp(`^${route.replaceAll(':name', '(?<name>[^/]+)')}$`).exec(request);
+      if (match === null) continue;
+      try {
+        const result = handler({ query, body, name: match.groups?.name ?? '' });
+        const answer = { success: true, errors: [], messages: [], result: result ?? null };
+        return { status: 200, answer };
+      } catch (error) {
+        return rejection(400, 7_500, String(error));
+      }
     }
-  }
-
-  #faultFor(name: string, text: string): Fault | undefined {
-    const fault = this.faults.find(
-      ({ request, body }) => request.test(name) && (body?.test(text) ?? true),
-    );
-    if (fault === undefined) return undefined;
-    const { skip = 0, times = Number.POSITIVE_INFINITY } = fault;
-    if (skip > 0) {
-      fault.skip = skip - 1;
-      return undefined;
-    }
-    fault.times = times - 1;
-    if (fault.times === 0) this.faults = this.faults.filter((each) => each !== fault);
-    if (fault.isLast) this.faults = [{ request: /./, status: 502 }];
-    return fault;
+    // The code for a Worker that does not exist.
+    return rejection(404, 10_007, `the stand-in does not know ${request}`);
   }
 }
 
-/** Responds as Cloudflare's API does, or, beyond 500, as a proxy before it: with a page. */
-function fail({ status }: Fault, response: ServerResponse): void {
-  if (status === 0) {
-    response.destroy();
-  } else if (status < 500) {
-    response.writeHead(status, { 'Content-Type': 'application/json' });
-    const code = status === 403 ? 10_000 : 10_001;
-    response.end(JSON.stringify(new ApiFault(status, code, `code ${code}`).body));
-  } else {
-    response.writeHead(status, { 'Content-Type': 'text/html' });
-    response.end(`<html><title>${status}</title></html>`);
-  }
+function rejection(status: number, code: number, message: string): Answer {
+  const errors = [{ code, message }];
+  return { status, answer: { success: false, errors, messages: [], result: null } };
 }

@@ -3,7 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { importListings } from '../../../tools/import/command.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
@@ -134,9 +134,9 @@ describe('an import leaves nothing running, and no file', () => {
       DatabaseSync.prototype.exec = function (sql) { ${before}; exec.call(this, sql); ${after} };`;
       const preload = `--import=data:text/javascript,${encodeURIComponent(code)}`;
       const file = { properties: [propertyOf({ slug: `killed-${moment}` })] };
-      project.environment = { NODE_OPTIONS: `${process.env.NODE_OPTIONS} ${preload}` };
+      vi.stubEnv('NODE_OPTIONS', `${process.env.NODE_OPTIONS} ${preload}`);
       expect(await load(file)).toMatchObject({ code: null, stdout: '' });
-      project.environment = {};
+      vi.unstubAllEnvs();
       expect((await load(file)).stdout).toContain(again);
     },
   );
