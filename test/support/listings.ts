@@ -37,8 +37,8 @@ export async function raiseVersion(database: D1Database) {
 }
 
 /**
- * Stores listings, a hundred rows per statement. The public ones become the newest changes, in this
- * order.
+ * Stores listings, or replaces them, a hundred rows per statement. The public ones become the newest
+ * changes, in this order.
  */
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {
@@ -47,7 +47,7 @@ export async function storeListings(database: D1Database, sources: readonly Sour
     const columns = Object.keys(rows[0] ?? {});
     await database
       .prepare(
-        `INSERT INTO properties (change_seq, changed_at, ${columns.join(', ')})
+        `INSERT OR REPLACE INTO properties (change_seq, changed_at, ${columns.join(', ')})
          SELECT
            iif(new.value->>'status' = 'hidden', NULL,
              (SELECT coalesce(max(change_seq), 0) FROM properties) + 1 + new.key),
