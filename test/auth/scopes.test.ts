@@ -96,8 +96,7 @@ it('there are routes of every scope', () => {
 
 const NONE = undefined;
 const old = `Bearer ${await provider.sign({ exp: 1_000_000_000 })}`;
-const bare = await provider.sign();
-const good = `Bearer ${bare}`;
+const good = `Bearer ${await provider.sign()}`;
 const weak = `Bearer ${await provider.sign({ permissions: ['tool-chat:admin'] })}`;
 
 describe('the feed and the events', () => {
@@ -114,16 +113,15 @@ describe('the feed and the events', () => {
     const text = await response.clone().text();
     if (key) expect(text + response.headers.get('WWW-Authenticate')).not.toContain(key);
     const status = line.error_code === DENIED ? 403 : 401;
-    const { code } = await expectError(response, status, line.error_code);
+    const { code, type } = await expectError(response, status, line.error_code);
+    expect(type).toBe(status === 403 ? 'permission_error' : 'authentication_error');
     return [code, line.caller, line.key_fault].filter(Boolean).join(', ');
   }
 
   it.each<[string, string | undefined, string | undefined, feed: string, events: string]>([
     ['no credential', NONE, NONE, REQUIRED, REQUIRED],
     ['the second key of API_KEY', 'test-key-two', NONE, 'api-key', 'api-key'],
-    ['both keys of API_KEY', `${API_KEY}, test-key-two`, NONE, UNKNOWN, UNKNOWN],
     ['a prefix of a key', API_KEY.slice(0, -1), NONE, UNKNOWN, UNKNOWN],
-    ['the hash of a key', site.entry.sha256, NONE, UNKNOWN, UNKNOWN],
     ['an empty key', '', NONE, `${INVALID}, empty`, `${INVALID}, empty`],
     ['an expired key', expired.key, NONE, EXPIRED, EXPIRED],
     ['a key without the scope', writer.key, NONE, `${DENIED}, writer`, `${DENIED}, writer`],
@@ -132,8 +130,6 @@ describe('the feed and the events', () => {
     ['a token without the permission', NONE, weak, `${DENIED}, bearer`, INVALID],
     ['an expired token', NONE, old, INVALID, INVALID],
     ['another scheme', NONE, `Basic ${btoa(`user:${API_KEY}`)}`, INVALID, INVALID],
-    ['a key as a token', NONE, `Bearer ${API_KEY}`, INVALID, INVALID],
-    ['a token without a scheme', NONE, bare, INVALID, INVALID],
     ['an empty token', NONE, '', INVALID, INVALID],
     ['two good ones', site.key, good, 'site', `${DENIED}, site`],
     ['a good key beside an expired token', API_KEY, old, 'api-key', 'api-key'],

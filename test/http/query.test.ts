@@ -26,7 +26,6 @@ it.each([
 
 it.each([
   'event_type',
-  'status[',
   'status[]x',
   'status[[]]',
   'utm[source]',
