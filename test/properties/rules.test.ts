@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { property, propertyCard } from '../../src/properties/openapi/resource.ts';
 import { cardOf, RULES, render } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { source } from '../../tools/import/read/listing-schemas.ts';
+import { source } from '../support/listings.ts';
 
 const SITE = 'https://site.example.com';
 

@@ -1,13 +1,22 @@
 /** Listings for tests: made from a few fields, and stored as an import stores them. */
 
+import * as z from 'zod';
+import { amenity, location } from '../../src/properties/openapi/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { renderRow } from '../../tools/import/plan/rows.ts';
-import { source } from '../../tools/import/read/listing-schemas.ts';
+import { ownFields } from '../../tools/import/read/listing-schemas.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 
 /** 2027-01-15T08:00:00.000Z, at which every stored listing has changed. */
 const CHANGED_AT = 1_800_000_000_000;
+
+/** A stored listing. */
+export const source: z.ZodType<Source> = z.strictObject({
+  ...ownFields,
+  location: location.nullable(),
+  amenities: z.array(amenity),
+});
 
 type Fields = Partial<Source> & { display_order?: number };
 

@@ -1,14 +1,11 @@
 /** Reads a listings file in JSON: its records, and content that JSON.parse would lose. */
 
+import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { pathOf } from '../../src/http/errors.ts';
-import { completeFile } from './read/complete.ts';
-import { parseJson } from './read/json.ts';
-import { isMap } from './read/listing-schemas.ts';
 import { decodeText, parsed, recordName, unreadable } from './read/parse.ts';
-import { type ImportProblem, THE_FILE } from './read/problem.ts';
-import { listOf } from './read/records.ts';
-import type { RawFile, RawRecord, ReadableFile, ReadFile, Section } from './read/types.ts';
+import { type Fault, type ImportProblem, THE_FILE } from './read/problem.ts';
+import type { RawFile, RawRecord, ReadFile, Section } from './read/types.ts';
 
 const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
 
@@ -21,8 +18,6 @@ const sections = z.strictObject({
   removed: z.strictObject({ locations: keys, amenities: keys }).exactOptional(),
 });
 
-const EMPTY_STORE = { locations: [], amenities: [], summaries: new Map() };
-
 /** Reads the bytes of a listings file in JSON. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
   const decoded = decodeText(bytes, 'UTF-8');
@@ -34,11 +29,9 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
     return unreadable(lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) })));
   }
   const { value: whole, faults } = parsed(sections, value);
-  const ofFile = faults.map((fault) => ({ ...fault, value: undefined }));
-  if (!isMap(value)) return unreadable(ofFile);
-
+  if (whole === undefined) return unreadable(faults);
   const raw = (section: Section): RawRecord[] =>
-    listOf(value[section]).map((each, index) => ({
+    whole[section].map((each, index) => ({
       name: recordName({ kind: KINDS[section], place: `${section}[${index}]` }, each),
       value: each,
     }));
@@ -48,20 +41,60 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
     amenities: raw('amenities'),
     properties: raw('properties'),
   };
-  const lost = losses.map(({ path, ...fault }): ImportProblem => {
+  const problems = losses.map(({ path, ...fault }): ImportProblem => {
     const [section, index, ...rest] = path;
     const record = isSection(section) ? file[section][Number(index)] : undefined;
     return record === undefined
       ? { record: THE_FILE, path: pathOf(path), ...fault }
       : { record: record.name, path: pathOf(rest), ...fault };
   });
-  const problems = [...unreadable(ofFile).problems, ...lost];
-  const readable: ReadableFile = { kind: 'read', file, problems, removed: whole?.removed };
-  if (!ofFile.some(({ path }) => isSection(path))) return readable;
-  const alone = completeFile(readable, EMPTY_STORE, () => [], new Map());
-  return { kind: 'unreadable', problems: isPatch ? problems : [...problems, ...alone.problems] };
+  return { kind: 'read', file, problems, removed: whole.removed };
 }
 
 function isSection(name: unknown): name is Section {
   return typeof name === 'string' && Object.hasOwn(KINDS, name);
+}
+
+/** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
+type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };
+
+/** Losses are in the order of the text. A text that cannot be read is a loss. */
+function parseJson(text: string): { value?: unknown; losses: Loss[] } {
+  try {
+    return { value: JSON.parse(text), losses: findLosses(text) };
+  } catch (error) {
+    // `visit` calls itself for each level of a text.
+    if (error instanceof RangeError) return { losses: [{ path: [], code: 'too_deep' }] };
+    const details = [error instanceof Error ? error.message : ''];
+    return { losses: [{ path: [], code: 'not_json', details }] };
+  }
+}
+
+/** Finds repeated fields, integers that JavaScript rounds, and numbers that are too large. */
+function findLosses(text: string): Loss[] {
+  const losses: Loss[] = [];
+  const objects: Set<string>[] = [];
+  visit(text, {
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectEnd: () => void objects.pop(),
+    onObjectProperty: (name, _offset, _length, _line, _column, path) => {
+      const names = objects.at(-1);
+      if (names?.has(name)) losses.push({ path: [...path(), name], code: 'twice' });
+      names?.add(name);
+    },
+    onLiteralValue: (value, offset, length, _line, _column, path) => {
+      if (typeof value !== 'number') return;
+      const number = text.slice(offset, offset + length);
+      if (!Number.isFinite(value)) losses.push({ path: path(), code: 'too_large_number' });
+      else if (isRounded(number, value)) {
+        losses.push({ path: path(), code: 'rounded', details: [value] });
+      }
+    },
+  });
+  return losses;
+}
+
+/** An export writes 1.2345e20 as 123450000000000000000, which is not its exact value. */
+function isRounded(number: string, value: number): boolean {
+  return /^-?\d+$/.test(number) && number !== String(value) && BigInt(number) !== BigInt(value);
 }

@@ -1,26 +1,23 @@
 /** Writes listings as a spreadsheet, which an import reads without a change. Pure. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Source } from '../../src/properties/source.ts';
 import { COLUMNS, readRow } from './read/csv.ts';
 import { isMap } from './read/listing-schemas.ts';
 import { mergedListing } from './read/merge.ts';
-import { parsed } from './read/parse.ts';
-import { type Patch, toFileListing, writtenListing } from './read/records.ts';
+import { type Patch, toFileListing } from './read/records.ts';
 
 const KEYS = ['slug', 'hid', 'id'];
 const LISTS = ['location', 'amenities', 'photos', 'hero_photo'];
 /** A location and a hero photo have two columns, of which a sheet has one. */
 const LEFT_OUT = [...KEYS, ...LISTS, 'location_id', 'hero_photo_id'];
-const fields = [...COLUMNS.keys()].filter((name) => !LEFT_OUT.includes(name));
-const isText = (name: string) => name.includes('.');
+const { fields = [], texts = [] } = Object.groupBy(
+  [...COLUMNS.keys()].filter((name) => !LEFT_OUT.includes(name)),
+  (name) => (name.includes('.') ? 'texts' : 'fields'),
+);
 
 /** In the order of docs/guides/listings-file.md. */
-const HEADER = [
-  ...KEYS,
-  ...fields.filter((name) => !isText(name)),
-  ...fields.filter(isText),
-  ...LISTS,
-];
+const HEADER = [...KEYS, ...fields, ...texts, ...LISTS];
 
 export type Separator = ',' | ';';
 
@@ -40,41 +37,28 @@ function formatLine(cells: readonly string[], separator: Separator): string {
 function formatCells(listing: Source): string[] {
   const { photos, hero_photo_id, location } = listing;
   const hero_photo = photos.find(({ id }) => id === hero_photo_id)?.url;
-  const record = toFileListing(listing);
-  const values: Patch = { ...record, location: location?.slug, hero_photo };
-  const cells = HEADER.map((name) => formatCell(name, values));
-  if (isSame(record, values, HEADER, cells)) return cells;
-  return cells.map((cell, at) => (isSame(record, values, [HEADER[at] ?? ''], [cell]) ? cell : ''));
+  // The import takes the first photo with the address.
+  const isHero = photos.find(({ url }) => url === hero_photo)?.id === hero_photo_id;
+  const record: Patch = {
+    ...toFileListing(listing),
+    location: location?.slug,
+    hero_photo: isHero ? hero_photo : undefined,
+  };
+  return HEADER.map((name) => {
+    const cell = formatCell(name, record);
+    const patch = readRow([name], [cell.trim()]).value;
+    return isDeepStrictEqual(mergedListing(record, patch), record) ? cell : '';
+  });
 }
 
 function formatCell(name: string, values: Patch): string {
-  const [field = '', locale = ''] = name.split('.');
+  const [field = '', locale] = name.split('.');
   const own = values[field];
-  const value = isText(name) && isMap(own) ? own[locale] : own;
+  const value = locale !== undefined && isMap(own) ? own[locale] : own;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.map((each) => each.url ?? each).join('|');
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string') return '';
   // A spreadsheet would take such a text for a formula. The import drops the apostrophe.
   return /^'*[=+\-@]/.test(value) ? `'${value}` : value;
-}
-
-/** Reports whether an import of the cells changes nothing. */
-function isSame(
-  record: Patch,
-  { location }: Patch,
-  header: readonly string[],
-  cells: readonly string[],
-): boolean {
-  const { value: patch, faults } = readRow(
-    header,
-    cells.map((cell) => cell.trim()),
-  );
-  const { value } = parsed(writtenListing, mergedListing(record, patch));
-  if (value === undefined || faults.length > 0) return false;
-  const { location: place, hero_photo, ...own } = value;
-  const hero = own.photos.find(({ url }) => url === hero_photo)?.id ?? null;
-  if (hero_photo !== undefined) own.hero_photo_id = hero;
-  const isPlace = place === undefined || place === location;
-  return isPlace && JSON.stringify(own) === JSON.stringify(writtenListing.parse(record));
 }

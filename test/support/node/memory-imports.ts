@@ -10,8 +10,8 @@ import { afterAll } from 'vitest';
 import type { Source } from '../../../src/properties/source.ts';
 import { importListings, setStatus } from '../../../tools/import/command.ts';
 import { exportListings, type Form } from '../../../tools/import/export.ts';
-import { source } from '../../../tools/import/read/listing-schemas.ts';
 import { Database } from '../cloudflare/database.ts';
+import { source } from '../listings.ts';
 import { runImportOn } from './in-process.ts';
 import type { Finished } from './project-copy.ts';
 

@@ -5,15 +5,9 @@
 
 import * as z from 'zod';
 import { IN_WORDS } from '../../../src/http/validate.ts';
-import {
-  amenity,
-  location,
-  photoSection,
-  property,
-} from '../../../src/properties/openapi/resource.ts';
+import { photoSection, property } from '../../../src/properties/openapi/resource.ts';
 import { publicStatus } from '../../../src/properties/parameters.ts';
 import { plainTextOf, type RichText } from '../../../src/properties/rich-text.ts';
-import type { Source } from '../../../src/properties/source.ts';
 import {
   httpUrl,
   localeMap,
@@ -44,39 +38,36 @@ const node: z.ZodType = z
 const document = z.looseObject({ type: z.literal('doc'), content: nodes });
 
 /** A rich text. A problem has its path: `content.0.content.2.type`. */
-export const richText: z.ZodType<RichText> = z.unknown().transform((value, context) => {
-  const problems = richTextProblems(value);
-  for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message });
-  if (problems.length > 0) return z.NEVER;
-  // A text, or a document without problems.
-  const checked = value as RichText;
-  if ([...plainTextOf(checked)].length > MAX_TEXT_CHARACTERS) {
-    const message = `must have at most ${MAX_TEXT_CHARACTERS} characters`;
-    context.addIssue({ code: 'custom', message });
+export const richText = z.custom<RichText>().superRefine((value, context) => {
+  for (const { path, message } of richTextProblems(value)) {
+    // Later checks read a valid text.
+    context.addIssue({ code: 'custom', path, message, continue: false });
   }
-  return checked;
 });
 
-function richTextProblems(value: unknown): { path: PropertyKey[]; message: string }[] {
+function richTextProblems(value: RichText): { path: PropertyKey[]; message: string }[] {
+  const reject = (message: string) => [{ path: [], message }];
   if (typeof value !== 'string' && (!isMap(value) || value.type !== 'doc')) {
-    return [{ path: [], message: 'must be a string or a ProseMirror document of type "doc"' }];
+    return reject('must be a string or a ProseMirror document of type "doc"');
   }
   // Attributes and marks are never shown, but SQLite rejects deeper JSON, and NUL in it.
-  const texts: unknown[] = [];
+  let texts: string[] = [];
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     const containers = level.filter(isContainer);
     if (depth >= MAX_NESTING && containers.length > 0) {
-      return [{ path: [], message: `must be nested at most ${MAX_NESTING} levels deep` }];
+      return reject(`must be nested at most ${MAX_NESTING} levels deep`);
     }
-    texts.push(...level.filter((each) => typeof each === 'string'));
-    texts.push(...containers.flatMap((each) => Object.keys(each)));
+    const own = level.filter((each) => typeof each === 'string');
+    texts = texts.concat(own, containers.flatMap(Object.keys));
     level = containers.flatMap((each) => Object.values(each));
   }
   const { error } = (typeof value === 'string' ? text : document).safeParse(value, IN_WORDS);
   if (error) return error.issues;
   const [hidden] = texts.flatMap((each) => text.safeParse(each, IN_WORDS).error?.issues ?? []);
-  return hidden === undefined ? [] : [{ path: [], message: hidden.message }];
+  if (hidden !== undefined) return reject(hidden.message);
+  const isLong = [...plainTextOf(value)].length > MAX_TEXT_CHARACTERS;
+  return isLong ? reject(`must have at most ${MAX_TEXT_CHARACTERS} characters`) : [];
 }
 
 /** Sites write URLs into pages, where these would end an attribute or a tag. */
@@ -175,13 +166,6 @@ export const ownFields = {
   display_order: shape.display_order,
   is_early_access: shape.is_early_access.default(false),
 };
-
-/** A stored listing. */
-export const source = z.strictObject({
-  ...ownFields,
-  location: location.nullable(),
-  amenities: z.array(amenity),
-}) satisfies z.ZodType<Source>;
 
 /** Reports whether a value is an object and no list. */
 export function isMap(value: unknown): value is Record<string, unknown> {

@@ -25,8 +25,6 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
   }
   const path = pathOf(issue.path.map(String));
   const value = path === '' ? undefined : issue.path.reduce<unknown>(fieldOf, root);
-  // The reader of the text reports it.
-  if (typeof value === 'number' && !Number.isFinite(value)) return [];
   const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   const isMissing = isWrongKind && path !== '' && value === undefined;
   // An id follows from another key, which has its own fault then.
@@ -54,13 +52,9 @@ export function unreadable(faults: readonly Fault[]): ReadFile {
 
 /** Decodes UTF-8 without its byte order mark, or says which `form` a file must have. */
 export function decodeText(bytes: Uint8Array, form: string): { text: string } | { fault: Fault } {
-  // Of the first two bytes of UTF-16, one is zero, or both are its byte order mark.
-  const isUtf16 = /^(00|..00|fffe|feff)/.test(Buffer.from(bytes.subarray(0, 2)).toString('hex'));
-  const fault: Fault = { path: '', code: isUtf16 ? 'utf16' : 'not_utf8', details: [form] };
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
-    return isUtf16 ? { fault } : { text };
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) };
   } catch {
-    return { fault };
+    return { fault: { path: '', code: 'not_utf8', details: [form] } };
   }
 }

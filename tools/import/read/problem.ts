@@ -13,7 +13,6 @@ export type RecordName = {
 /** Code → the end of a sentence that begins with the path and the value. Each `%` is a detail. */
 const SENTENCES = {
   not_utf8: 'is not UTF-8 text: save it as %',
-  utf16: 'is UTF-16 text: save it as %',
   not_json: 'is not JSON: %',
   too_deep: 'is nested too deep',
   twice: 'appears twice in the same object',

@@ -66,18 +66,22 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export function withMediaIds(listing: Patch): Patch {
-  const withIds = (list: unknown) =>
-    Array.isArray(list) ? list.map((each) => (isMap(each) ? withId(each, 'url') : each)) : list;
-  return { ...listing, photos: withIds(listing.photos), videos: withIds(listing.videos) };
+/** Returns a record with its id, if its schema has one, and with those of its photos and videos. */
+export function withIds(record: Patch, { shape }: z.ZodObject): Patch {
+  const whole = 'id' in shape ? withId(record) : record;
+  const media = ['photos', 'videos'].flatMap((name) => {
+    const list = whole[name];
+    return Array.isArray(list)
+      ? [[name, list.map((each) => (isMap(each) ? withId(each) : each))]]
+      : [];
+  });
+  return { ...whole, ...Object.fromEntries(media) };
 }
 
-/** Returns a record with its id, or the UUID that follows from its first key. */
-export function withId(record: Patch, ...keys: ('hid' | 'slug' | 'url')[]): Patch {
+/** Returns a record with its id, or the UUID that follows from the first of its other keys. */
+export function withId(record: Patch): Patch {
   if (record.id !== undefined) return record;
-  for (const name of keys) {
-    const key = name === 'url' ? url.safeParse(record.url).data : record[name];
-    if (typeof key === 'string' && key !== '') return { id: v5(key, ID_NAMESPACE), ...record };
-  }
-  return record;
+  const keys = [record.hid, record.slug, url.safeParse(record.url).data];
+  const key = keys.find((each) => typeof each === 'string' && each !== '');
+  return typeof key === 'string' ? { id: v5(key, ID_NAMESPACE), ...record } : record;
 }
