@@ -41,18 +41,14 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
     amenities: raw('amenities'),
     properties: raw('properties'),
   };
+  const all = [...file.locations, ...file.amenities, ...file.properties];
+  const names = new Map(all.map(({ name }) => [name.place, name]));
   const problems = losses.map(({ path, ...fault }): ImportProblem => {
     const [section, index, ...rest] = path;
-    const record = isSection(section) ? file[section][Number(index)] : undefined;
-    return record === undefined
-      ? { record: THE_FILE, path: pathOf(path), ...fault }
-      : { record: record.name, path: pathOf(rest), ...fault };
+    const record = names.get(`${section}[${index}]`) ?? THE_FILE;
+    return { record, path: pathOf(rest), ...fault };
   });
   return { kind: 'read', file, problems, removed: whole.removed };
-}
-
-function isSection(name: unknown): name is Section {
-  return typeof name === 'string' && Object.hasOwn(KINDS, name);
 }
 
 /** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */

@@ -96,10 +96,8 @@ export function readSheet(bytes: Uint8Array): ReadFile {
 
 function parseRows(text: string): string[][] {
   // Excel writes the separator into an extra first line, and does not show it as a row.
-  const [line = '', separator] = /^sep=(.)(?:\r\n|\r|\n)/i.exec(text) ?? [];
-  const sheet = text.slice(line.length);
-  const head = sheet.slice(0, sheet.search(/[\r\n]|$/));
-  const delimiter = separator ?? (head.includes(';') ? ';' : ',');
+  const sheet = text.replace(/^sep=.(\r\n|\r|\n)/i, '');
+  const delimiter = /^[^\r\n]*;/.test(sheet) ? ';' : ',';
   const record_delimiter = ['\r\n', '\n', '\r'];
   return parse(sheet, { delimiter, record_delimiter, relax_column_count: true });
 }

@@ -1,6 +1,5 @@
 /** Faults of records that their schemas do not find. Pure. */
 
-import { isMap } from './listing-schemas.ts';
 import { type Fault, type ImportProblem, nameOf } from './problem.ts';
 import type { RecordKeys } from './records.ts';
 import type { FileRecord, WholeFile } from './types.ts';
@@ -26,12 +25,10 @@ export function repeatedKeys({ locations, amenities, properties }: WholeFile): I
 export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys): Fault[] {
   const faults = Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
     repeated([...listed.entries()], ([, key]) => key).map(
-      ({ entry: [index, value], first }): Fault => ({
-        path: `${list}.${index}`,
-        code: 'repeats',
-        details: [`${list}.${first[0]}`],
-        value,
-      }),
+      ({ entry: [index, value], first }): Fault => {
+        const details = [`${list}.${first[0]}`];
+        return { path: `${list}.${index}`, code: 'repeats', details, value };
+      },
     ),
   );
   const value = keys.hero_photo_id;
@@ -39,30 +36,25 @@ export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys):
   return [...faults, { path: 'hero_photo_id', code: 'hero_id', value }];
 }
 
-/** Each entry comes with the first entry of its key. */
+/** Returns the later entries of each key, with the first one. */
 function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefined) {
-  const firsts = new Map<string, T>();
-  return entries.flatMap((entry) => {
-    const key = keyOf(entry);
-    const first = key === undefined ? undefined : firsts.get(key);
-    if (first !== undefined) return [{ entry, first }];
-    if (key !== undefined) firsts.set(key, entry);
-    return [];
-  });
+  const groups = Map.groupBy(entries, keyOf);
+  groups.delete(undefined);
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : others.map((entry) => ({ entry, first })),
+  );
 }
 
-/** A location may lack a slug, from which its id follows, only if it has an id. */
-export function missingKeys(location: unknown): Fault[] {
-  const isKeyed = !isMap(location) || (location.id ?? location.slug) != null;
-  return isKeyed ? [] : [{ path: 'slug', code: 'missing', details: ['is required'] }];
-}
-
-/** Rejects a location and a hero photo that are named twice. */
-export function doubleReferences(record: unknown): Fault[] {
+/** Rejects a location without a key, and a location and a hero photo that are named twice. */
+export function nameFaults(kind: string, record: Record<string, unknown>): Fault[] {
+  if (kind === 'location') {
+    const isNamed = (record.id ?? record.slug) != null;
+    return isNamed ? [] : [{ path: 'slug', code: 'missing', details: ['is required'] }];
+  }
   const pairs = { location: 'location_id', hero_photo: 'hero_photo_id' };
   return Object.entries(pairs).flatMap(([path, other]): Fault[] =>
-    isMap(record) && record[path] !== undefined && record[other] !== undefined
-      ? [{ path, code: 'two_names', details: [other], value: record[path] }]
-      : [],
+    record[path] === undefined || record[other] === undefined
+      ? []
+      : [{ path, code: 'two_names', details: [other], value: record[path] }],
   );
 }

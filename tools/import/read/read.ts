@@ -3,8 +3,7 @@
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/resource.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import { didYouMean } from '../../command-line/nearest.ts';
-import { doubleReferences, entryFaults, missingKeys, repeatedKeys } from './faults.ts';
+import { entryFaults, nameFaults, repeatedKeys } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
 import { merged, mergedListing } from './merge.ts';
 import { parsed } from './parse.ts';
@@ -54,11 +53,11 @@ export async function read(
   const locations = file.locations.map((raw) => {
     const { id, slug } = readKeys(raw.value);
     const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
-    return complete(raw, { schema: writtenLocation, old, others: missingKeys(raw.value) });
+    return complete(raw, { schema: writtenLocation, old });
   });
   const amenities = file.amenities.map((raw) => {
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
-    return complete(raw, { schema: amenity, old, others: [] });
+    return complete(raw, { schema: amenity, old });
   });
   const properties = file.properties.map((raw) => {
     const keys = readKeys(raw.value);
@@ -66,8 +65,7 @@ export async function read(
     const source = ids.length === 1 ? sources.get(ids[0] ?? '') : undefined;
     const old = source && toFileListing(source);
     const naming = isPatch ? findNameFault(keys, ids, stored, mustBeStored) : undefined;
-    const others = doubleReferences(raw.value);
-    const form = { schema: writtenListing, old, merge: mergedListing, naming, others };
+    const form = { schema: writtenListing, old, merge: mergedListing, naming };
     const record = complete(raw, form);
     return { ...record, takesHero: raw.name.isSheet === true && takeHero(record.value, old) };
   });
@@ -106,15 +104,13 @@ type Form<T> = {
   merge?: typeof merged;
   /** The fault of the keys by which a patch names a record. */
   naming?: Fault | undefined;
-  /** The faults that the schema does not find. */
-  others: Fault[];
 };
 
 /** Returns the whole record. All fields that a new record of a patch lacks are one problem. */
 function completed<T>(
   { name, value: own }: RawRecord,
   isPatch: boolean,
-  { schema, old, merge = merged, naming, others }: Form<T>,
+  { schema, old, merge = merged, naming }: Form<T>,
 ): { record: FileRecord<T>; faults: Fault[] } {
   const whole = isMap(own) ? withIds(isPatch ? merge({ ...old }, own, schema) : own, schema) : own;
   const { value, faults } = parsed<T>(schema, whole);
@@ -124,16 +120,18 @@ function completed<T>(
   const { lacking = [], wrong = [] } = Object.groupBy(faults, ({ code }) =>
     isPatch && old === undefined && code === 'missing' ? 'lacking' : 'wrong',
   );
-  const details = [name.kind, idField, lacking.map(({ path }) => path).join(', ')];
-  const incomplete: Fault[] = lacking.length > 0 ? [{ path: '', code: 'incomplete', details }] : [];
+  const fields = lacking.map(({ path }) => path).join(', ');
+  const details = [name.kind, idField, fields];
+  const incomplete: Fault = { path: '', code: 'incomplete', details };
+  const first = naming ?? (fields === '' ? undefined : incomplete);
   // A malformed key that names no record is reported itself.
   const isMalformed = wrong.some(({ path }) => ['id', 'hid', 'slug'].includes(path));
   const isNamed = ownKeys[idField] !== undefined || !isMalformed;
-  const first = naming === undefined ? incomplete : [naming];
+  const others = isMap(own) ? nameFaults(name.kind, own) : [];
   const mediaIds = new Set([...ownKeys.photos, ...ownKeys.videos]);
   return {
     record: { name, keys, idField, mediaIds, value },
-    faults: [...(isNamed ? first : []), ...wrong, ...others, ...entryFaults(keys)],
+    faults: [...(first && isNamed ? [first] : []), ...wrong, ...others, ...entryFaults(keys)],
   };
 }
 
@@ -160,6 +158,11 @@ function findNameFault(
   if ((id ?? hid ?? slug) === undefined) return { path: '', code: 'names_no_listing' };
   if (ids.length > 1) return { path: 'hid', code: 'unclear_hid', value: hid };
   if (ids.length === 1 || !mustBeStored) return undefined;
-  const slugs = [...summaries.values()].map((each) => each.slug);
-  return { path: '', code: 'not_stored', details: [`${slug}${didYouMean(slug ?? '', slugs)}`] };
+  const known = [...summaries.values()].map((each) => each.slug);
+  return {
+    path: '',
+    code: 'not_stored',
+    details: [`${slug}`],
+    unknown: { name: `${slug}`, known },
+  };
 }
