@@ -18,9 +18,7 @@ export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 /** For what a program does while it runs. */
 export const SOON = { timeout: 20_000 };
 
-/**
- * `lost`: the service handles the request, and its response is lost. A status of 0 is no response.
- */
+/** `lost`: the service handles the request, and its response is lost. */
 type Fault = 'lost' | { status: number; headers?: Record<string, string> };
 
 type Rig = Awaited<ReturnType<typeof startRig>>;
@@ -86,7 +84,7 @@ async function startRig(vars: readonly string[]) {
     response.on('close', () => client.abort());
     const reply =
       typeof fault === 'object'
-        ? fault.status > 0 && new Response('{}', fault)
+        ? new Response('{}', fault)
         : await passOn(request, client.signal).catch(() => undefined);
     if (!reply || fault === 'lost') return request.socket.destroy();
     statuses.push(reply.status);
