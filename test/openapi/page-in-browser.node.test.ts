@@ -51,10 +51,12 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
 
   const sectionOf = (operation: string) => page.locator(`section[id$="/${operation}"]`);
 
-  it('opens at the operation of a deep link, without a line around it', async () => {
+  it('opens at the operation of a deep link, on 202, without a line around it', async () => {
     await expect.poll(() => page.evaluate('document.activeElement.id')).toContain(INGEST);
     const outline = 'getComputedStyle(document.activeElement).outlineStyle';
     expect(await page.evaluate(outline)).toBe('none');
+    const opensOn = sectionOf(INGEST).getByRole('tab', { selected: true });
+    await expect.poll(() => opensOn.textContent()).toContain('202');
   });
 
   it('lists the operations by their reader', async () => {
@@ -70,7 +72,9 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
     expect(await sample.textContent()).toContain(
       `curl ${origin}/api/v1/web/locations \\\n  --header 'x-api-key: ${key}'`,
     );
-    await sectionOf(INGEST).getByRole('button', { name: /^Test Request/ }).click();
+    await sectionOf(INGEST)
+      .getByRole('button', { name: /^Test Request/ })
+      .click();
     const response = page.waitForResponse(`${origin}/api/public/events/ingest`);
     await page.getByRole('button', { name: /^Send Request/ }).click();
     expect((await response).status()).toBe(202);
