@@ -158,7 +158,7 @@ describe('a batch with an invalid item', () => {
     expect(await countOf(aggregate_id)).toBe(0);
   });
 
-  it.each([' k', 'k ', '\tk', 'k\t', 'a\nb', 'a\u0001b', 'a\u007f'])(
+  it.each([' k', 'k\t', 'a\nb', 'a\u007f'])(
     'rejects the key %j, which no header can carry',
     async (key) => {
       const error = await expectError(await sendBatch([item(key)]), 400, 'validation_error');

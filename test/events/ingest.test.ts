@@ -3,7 +3,7 @@ import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import { counting } from '../support/counting.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
+import { expectError, expectStatus, send, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 
 const INGEST = '/api/public/events/ingest';
@@ -88,22 +88,13 @@ describe('POST /api/public/events/ingest', () => {
     expect(JSON.stringify(cached)).not.toContain('a-very-recognisable-key');
   });
 
-  it('stores a payload as it was sent, where null is not the same as a field left out', async () => {
-    const payload = {
-      property_id: 'ABCDEF00-0000-4000-8000-000000000001',
-      guests: null,
-      note: 'a\u0000b \u{1F600}',
-      nested: { '': [null, true, 1.5] },
-      constructor: 'x',
-    };
+  it('replays a body in another order and notation', async () => {
     const key = freshKey();
-    const { id } = await expectEvent(await ingest(bookingCreated({ payload }), key), 202);
-    const stored = await (await get(`/api/v1/events/${id}`)).json<{ payload: unknown }>();
-    expect(stored.payload).toEqual(payload);
-    const { guests: _, ...absent } = payload;
-    const response = await ingest(bookingCreated({ payload: absent }), key);
-    const { details } = await expectError(response, 409, 'idempotency_key_in_use');
-    expect(details?.map(({ path }) => path)).toEqual(['payload.guests']);
+    const form = (text: string) => `{"aggregate_type":"b","aggregate_id":"1",${text}`;
+    const payload = '"event_type":"booking.created","payload":{"guests":2,"note":"é"}}';
+    const other = '"payload": {"note":"\\u00e9", "guests":2.0}, "event_type":"booking.created"}';
+    await expectEvent(await ingest(form(payload), key), 202);
+    await expectEvent(await ingest(form(other), key), 200);
   });
 });
 
@@ -120,28 +111,7 @@ describe('the schema of a request', () => {
     ['payload', { payload: [] }],
     ['payload', { payload: null }],
     ['extra', { extra: 1 }],
-    ['payload.property_id', { payload: { property_id: '' } }],
-    ['payload.property_id', { payload: { property_id: 'x'.repeat(256) } }],
-    ['payload.check_in', { payload: { check_in: '2027-02-29' } }],
-    ['payload.check_in', { payload: { check_in: '2027-02-01T00:00:00Z' } }],
-    ['payload.check_out', { payload: { check_in: '2027-06-01', check_out: '2027-06-01' } }],
-    ['payload.guests', { payload: { guests: 0 } }],
-    ['payload.guests', { payload: { guests: 1.5 } }],
-    ['payload.currency', { payload: { currency: 'eur' } }],
-    ['payload.currency', { payload: { currency: 'ZZZ' } }],
-    ['payload.total_amount', { payload: { total_amount: -0.01 } }],
-    ['payload.guest_email', { payload: { guest_email: 'nobody' } }],
-    ['payload.guest_email', { payload: { guest_email: 'a..b@example.com' } }],
-    ['payload.guest_email', { payload: { guest_email: 'guest@192.0.2.1' } }],
-    ['payload.guest_email', { payload: { guest_email: 'guest@-example.com' } }],
-    ['payload.reason', { event_type: 'booking.cancelled', payload: { reason: 'x'.repeat(2001) } }],
     ['aggregate_id', { aggregate_id: '\u{1F600}'.repeat(256) }],
-    [
-      'payload.cancelled_at',
-      { event_type: 'booking.cancelled', payload: { cancelled_at: '2027-01-01T00:00:00' } },
-    ],
-    ['payload.refund_amount', { event_type: 'booking.cancelled', payload: { refund_amount: -1 } }],
-    ['payload.currency', { event_type: 'booking.cancelled', payload: { currency: '' } }],
   ])('rejects an invalid %s and names it (%#)', async (param, fields) => {
     const error = await expectError(await ingest(bookingCreated(fields)), 400, 'validation_error');
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'validation_error', param });
@@ -151,26 +121,6 @@ describe('the schema of a request', () => {
   it.each([
     { payload: { n: [9_007_199_254_740_991, -9_007_199_254_740_991] } },
     { aggregate_id: 'x'.repeat(255), aggregate_type: '\u{1F600}'.repeat(255) },
-    {
-      payload: {
-        property_id: '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42',
-        check_in: '2027-06-01',
-        check_out: '2027-06-02',
-        guests: 1,
-        currency: 'XCG',
-        total_amount: 0,
-        guest_email: "o'brien+c@example.xn--p1ai",
-      },
-    },
-    {
-      event_type: 'booking.cancelled',
-      payload: {
-        reason: 'x'.repeat(2000),
-        cancelled_at: '2027-01-01T00:00:00.123+02:00',
-        refund_amount: 0.5,
-        currency: 'JPY',
-      },
-    },
   ])('accepts a valid event (%#)', async (fields) => {
     await expectEvent(await ingest(bookingCreated(fields)), 202);
   });
@@ -305,10 +255,7 @@ describe('the body of a request', () => {
 
   it.each<[headers: Record<string, string>, status: number]>([
     [{ 'Content-Type': 'text/plain' }, 415],
-    [{ 'Content-Type': 'application/x-www-form-urlencoded' }, 415],
     [{ 'Content-Type': 'application/jsonp' }, 415],
-    [{ 'Content-Type': 'application/problem+json' }, 415],
-    [{ 'Content-Type': '' }, 415],
     [{}, 415],
     [{ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 415],
     [{ 'Content-Type': 'Application/JSON; charset=utf-8' }, 202],
@@ -345,7 +292,6 @@ describe('a rejected event', () => {
     ['for another body under a held key', 409, looking, other, key],
     ['for an invalid body', 400, looking, invalid, freshKey()],
     ['for an unreadable body', 400, nothing, '{', 'key'],
-    ['for an invalid body without a key', 400, nothing, {}, undefined],
     ['for an invalid key', 400, nothing, bookingCreated(), ''],
   ])('writes nothing %s, a %i', async (_, status, cost, body, sentKey) => {
     await ingest(bookingCreated(), key);

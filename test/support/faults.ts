@@ -1,6 +1,6 @@
 /** Bindings that misbehave, each in one way. All else is the real binding's. */
 
-import { type Call, type KvTaps, tapD1 } from './tap.ts';
+import { type Call, tapD1 } from './tap.ts';
 
 /** D1's text for a fault that passes by itself. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
@@ -32,21 +32,6 @@ export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Databas
     await gate;
     return call();
   });
-}
-
-/** The ways in which KV misbehaves. Each happens in production, most of them daily. */
-export const KV_FAULTS = {
-  'always misses': { get: async () => null },
-  'fails on read': { get: failing },
-  'fails on write': { put: failing },
-  'fails on read and on write': { get: failing, put: failing },
-  'never responds a read': { get: never },
-  'never responds a write': { put: never },
-  'gives an entry of another shape': { get: async () => ({ version: 0 }) },
-} satisfies Record<string, KvTaps>;
-
-async function failing(): Promise<never> {
-  throw new Error('KV GET failed: 503 Service Unavailable');
 }
 
 function never(): Promise<never> {
