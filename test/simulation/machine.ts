@@ -22,17 +22,6 @@ export function taskNow(): Task {
 /** One isolate. When it is killed, nothing goes on that it waited for. */
 type Isolate = Owner & { name: string; serve: (request: Request) => Promise<Response> };
 
-/**
- * The faults of programs that cannot run: a name that is not declared, a method that is not there.
- */
-export const PROGRAM_FAULTS = new Set<string>();
-
-/** Records such faults from the log of the service. A variant with such a fault proves nothing. */
-function notePrograms(line: string): void {
-  const [fault] = /ReferenceError: [^\\"]*|TypeError: [^\\"]*is not a function/.exec(line) ?? [];
-  if (fault !== undefined) PROGRAM_FAULTS.add(fault);
-}
-
 export class Machine {
   /** The clock is ahead of the true time by these milliseconds. */
   clockOffset = 0;
@@ -66,7 +55,7 @@ export class Machine {
         if (timer !== undefined) timer.owner = { isAlive: false };
       },
       crypto: CRYPTO,
-      console: { log: () => {}, error: notePrograms, warn: () => {} },
+      console: { log: () => {}, error: () => {}, warn: () => {} },
     };
   }
 }

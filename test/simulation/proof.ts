@@ -4,7 +4,6 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { PROGRAM_FAULTS } from './machine.ts';
 import { type Replacement, Source } from './modules.ts';
 import { explain, type Part, run } from './simulation.ts';
 import { Fleet } from './world.ts';
@@ -32,7 +31,6 @@ export function prove(part: Part, variants: Record<string, Replacement[]>): void
           ({ status }) => status === 200 || status === 202,
         ).length;
       }
-      expect([...PROGRAM_FAULTS]).toEqual([]);
       // A service that responds to every request with a 500 would break few promises.
       expect(successes).toBeGreaterThan(requests / 10);
     },
@@ -51,13 +49,11 @@ export function prove(part: Part, variants: Record<string, Replacement[]>): void
       '%s',
       async (_, replacements) => {
         const fleet = new Fleet(new Source(replacements));
-        PROGRAM_FAULTS.clear();
         const found: string[] = [];
         for (let seed = 1; seed <= RUNS && found.length === 0; seed += 1) {
           const { violations } = await run(part, fleet, String(seed));
           found.push(...violations.map(({ promise }) => `seed ${seed}: ${promise}`));
         }
-        expect([...PROGRAM_FAULTS], 'the variant is a program').toEqual([]);
         expect(found).not.toEqual([]);
       },
       TIMEOUT_MS,

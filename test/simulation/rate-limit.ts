@@ -89,10 +89,9 @@ export function rateLimit(seed: string): Plan {
     const ofClients = Map.groupBy(exchanges, ({ request }) => request.client);
     return [
       ...[...ofClients.values()].flatMap((own) => {
-        if (kind === 'one') return exactlyTheLimit(own, LIMIT);
-        const most =
-          kind === 'spread' ? littleMore(own, LIMIT + (machines.length - 1) * ALLOWANCE) : [];
-        return [...most, ...atLeastTheLimit(own, LIMIT)];
+        if (kind === 'one') return exactlyTheLimit(own);
+        const most = kind === 'spread' ? littleMore(own, machines.length - 1) : [];
+        return [...most, ...atLeastTheLimit(own)];
       }),
       ...neverWaitsLong(exchanges),
       ...[...objects]
@@ -113,14 +112,14 @@ function requestOf(client: number, machine: number): Operation['perform'] {
 const hasPassed = ({ status }: Exchange) => status !== 429;
 
 /** Windows follow each other: each begins with the first request after the one before. */
-function exactlyTheLimit(exchanges: readonly Exchange[], limit: number): Violation[] {
+function exactlyTheLimit(exchanges: readonly Exchange[]): Violation[] {
   const rest = exchanges.toSorted((a, b) => a.start - b.start);
   const violations: Violation[] = [];
   for (let first = rest[0]; first !== undefined; first = rest[0]) {
     const endAt = first.start + WINDOW_MS;
     const own = rest.splice(0, rest.filter(({ start }) => start < endAt).length);
     const passed = own.filter(hasPassed).length;
-    if (passed !== Math.min(limit, own.length)) {
+    if (passed !== Math.min(LIMIT, own.length)) {
       const how = `${passed} of ${own.length} passed from ${timeOf(first.start)} on`;
       violations.push({ promise: 'a client of one isolate gets exactly its limit', how });
     }
@@ -136,7 +135,8 @@ function exactlyTheLimit(exchanges: readonly Exchange[], limit: number): Violati
 }
 
 /** All requests are of one window. */
-function littleMore(exchanges: readonly Exchange[], most: number): Violation[] {
+function littleMore(exchanges: readonly Exchange[], furtherIsolates: number): Violation[] {
+  const most = LIMIT + furtherIsolates * ALLOWANCE;
   const passed = exchanges.filter(hasPassed).length;
   if (passed <= most) return [];
   const how = `${passed} of at most ${most} passed`;
@@ -148,7 +148,7 @@ function littleMore(exchanges: readonly Exchange[], most: number): Violation[] {
  * reserved place may go to another isolate's request, which comes while the object is called for
  * the place.
  */
-function atLeastTheLimit(exchanges: readonly Exchange[], limit: number): Violation[] {
+function atLeastTheLimit(exchanges: readonly Exchange[]): Violation[] {
   return exchanges
     .filter(({ status }) => status === 429)
     .flatMap((rejected) => {
@@ -157,7 +157,7 @@ function atLeastTheLimit(exchanges: readonly Exchange[], limit: number): Violati
       const before = exchanges.filter(
         (each) => hasPassed(each) && each.start >= from && each.start <= until,
       );
-      if (before.length >= limit) return [];
+      if (before.length >= LIMIT) return [];
       const how = `${rejected.task} at ${timeOf(rejected.end)}, when ${before.length} had passed`;
       return [{ promise: 'a client of several isolates gets at least its limit', how }];
     });

@@ -23,8 +23,6 @@ export type Violation = { promise: string; how: string };
 export type Plan = WorldOptions & {
   operations: readonly Operation[];
   endMs: number;
-  /** Makes the final requests, when all operations have ended and nothing fails any more. */
-  finish?: (world: World) => Promise<void>;
   violationsIn: (world: World) => Violation[];
 };
 
@@ -42,7 +40,6 @@ export async function run(part: Part, fleet: Fleet, seed: string, without = new 
     });
   }
   await world.scheduler.runUntil(START + plan.endMs);
-  await plan.finish?.(world);
   return { world, violations: plan.violationsIn(world) };
 }
 

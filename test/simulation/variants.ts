@@ -59,9 +59,6 @@ export const BAD_EVENTS: Variants = {
   const { attemptId, receivedFrom, now, retentionMs } = call;`,
     ],
   ],
-  'a cursor continues after events that its page has not shown': [
-    [STORE, 'resume: next.seq', 'resume: newest'],
-  ],
   'an entry of KV is valid for as long as KV has it': [
     ['src/events/replay-cache.ts', 'holdsKey(entry.accepted_at, call)', 'true'],
   ],
