@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
-import { counting } from '../support/counting.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
 import { expectError, expectStatus, send, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
@@ -279,24 +278,4 @@ it.each([
   const init = ingestInit(body);
   const request = { ...init, headers: { ...init.headers, ...headers } };
   await expectStatus(await send(INGEST, request), status);
-});
-
-describe('a rejected event', () => {
-  const key = freshKey();
-  const other = bookingCreated({ aggregate_id: 'other' });
-  const invalid = bookingCreated({ payload: { guests: 0 } });
-  const looking = { d1RoundTrips: 1, d1RowsWritten: 0, kvReads: 1, kvWrites: 0 };
-  const nothing = { d1RoundTrips: 0, kvReads: 0, kvWrites: 0, counterCalls: 0 };
-
-  it.each([
-    ['for another body under a held key', 409, looking, other, key],
-    ['for an invalid body', 400, looking, invalid, freshKey()],
-    ['for an unreadable body', 400, nothing, '{', 'key'],
-    ['for an invalid key', 400, nothing, bookingCreated(), ''],
-  ])('writes nothing %s, a %i', async (_, status, cost, body, sentKey) => {
-    await ingest(bookingCreated(), key);
-    const { env: counted, costs } = counting(env);
-    await expectStatus(await sendWith(counted, INGEST, ingestInit(body, sentKey)), status);
-    expect(costs).toMatchObject(cost);
-  });
 });

@@ -8,6 +8,9 @@ const ROW = { check_in: '2027-06-01', check_out: '2027-06-08', guests: 2, curren
 const NO_VALUES = { check_in: null, check_out: null, guests: null, currency: null };
 const NO_REASON = { reason: null, refund_amount: null, cancelled_at: null, currency: null };
 const CANCELLED = 'booking.cancelled';
+const CANCELLED_FIELDS = ['reason', 'cancelled_at', 'refund_amount'];
+const EMAIL = 'an email address such as guest@example.com';
+const TIMESTAMP = 'an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z';
 
 it.each<[name: string, payload: object, type?: string]>([
   ['a row whose guest is not known', { ...ROW, total_amount: 1450, guest_email: null }],
@@ -25,48 +28,36 @@ it.each<[name: string, payload: object, type?: string]>([
   await expectEvent(await ingest(bookingCreated({ event_type, payload })), 202);
 });
 
-it.each<[field: string, value: unknown, form: string]>([
+it.each<[field: string, value: unknown, form?: string]>([
   ['property_id', 1001, 'text, in quotation marks'],
+  ['property_id', ''],
+  ['property_id', 'x'.repeat(256)],
   ['check_in', '2027-06-01T15:00:00Z', 'a date such as 2027-06-01, without a time'],
+  ['check_in', '2027-02-29', 'a date such as 2027-06-01, without a time'],
   ['check_out', '08.06.2027', 'a date such as 2027-06-01, without a time'],
+  ['check_out', ROW.check_in],
   ['guests', '2', 'a whole number, without quotation marks'],
+  ['guests', 0],
   ['total_amount', '1450.00', 'a number, without quotation marks'],
+  ['total_amount', -0.01],
   ['currency', 'eur', 'an ISO 4217 code in capitals, such as EUR'],
-  ['guest_email', '', 'an email address such as guest@example.com'],
-  [
-    'occurred_at',
-    '2027-06-01 12:00:00',
-    'an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z',
-  ],
+  ['currency', 'ZZZ', 'an ISO 4217 code in capitals, such as EUR'],
+  ['guest_email', '', EMAIL],
+  ['guest_email', 'a..b@example.com', EMAIL],
+  ['guest_email', 'guest@192.0.2.1', EMAIL],
+  ['guest_email', 'guest@-example.com', EMAIL],
+  ['occurred_at', '2027-06-01 12:00:00', TIMESTAMP],
+  ['cancelled_at', '2027-01-01T00:00:00', TIMESTAMP],
+  ['refund_amount', -1],
+  ['reason', 'x'.repeat(2_001)],
 ])(
-  'a payload with the %s %j is rejected, and its message shows the form: %s',
+  'a payload with a bad %s is rejected, and its message shows the form (%#)',
   async (field, value, form) => {
-    const response = await ingest(bookingCreated({ payload: { ...ROW, [field]: value } }));
-    const error = await expectError(response, 400, 'validation_error');
-    const message = `must be ${form}; the field may be left out`;
-    expect(error.details).toEqual([{ path: `payload.${field}`, message }]);
-  },
-);
-
-it.each<[field: string, payload: object, type?: string]>([
-  ['property_id', { property_id: '' }],
-  ['property_id', { property_id: 'x'.repeat(256) }],
-  ['check_in', { check_in: '2027-02-29' }],
-  ['check_out', { check_in: '2027-06-01', check_out: '2027-06-01' }],
-  ['guests', { guests: 0 }],
-  ['currency', { currency: 'ZZZ' }],
-  ['total_amount', { total_amount: -0.01 }],
-  ['guest_email', { guest_email: 'a..b@example.com' }],
-  ['guest_email', { guest_email: 'guest@192.0.2.1' }],
-  ['guest_email', { guest_email: 'guest@-example.com' }],
-  ['reason', { reason: 'x'.repeat(2_001) }, CANCELLED],
-  ['cancelled_at', { cancelled_at: '2027-01-01T00:00:00' }, CANCELLED],
-  ['refund_amount', { refund_amount: -1 }, CANCELLED],
-])(
-  'a %s out of its bounds is rejected (%#)',
-  async (field, payload, event_type = 'booking.created') => {
+    const event_type = CANCELLED_FIELDS.includes(field) ? CANCELLED : 'booking.created';
+    const payload = { ...ROW, [field]: value };
     const response = await ingest(bookingCreated({ event_type, payload }));
     const error = await expectError(response, 400, 'validation_error');
-    expect(error.details?.map(({ path }) => path)).toEqual([`payload.${field}`]);
+    const message = form ? `must be ${form}; the field may be left out` : expect.any(String);
+    expect(error.details).toEqual([{ path: `payload.${field}`, message }]);
   },
 );

@@ -32,11 +32,7 @@ const LATEST_REPORT_MS = 3_500;
 type Kind = 'spread' | 'one' | 'any';
 const KINDS: readonly Kind[] = ['spread', 'one', 'any'];
 /** The requests of a burst. */
-const SIZES: Record<Kind, readonly number[]> = {
-  spread: [3, 9, 40, 120],
-  one: [1, 3, 5, 9, 20, 40, 120],
-  any: [1, 3, 5, 9, 20, 40, 120],
-};
+const SIZES = [1, 3, 5, 9, 20, 40, 120];
 
 export function rateLimit(seed: string): Plan {
   const random = new Random(`rate limit ${seed}`);
@@ -55,7 +51,7 @@ export function rateLimit(seed: string): Plan {
     for (const [burst, startMs] of starts.entries()) {
       const spreadMs = random.pick([0, 20, 500, 4_000]);
       const own = random.chance(0.4) ? anyMachine() : undefined;
-      for (let index = random.pick(SIZES[kind]); index > 0; index -= 1) {
+      for (let index = random.pick(SIZES); index > 0; index -= 1) {
         const machine = kind === 'one' ? client : (own ?? anyMachine());
         operations.push({
           atMs: startMs + random.between(0, spreadMs),

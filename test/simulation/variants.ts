@@ -10,28 +10,13 @@ type Variants = Record<string, Replacement[]>;
 
 const STORE = 'src/events/store.ts';
 
-/** Inserts the event even if its key is held. */
-const UNGUARDED: Replacement = [
-  STORE,
-  'where not exists (\n    select 1 from events as known',
-  'where true or exists (\n    select 1 from events as known',
-];
-
 export const BAD_EVENTS: Variants = {
-  'KV is the authority': [
-    UNGUARDED,
-    [
-      'src/events/ingest.ts',
-      `  const storing = storeOrFind(body, identity, context);
-  const lookingUp = findCachedResponse(context.cache, identity, context);`,
-      `  const lookingUp = findCachedResponse(context.cache, identity, context);
-  const known = await lookingUp;
-  if (known.kind === 'conflict') return { kind: 'conflict' };
-  const storing = storeOrFind(body, identity, context);`,
-    ],
-  ],
   'the key is checked, then the event is inserted': [
-    UNGUARDED,
+    [
+      STORE,
+      'where not exists (\n    select 1 from events as known',
+      'where true or exists (\n    select 1 from events as known',
+    ],
     [
       STORE,
       '  const [, found] = await writeD1(() =>',
@@ -86,19 +71,6 @@ export const BAD_RATE_LIMIT: Variants = {
     [ISOLATE, 'this.#tally.reserved -= 1;', 'this.#tally.reserved -= 0;'],
   ],
   'any number may be unreported': [[ISOLATE, 'Math.min(fifth, MAX_UNREPORTED)', 'limit']],
-  'requests are not counted while the object fails': [
-    [
-      ISOLATE,
-      "if (verdict === 'passed') this.#tally.passed += 1;",
-      "if (inTime === 'passed') this.#tally.passed += 1;",
-    ],
-  ],
-  "a window's age is ignored": [
-    [ARITHMETIC, 'const beganAt = now - ageMs;', 'const beganAt = ageMs * 0 + now;'],
-  ],
-  'a record keeps its id after an eviction': [
-    [ISOLATE, 'readonly #record = crypto.randomUUID();', "readonly #record = 'record';"],
-  ],
   'the next window of an isolate is counted in the last one': [
     [ARITHMETIC, 'known.counts.has(formerRecord);', 'known.counts.has(`the one before`);'],
   ],

@@ -58,7 +58,6 @@ type SimulatedRequest = {
 /** The outcome of one request. Without a response, `end` is infinite. Times are true ones. */
 export type Exchange = {
   task: string;
-  isolate: string;
   request: SimulatedRequest;
   start: number;
   end: number;
@@ -138,7 +137,7 @@ export class World {
     const { path, client = '203.0.113.1', headers, body, hangUpMs } = request;
     const [start, task] = [this.scheduler.now, taskNow().name];
     const end = Number.POSITIVE_INFINITY;
-    const exchange: Exchange = { task, isolate: isolate.name, request, start, end };
+    const exchange: Exchange = { task, request, start, end };
     this.exchanges.push(exchange);
     this.note(`${isolate.name} gets ${task}`);
     const response = await isolate.serve(
