@@ -3,7 +3,7 @@
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
-import { beginGeneration, readLineage, requireIdentity } from './database/identity.ts';
+import { beginGeneration, requireLineage } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
 import {
@@ -42,8 +42,7 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
   try {
     const erasures = readRequiredLedger(ledger);
     await open(target, async (database) => {
-      await requireIdentity(database, target);
-      const lineage = await readLineage(database);
+      const lineage = await requireLineage(database, target);
       const erased = await applyLedger(database, lineage, erasures);
       await beginGeneration(database, lineage);
       console.log(

@@ -10,7 +10,7 @@ import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { requireIdentity } from './database/identity.ts';
+import { requireLineage } from './database/identity.ts';
 import { nameDatabase, withDatabase } from './database/open.ts';
 
 const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
@@ -48,7 +48,7 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
     await inScratchFolder(dirname(path), async (folder) => {
       const file = join(folder, 'backup.sql');
       const write = async (database: D1Database) => {
-        await requireIdentity(database, target);
+        await requireLineage(database, target);
         await dump(database, name, file);
       };
       await open(target, write, 'read');

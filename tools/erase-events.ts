@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { readLineage, requireIdentity } from './database/identity.ts';
+import { requireLineage } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
 import { type Aggregate, eraseAggregate, findAggregate, formatEvents } from './erasure/erase.ts';
 import {
@@ -30,6 +30,8 @@ Exit codes: 0 the payloads are erased (or would be), 1 this is not known, 2 inva
 Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`;
 
 type Request = ReturnType<typeof parseArguments>;
+/** The sentence that is printed if the erasure fails. */
+type Progress = { state: string };
 
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
@@ -60,24 +62,19 @@ function parseArguments(args: string[]) {
 
 async function run(request: Request, open = withDatabase): Promise<number> {
   const { target, ledger, aggregate, isDryRun } = request;
-  // Printed when the erasure fails.
-  let state = 'Nothing was changed.';
-  const setState = (text: string) => {
-    state = text;
-  };
+  const progress: Progress = { state: 'Nothing was changed.' };
   try {
     if (aggregate === undefined && !existsSync(ledger)) {
       throw new UserError(`there is no ledger ${ledger}`);
     }
     if (!isDryRun) checkLedger(ledger);
     const work = async (database: D1Database) => {
-      await requireIdentity(database, target);
-      const lineage = await readLineage(database);
+      const lineage = await requireLineage(database, target);
       if (aggregate !== undefined) {
-        console.log(await eraseOne(database, { ...request, aggregate, lineage }, setState));
+        console.log(await eraseOne(database, { ...request, aggregate, lineage }, progress));
         return;
       }
-      setState('A part of it may be erased: run the command again.');
+      progress.state = 'A part of it may be erased: run the command again.';
       const erased = await applyLedger(database, lineage, readLedger(ledger));
       console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
     };
@@ -85,7 +82,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
     return 0;
   } catch (error) {
     const failed = error instanceof UserError ? '' : 'The erasure failed: ';
-    console.error(`${failed}${messageOf(error)}\n${state}`);
+    console.error(`${failed}${messageOf(error)}\n${progress.state}`);
     return 1;
   }
 }
@@ -94,31 +91,30 @@ async function run(request: Request, open = withDatabase): Promise<number> {
 async function eraseOne(
   database: D1Database,
   request: { aggregate: Aggregate; lineage: string; isDryRun: boolean; ledger: string },
-  setState: (text: string) => void,
+  progress: Progress,
 ): Promise<string> {
   const { aggregate, lineage, isDryRun, ledger } = request;
   const { total, unerased, lastId, now } = await findAggregate(database, aggregate);
   if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
   const already = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${already}.`;
-  setState('It is not known whether anything was erased: run the command again.');
+  progress.state = 'It is not known whether anything was erased: run the command again.';
   try {
     await eraseAggregate(database, aggregate, now);
   } catch (error) {
     // The response may be lost: count the events that still have their payload.
     if ((await findAggregate(database, aggregate, now)).unerased > 0) {
-      setState('Nothing was changed.');
+      progress.state = 'Nothing was changed.';
       throw error;
     }
   }
-  setState(
-    `${formatEvents(unerased)} erased, but the ledger does not say so: run the command again.`,
-  );
+  const erased = formatEvents(unerased);
+  progress.state = `${erased} erased, but the ledger does not say so: run the command again.`;
   appendToLedger(ledger, {
     lineage,
     aggregate: hashAggregate(aggregate),
     last_event_id: lastId,
     erased_at: new Date(now).toISOString(),
   });
-  return `Erased ${formatEvents(unerased)}; ${already}. The ledger is ${ledger}.`;
+  return `Erased ${erased}; ${already}. The ledger is ${ledger}.`;
 }

@@ -1,6 +1,6 @@
 /** Reads the vars of the local service: the vars of wrangler.toml, which .dev.vars overrides. */
 
-import { constants, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
 import { resolveEnvironment } from '../command-line/environment.ts';
@@ -13,14 +13,10 @@ const EXAMPLE_FILE = '.dev.vars.example';
 
 /** Creates .dev.vars from its example unless it exists. Returns whether it created the file. */
 export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
-  const [example, created] = [join(directory, EXAMPLE_FILE), join(directory, DEV_VARS_FILE)];
-  try {
-    copyFileSync(example, created, constants.COPYFILE_EXCL);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  }
+  const created = join(directory, DEV_VARS_FILE);
+  if (existsSync(created)) return false;
+  copyFileSync(join(directory, EXAMPLE_FILE), created);
+  return true;
 }
 
 /** Returns the vars under `npm run dev`. `CLOUDFLARE_ENV` chooses the environment. */
@@ -43,11 +39,9 @@ export function setKeySet(directory: string, keySet: object): void {
   const line = `JWT_JWKS='${JSON.stringify(keySet)}'`;
   const known = /^JWT_JWKS=.*$/m;
   const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+  const changed = known.test(text) ? text.replace(known, () => line) : `${text}${gap}${line}\n`;
   try {
-    writeFileSync(
-      file,
-      known.test(text) ? text.replace(known, () => line) : `${text}${gap}${line}\n`,
-    );
+    writeFileSync(file, changed);
   } catch (error) {
     throw new UserError(
       `the development key cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${messageOf(error)})`,

@@ -34,11 +34,13 @@ export async function rejectUnfinishedRestore(database: D1Database): Promise<voi
   throw new UserError('a restore of this database is not finished: run `npm run restore` again');
 }
 
-/** Throws a `UserError` if the database has no tables, or if a restore of it was interrupted. */
-export async function requireIdentity(database: D1Database, target: Target): Promise<void> {
+/** As `readLineage`, but throws a `UserError` without tables, and after an interrupted restore. */
+export async function requireLineage(
+  database: D1Database,
+  { kind, environment }: Target,
+): Promise<string> {
   await rejectUnfinishedRestore(database);
-  if ((await readTables(database)).includes(IDENTITY)) return;
-  const { kind, environment } = target;
+  if ((await readTables(database)).includes(IDENTITY)) return readLineage(database);
   const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
   throw new UserError(`the database has no tables: run \`${command}\` first`);
 }

@@ -1,4 +1,4 @@
-/** The local database: the SQLite file that `dev` uses too, or a database in memory. */
+/** The local database: the SQLite file that `dev` uses too. */
 
 import { createHash, createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -8,8 +8,6 @@ import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { withPath } from '../command-line/user-error.ts';
 import { databaseOver } from './d1.ts';
 
-export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
-
 /** The runtime's D1 databases are Durable Objects of this class. */
 const CLASS = 'miniflare-D1DatabaseObject';
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1', CLASS);
@@ -17,8 +15,8 @@ const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1', CLASS);
 const NAME = 'DB';
 const MAX_BUSY_MS = 60_000;
 
-/** Opens the database of `dev`. The caller closes it. */
-export function openLocal(folder = FOLDER): OpenDatabase {
+/** Opens the database of `dev`. The caller disposes of it. */
+export function openLocal(folder = FOLDER): Disposable & { database: D1Database } {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${hashObjectName(CLASS, NAME)}.sqlite`);
   const sqlite = withPath(file, () => {
@@ -26,12 +24,7 @@ export function openLocal(folder = FOLDER): OpenDatabase {
     opened.exec('PRAGMA journal_mode = WAL');
     return opened;
   });
-  return { database: wrapSqlite(sqlite), close: async () => sqlite.close() };
-}
-
-export function openInMemory(): OpenDatabase {
-  const sqlite = new DatabaseSync(':memory:');
-  return { database: wrapSqlite(sqlite), close: async () => sqlite.close() };
+  return { database: wrapSqlite(sqlite), [Symbol.dispose]: () => sqlite.close() };
 }
 
 export function wrapSqlite(sqlite: DatabaseSync): D1Database {

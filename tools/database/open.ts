@@ -5,17 +5,8 @@ import { getDatabase } from '../cloudflare/resources.ts';
 import { withLocalLock } from '../command-line/local-lock.ts';
 import type { Target } from '../command-line/target.ts';
 import { loadDeployment } from '../configuration/wrangler-config.ts';
-import { type OpenDatabase, openInMemory, openLocal } from './local.ts';
+import { openLocal } from './local.ts';
 import { restDatabase } from './rest-database.ts';
-
-/** Opens the local database, an empty one or a deployed one. The caller closes it. */
-export async function openDatabase(
-  kind: 'local' | 'empty' | 'remote',
-  environment?: string,
-): Promise<OpenDatabase> {
-  if (kind === 'remote') return openRemote(environment);
-  return kind === 'local' ? openLocal() : openInMemory();
-}
 
 export type WithDatabase = typeof withDatabase;
 
@@ -25,23 +16,18 @@ export async function withDatabase<T>(
   work: (database: D1Database) => Promise<T>,
   access: 'read' | 'write' = 'write',
 ): Promise<T> {
-  const openAndWork = async () => {
-    const { database, close } = await openDatabase(kind, environment);
-    try {
-      return await work(database);
-    } finally {
-      // The outcome is known by now.
-      await close().catch(() => undefined);
-    }
+  if (kind === 'remote') return work(await openRemote(environment));
+  const workLocally = async () => {
+    using local = openLocal();
+    return await work(local.database);
   };
-  return kind === 'local' && access === 'write' ? withLocalLock(openAndWork) : openAndWork();
+  return access === 'write' ? withLocalLock(workLocally) : workLocally();
 }
 
-async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
+async function openRemote(environment: string | undefined): Promise<D1Database> {
   const deployment = loadDeployment(environment);
   const account = await openAccount(deployment);
-  const database = restDatabase(account, await getDatabase(account, deployment));
-  return { database, close: async () => {} };
+  return restDatabase(account, await getDatabase(account, deployment));
 }
 
 /** The name in backups. */

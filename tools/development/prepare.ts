@@ -8,7 +8,7 @@ import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { createDevVars } from '../configuration/dev-vars.ts';
 import { migrate } from '../database/migrations.ts';
-import { openDatabase, type WithDatabase, withDatabase } from '../database/open.ts';
+import { type WithDatabase, withDatabase } from '../database/open.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
@@ -22,21 +22,18 @@ export async function prepareDevelopment(): Promise<void> {
   if (await migrateLocal()) await loadSampleListings();
 }
 
+/** `dev` has the lock. */
+const inTurn: WithDatabase = (target, work) => withDatabase(target, work, 'read');
+
 /** Migrates the local database. Returns whether it has no listings. */
-async function migrateLocal(): Promise<boolean> {
-  const { database, close } = await openDatabase('local');
-  try {
+function migrateLocal(): Promise<boolean> {
+  return inTurn(LOCAL, async (database) => {
     const applied = await migrate(database);
     if (applied.length > 0) console.log(`Migrated the local database: ${applied.join(', ')}.`);
     const any = database.prepare('SELECT EXISTS (SELECT 1 FROM properties) AS found');
     return z.int().parse(await any.first('found')) === 0;
-  } finally {
-    await close();
-  }
+  });
 }
-
-/** `dev` has the lock. */
-const inTurn: WithDatabase = (target, work) => withDatabase(target, work, 'read');
 
 async function loadSampleListings(): Promise<void> {
   const read = readListingsFile(readFileSync(SAMPLES));

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect, it } from 'vitest';
-import { openInMemory, openLocal } from '../../../tools/database/local.ts';
+import { openLocal, wrapSqlite } from '../../../tools/database/local.ts';
 
 /** Locks the database file of a folder for 300 ms, and says when. */
 const LOCK = `
@@ -18,7 +19,8 @@ const folder = mkdtempSync(join(tmpdir(), 'local-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it('a batch is applied as a whole, or not at all, when another program has unlocked the file', async () => {
-  const { database, close } = openLocal(folder);
+  using local = openLocal(folder);
+  const { database } = local;
   await database.prepare('CREATE TABLE t (a NOT NULL)').run();
   const child = spawn(process.execPath, ['--eval', LOCK, folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,14 +30,12 @@ it('a batch is applied as a whole, or not at all, when another program has unloc
   await database.batch([add.bind(1), add.bind(2)]);
   await expect(database.batch([add.bind(3), add.bind(null)])).rejects.toThrow('NOT NULL');
   expect(await database.prepare('SELECT sum(a) AS sum FROM t').first('sum')).toBe(3);
-  await close();
 });
 
 it('values have the types that D1 gives them in the statements of its REST interface', async () => {
-  const { database, close } = openInMemory();
+  const database = wrapSqlite(new DatabaseSync(':memory:'));
   const types = database.prepare('SELECT typeof(?2) || typeof(?1) || typeof(?3) AS types');
   expect(await types.bind(1.5, 1, true).first('types')).toBe('integerrealinteger');
-  await close();
 });
 
 it('a file that cannot be opened is named', () => {
