@@ -30,6 +30,7 @@ export async function loadListings(
   const site = publicSiteUrl().safeParse(vars.get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   const load = async (database: D1Database) => {
+    // Import, 2.
     await requireTables(database, target, !isDryRun);
     const progress = showProgress(process.stdout);
     try {
