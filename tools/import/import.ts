@@ -7,8 +7,8 @@
  *              compare  what changes, also for listings outside the file
  *              limits   reject an import that empties too many listings
  *     write/   undo     the file that undoes the import
- *              stage    writes the rows into the staging table, in batches
- *              apply    one transaction, which fails if another import was applied since `read`
+ *              apply    the rows, in one transaction: it fails if another import was applied
+ *                       since `read`
  *     report/  report   command.ts prints the outcome, and notifies the build hook
  *
  * A dry run ends after `limits`. An overtaken import begins again at `read`.
@@ -18,11 +18,10 @@ import { changeCursor } from '../../src/properties/changes.ts';
 import { compare } from './plan/compare.ts';
 import { limitShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
-import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
+import type { ImportOptions, ImportOutcome } from './plan/types.ts';
 import { read } from './read/read.ts';
 import type { ReadableFile } from './read/types.ts';
 import { apply } from './write/apply.ts';
-import { stage } from './write/stage.ts';
 import { undoFile } from './write/undo.ts';
 
 const MAX_ATTEMPTS = 10;
@@ -60,21 +59,12 @@ async function attemptImport(
   if (problems.length > 0) return { kind: 'rejected', problems, effect };
 
   // Import, 5.
-  if (!options.isDryRun) {
-    if (listings.length + effect.records.length > 0) options.saveUndo?.(undoFile(effect));
-    const staged = await stage(effect, stored.newestChange, options);
-    const ending = await apply(options.database, staged, stored.lastImport, isShown(effect));
-    if (ending === 'overtaken') return ending;
+  if (!options.isDryRun && listings.length + effect.records.length > 0) {
+    options.saveUndo?.(undoFile(effect));
+    if ((await apply(effect, stored, options)) === 'overtaken') return 'overtaken';
   }
   const seq = stored.newestChange + listings.filter(({ latest }) => latest.isNew).length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
   return { kind: 'accepted', file: planned.file, effect, resumeCursor };
-}
-
-/** Reports whether a response of the feed changes. Locations have a list of their own. */
-function isShown({ records, listings }: Effect): boolean {
-  return (
-    records.some(({ kind }) => kind === 'location') || listings.some(({ latest }) => latest.isNew)
-  );
 }

@@ -13,10 +13,7 @@ export function propertyOf(fields: Record<string, unknown> & { slug: string }): 
   return { id: randomUUID(), name: 'Home', status: 'listed', display_order: 0, ...fields };
 }
 
-/**
- * Returns a file with one location, the bay, and one amenity, wifi, in the languages of the
- * samples.
- */
+/** Returns a file with one location, the bay, and one amenity, wifi. */
 export function fileOf(
   properties: readonly Property[],
   names: { bay?: string; wifi?: string } = {},

@@ -1,39 +1,17 @@
-/**
- * The commands of an editor in this process, on a database of the stand-in of Cloudflare, in
- * memory.
- */
+/** The commands of an editor in this process, on a database in memory. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { Source } from '../../../src/properties/source.ts';
 import { importListings, setStatus } from '../../../tools/import/command.ts';
 import { exportListings, type Form } from '../../../tools/import/export.ts';
 import { Database } from '../cloudflare/database.ts';
 import { source } from '../listings.ts';
 import { runImportOn } from './in-process.ts';
-import type { Finished } from './project-copy.ts';
-
-export type MemoryImports = {
-  database: D1Database;
-  /** Imports a file: a text or bytes as they are, anything else as JSON. */
-  load: (content: unknown, ...options: string[]) => Promise<Finished>;
-  loadSheet: (content: string | Uint8Array, ...options: string[]) => Promise<Finished>;
-  setStatus: (...args: string[]) => Promise<Finished>;
-  /** Runs `import-listings` with these arguments. */
-  run: (...args: string[]) => Promise<Finished>;
-  rows: (query: string) => Record<string, unknown>[];
-  /** Returns the stored row of a listing. */
-  stored: (slug: string) => Promise<Source | undefined>;
-  /** Returns the whole catalogue as a listings file, JSON or a sheet. */
-  exported: (form?: Form) => Promise<string>;
-  /** Empties the database. */
-  clear: () => void;
-};
 
 /** Opens an empty database, until the tests of the calling file or `describe` have ended. */
-export function openMemoryImports(): MemoryImports {
+export function openMemoryImports() {
   const store = new Database('in-memory');
   store.migrate();
   const database = store.binding;
@@ -50,17 +28,22 @@ export function openMemoryImports(): MemoryImports {
   };
   return {
     database,
-    load: (content, ...options) => load('listings.json', content, options),
-    loadSheet: (content, ...options) => load('homes.csv', content, options),
-    setStatus: (...args) => runImportOn(database, setStatus, ...args),
-    run: (...args) => runImportOn(database, importListings, ...args),
-    rows: (query) => store.rows(query),
-    async stored(slug) {
+    /** Imports a file: a text or bytes as they are, anything else as JSON. */
+    load: (content: unknown, ...options: string[]) => load('listings.json', content, options),
+    loadSheet: (content: string | Uint8Array, ...options: string[]) =>
+      load('homes.csv', content, options),
+    setStatus: (...args: string[]) => runImportOn(database, setStatus, ...args),
+    /** Runs `import-listings` with these arguments. */
+    run: (...args: string[]) => runImportOn(database, importListings, ...args),
+    rows: (query: string) => store.rows(query),
+    /** Returns the stored listing. */
+    async stored(slug: string) {
       const select = database.prepare('SELECT source FROM properties WHERE slug = ?');
       const row = await select.bind(slug).first<{ source: string }>();
       return row === null ? undefined : source.parse(JSON.parse(row.source));
     },
-    async exported(form) {
+    /** Returns the whole catalogue as a listings file, JSON or a sheet. */
+    async exported(form?: Form) {
       let text = '';
       for await (const piece of exportListings(database, () => {}, form)) text += piece;
       return text;

@@ -2,7 +2,7 @@
 
 import type { Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
-import type { Catalogue } from '../read/store.ts';
+import type { Catalogue, StoredListing } from '../read/store.ts';
 import { findUsers, readListings } from '../read/store.ts';
 import { compareListings } from './differences.ts';
 import { limitSize } from './limits.ts';
@@ -17,37 +17,47 @@ import type {
   RecordChange,
 } from './types.ts';
 
-type Replacement = Pick<ListingChange, 'old' | 'reason'> & { row: ListingRow | PlannedRow };
-
 /** Compares the listings of a plan with the stored ones. */
 export async function compare(
   plan: Plan,
-  stored: Catalogue,
-  options: ImportOptions,
+  { summaries }: Catalogue,
+  { database, publicSiteUrl, onProgress }: ImportOptions,
 ): Promise<Effect> {
-  const { rows, unchanged } = plan;
-  const total = rows.length + unchanged.length;
-  const records = await withoutUsed(plan, options.database);
-  const warnedBefore = unchanged.filter((each) => findWarnings(each).length > 0).length;
-  const effect: Effect = { records, listings: [], warnedBefore, problems: [] };
-  let compared = unchanged.length;
-  options.onProgress('checked', compared, total);
-  for await (const each of findReplacements({ ...plan, records }, stored, options)) {
-    const { row, old } = each;
-    const change = resolveChange(each, records);
-    effect.listings.push(change);
-    if ('record' in row) {
-      if (old) effect.problems.push(...findTakenIds(old.listing, row));
-      if (change.isWarnedBefore) effect.warnedBefore += 1;
-      compared += 1;
-      options.onProgress('checked', compared, total);
+  const { rows, unchanged, known } = plan;
+  const records = await withoutUsed(plan, database);
+  const problems: ImportProblem[] = [];
+  const listings = rows
+    .filter(({ columns }) => !summaries.has(columns.id))
+    .map((row) => resolveChange('file', undefined, row, records));
+  const inFile = new Map(rows.map((row) => [row.columns.id, row]));
+  const replaced = [...inFile.keys()].filter((id) => summaries.has(id));
+  const users = await findUsers(
+    database,
+    records.map(({ key }) => key),
+  );
+  const pruned = new Set(plan.pruned);
+  const ids = new Set([...replaced, ...[...users, ...pruned].sort()]);
+  const total = unchanged.length + listings.length + ids.size;
+  onProgress('checked', unchanged.length + listings.length, total);
+  for await (const old of readListings(database, [...ids])) {
+    const row = inFile.get(old.id);
+    if (row) {
+      problems.push(...findTakenIds(old.listing, row));
+      listings.push(resolveChange('file', old, row, records));
     } else {
-      const key = { field: 'slug', value: row.listing.slug };
-      const name = { kind: 'listing', place: 'the stored listing', key } as const;
-      effect.problems.push(...limitSize(row, name));
+      const reason = pruned.has(old.id) ? 'pruned' : 'outside';
+      const now = renderRow(renewed(old.listing, known, reason), publicSiteUrl);
+      const key = { field: 'slug', value: old.slug };
+      problems.push(...limitSize(now, { kind: 'listing', place: 'the stored listing', key }));
+      listings.push(resolveChange(reason, old, now, records));
     }
+    onProgress('checked', unchanged.length + listings.length, total);
   }
-  return effect;
+  const ofFile = listings.filter(({ reason }) => reason === 'file');
+  const warnedBefore =
+    ofFile.filter((each) => each.isWarnedBefore).length +
+    unchanged.filter((each) => findWarnings(each).length > 0).length;
+  return { records, listings, warnedBefore, problems };
 }
 
 /** Leaves out the removal of records that listings outside the file show. */
@@ -61,47 +71,25 @@ async function withoutUsed({ records, file }: Plan, database: D1Database): Promi
   return kept;
 }
 
-/** The rows of the file, and of listings that show a changed record or are pruned. */
-async function* findReplacements(
-  { records, known, rows, pruned }: Plan,
-  { summaries }: Catalogue,
-  { database, publicSiteUrl }: ImportOptions,
-): AsyncGenerator<Replacement> {
-  const inFile = new Map(rows.map((row) => [row.columns.id, row]));
-  for (const [id, row] of inFile) {
-    if (!summaries.has(id)) yield { old: undefined, row, reason: 'file' };
-  }
-  const users = await findUsers(
-    database,
-    records.map(({ key }) => key),
-  );
-  const hidden = new Set(pruned);
-  const replaced = [...inFile.keys()].filter((id) => summaries.has(id));
-  const ids = new Set([...replaced, ...[...users, ...hidden].sort()]);
-  for await (const old of readListings(database, [...ids])) {
-    const row = inFile.get(old.id);
-    const now = row ?? renderRow(renewed(old.listing, known, hidden.has(old.id)), publicSiteUrl);
-    const reason = row ? 'file' : hidden.has(old.id) ? 'pruned' : 'outside';
-    yield { old, row: now, reason };
-  }
-}
-
+/** Returns a listing outside the file as it will be. */
 function renewed(
   listing: Source,
   { locations, amenities }: Plan['known'],
-  isPruned: boolean,
+  reason: 'outside' | 'pruned',
 ): Source {
   const { location } = listing;
   return {
     ...listing,
-    status: isPruned ? 'hidden' : listing.status,
+    status: reason === 'pruned' ? 'hidden' : listing.status,
     location: location && (locations.get(location.id) ?? location),
     amenities: listing.amenities.map((each) => amenities.get(each.slug) ?? each),
   };
 }
 
 function resolveChange(
-  { old, row, reason }: Replacement,
+  reason: ListingChange['reason'],
+  old: StoredListing | undefined,
+  row: ListingRow | PlannedRow,
   records: readonly RecordChange[],
 ): ListingChange {
   const { listing, columns } = row;

@@ -1,12 +1,19 @@
 /**
- * Applies an import: one transaction moves the staged rows into the store, and leaves its id as the
- * `applied` row of the staging table. Its guard fails if another id is there (the import is
- * *overtaken*), or if staged rows are missing.
+ * Writes an import. Its rows go into the staging table, which no reader sees. Then one transaction
+ * moves them into the store, and leaves the import's id as the `applied` row of the staging table.
+ * Its guard fails if another id is there (the import is *overtaken*), or if staged rows are missing.
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
-import { readState } from '../read/store.ts';
-import { type Staged, unstage } from './stage.ts';
+import { splitIntoBatches } from '../../database/tables.ts';
+import type { Effect, ImportOptions } from '../plan/types.ts';
+import { type Catalogue, readState } from '../read/store.ts';
+
+const STAGE = `
+  INSERT INTO import_staging (import_id, kind, key, row, source, document, card)
+  SELECT ?2, new.value->>'kind', new.value->>'key', new.value->>'row', new.value->>'source',
+    new.value->>'document', new.value->>'card'
+  FROM json_each(?1) AS new`;
 
 /** A row of the staging table cannot be null. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
@@ -61,20 +68,26 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
-/** Applies all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
+/** Writes all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
 export async function apply(
-  database: D1Database,
-  { importId, rows }: Staged,
-  lastImport: string | null,
-  /** Whether a response of the feed changes. */
-  isShown: boolean,
+  effect: Effect,
+  { newestChange, lastImport }: Catalogue,
+  { database, onProgress }: ImportOptions,
 ): Promise<'applied' | 'overtaken'> {
-  if (rows === 0) return 'applied';
+  const { records, listings } = effect;
+  const importId = crypto.randomUUID();
+  let staged = 0;
+  const rows = stagedRows(effect, newestChange);
+  for (const batch of splitIntoBatches(rows, (json) => Buffer.byteLength(json))) {
+    await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
+    staged += batch.length;
+    onProgress('staged', Math.max(0, staged - records.length), listings.length);
+  }
   const transaction = [
-    database.prepare(GUARD).bind(importId, lastImport, rows),
+    database.prepare(GUARD).bind(importId, lastImport, staged),
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
-    ...(isShown ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
+    ...(isShown(effect) ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];
@@ -87,9 +100,39 @@ export async function apply(
       throw new OutcomeUnknown(messageOf(error), { cause: fault });
     });
     if (state.lastImport === importId) return 'applied';
-    await unstage(database, importId);
     const why = messageOf(fault);
     if (GUARD_FAILURE.test(why)) return 'overtaken';
     throw new Error(why, { cause: fault });
   }
+}
+
+/** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
+function* stagedRows({ records, listings }: Effect, newestChange: number): Generator<string> {
+  // A record without a value is removed.
+  for (const { kind, key, now = {} } of records) yield stagedRow(kind, key, now);
+  const { removals = [], others = [] } = Object.groupBy(listings, ({ listing }) =>
+    listing.status === 'hidden' ? 'removals' : 'others',
+  );
+  const now = Date.now();
+  let place = newestChange;
+  for (const { columns, latest } of [...removals, ...others]) {
+    const { isNew, ...last } = latest;
+    if (isNew) place += 1;
+    const change = isNew ? { ...last, change_seq: place, changed_at: now } : last;
+    const { id, source, document, card, ...row } = columns;
+    // Nested, because escaped texts of a large listing would exceed D1's bound.
+    const texts = `,"source":${source},"document":${document},"card":${card}`;
+    yield stagedRow('listing', id, { ...row, ...change }, texts);
+  }
+}
+
+function stagedRow(kind: string, key: string, row: object, texts = ''): string {
+  return `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
+}
+
+/** Reports whether a response of the feed changes. Locations have a list of their own. */
+function isShown({ records, listings }: Effect): boolean {
+  return (
+    records.some(({ kind }) => kind === 'location') || listings.some(({ latest }) => latest.isNew)
+  );
 }
