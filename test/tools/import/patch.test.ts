@@ -51,26 +51,21 @@ async function patched(fields: object) {
 }
 
 describe('a patch', () => {
-  it.each([{ slug: 'casa-marea' }, { hid: 'H-1' }])(
-    'changes only the fields of the patch, in the listing %o',
-    async (key) => {
-      const before = await imports.stored('casa-marea');
-      const change = { ...key, price_from: 121000, title: { fr: 'La maison' } };
-      expect((await patch(change)).stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
-      expect(await imports.stored('casa-marea')).toEqual({
-        ...before,
-        price_from: 121000,
-        title: { en: 'House', es: 'Casa', fr: 'La maison' },
-      });
-      expect((await patch(change)).stdout).toContain('Nothing changed');
-    },
-  );
-
-  it('names a listing by id, and then changes its slug and hid; by hid and slug, if several have the hid', async () => {
+  it('changes only its fields, in the listing with its slug, hid or id, whose other keys it sets', async () => {
     const before = await imports.stored('casa-marea');
-    const keys = { slug: 'casa-nueva', hid: 'H-9' };
-    await patch({ id: before?.id, ...keys });
-    expect(await imports.stored('casa-nueva')).toEqual({ ...before, ...keys });
+    const change = { slug: 'casa-marea', price_from: 121000, title: { fr: 'La maison' } };
+    expect((await patch(change)).stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
+    const title = { en: 'House', es: 'Casa', fr: 'La maison' };
+    const after = { ...before, price_from: 121000, title };
+    expect(await imports.stored('casa-marea')).toEqual(after);
+    expect((await patch(change)).stdout).toContain('Nothing changed');
+    await patch({ hid: 'H-1', slug: 'casa-nueva' });
+    await patch({ id: before?.id, hid: 'H-9' });
+    expect(await imports.stored('casa-nueva')).toEqual({
+      ...after,
+      slug: 'casa-nueva',
+      hid: 'H-9',
+    });
     await imports.load({ properties: [propertyOf({ slug: 'double', hid: 'H-9' })] });
     await patch({ hid: 'H-9', slug: 'double', beds: 3 });
     expect(await imports.stored('double')).toMatchObject({ beds: 3 });
@@ -102,7 +97,7 @@ describe('a patch', () => {
     const { stderr } = await patch({
       slug: 'casa-marea',
       photos: [
-        { url: second?.url, alt: { fr: 'Vue 2', es: null } },
+        { url: second?.url.replace('https', 'HTTPS'), alt: { fr: 'Vue 2', es: null } },
         { id: first?.id, section: 'gallery' },
         { url: urlOf('a b') },
       ],
@@ -148,14 +143,6 @@ describe('a patch', () => {
     });
   });
 
-  it('takes two spellings of an address for one photo', async () => {
-    const [one, other] = ['Can Roig é', 'Can%20Roig%20%C3%A9'].map((name) => ({
-      url: urlOf(name),
-    }));
-    await patch({ slug: 'other', photos: [{ ...one, section: 'studio' }] });
-    expect((await patch({ slug: 'other', photos: [other] })).stdout).toContain('Nothing changed');
-  });
-
   it('compares unique features by their content and place: two may have one icon', async () => {
     const feature = (en: string) => ({ icon_slug: 'sun', label: { en } });
     await patched({ unique_features: ['Morning', 'Late'].map(feature) });
@@ -193,12 +180,9 @@ it('set-status sets the status of listings, one of them named twice, and nothing
   const sources = () =>
     imports.rows(`SELECT json_remove(source, '$.status') AS source FROM properties ORDER BY id`);
   const before = sources();
-  const dry = await imports.setStatus('hidden', 'casa-marea', '--dry-run');
-  expect(dry.stdout).toContain('\ncasa-marea: status "listed" → "hidden"\n');
-  expect(await imports.stored('casa-marea')).toMatchObject({ status: 'listed' });
-  const hidden = await imports.setStatus('hidden', 'casa-marea', 'casa-marea', 'other');
-  expect(hidden).toMatchObject({ code: 0, stderr: '' });
-  expect(hidden.stdout).toContain('2 listings: 0 added, 1 changed, 1 unchanged\n');
+  const done = await imports.setStatus('hidden', 'casa-marea', 'casa-marea', 'other');
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(done.stdout).toContain('2 listings: 0 added, 1 changed, 1 unchanged\n');
   expect(await imports.stored('casa-marea')).toMatchObject({ status: 'hidden' });
   expect(sources()).toEqual(before);
 });

@@ -133,9 +133,8 @@ export function readRow(header: readonly string[], cells: readonly string[]) {
     const [field = '', locale] = name.split('.');
     const texts = value[field];
     if ('code' in read) faults.push({ path: name, ...read, value: cell });
-    if ('code' in read) value[field] = cell;
-    else if (locale === undefined) value[field] = read.value;
-    else value[field] = { ...(isMap(texts) && texts), [locale]: read.value };
+    const own = 'code' in read ? cell : read.value;
+    value[field] = locale === undefined ? own : { ...(isMap(texts) && texts), [locale]: own };
   }
   return { value, faults };
 }

@@ -12,7 +12,6 @@ export function merged(record: Patch, patch: Patch, { shape }: z.ZodObject): Pat
     const old = isMap(record[name]) ? record[name] : {};
     // The schema gives an undefined field its default.
     if (value === null && shape[name] instanceof z.ZodDefault) return [name, undefined];
-    if (value === null && isMap(record[name])) return [name, {}];
     if (!isMap(value)) return [name, value];
     const languages = Object.entries({ ...old, ...value });
     return [name, Object.fromEntries(languages.filter(isKept))];

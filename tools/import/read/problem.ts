@@ -108,7 +108,7 @@ export function shown(value: unknown): string {
       key !== '' && typeof inner === 'object' && inner !== null ? '…' : inner,
     ) ?? '';
   if (text.length <= SHOWN_CHARACTERS) return text;
-  const cut = text.slice(0, SHOWN_CHARACTERS).toWellFormed();
+  const cut = text.slice(0, SHOWN_CHARACTERS);
   const words = /^(.{30,}\S) /s.exec(cut)?.[1] ?? cut;
   return `${words}…${text.startsWith('"') ? '"' : ''}`;
 }
