@@ -1,7 +1,7 @@
 /** The documents agree with the code, and their links lead somewhere. */
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -20,25 +20,29 @@ const OPERATIONS = 'docs/operate/operations.md';
 const PATH =
   /^(?:(?:src|tools|test|migrations|docs|\.ci)\/[\w./*{}-]*|wrangler\.toml|package\.json)$/;
 
-describe.each(DOCUMENTS)('%s', (path) => {
-  it('links to documents and headings that exist', () => {
-    const links = [...proseOf(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) =>
-      target.replaceAll(/\s/g, ''),
-    );
-    const dead = links
-      .filter((target) => !/^https?:/.test(target))
-      .filter((target) => {
-        const [file = '', anchor] = target.split('#');
-        const found = file === '' ? path : join(dirname(path), file);
-        return !existsSync(found) || (anchor !== undefined && !anchorsOf(found).includes(anchor));
-      });
-    expect(dead).toEqual([]);
-  });
+it('the documents link to documents and headings that exist', () => {
+  const isDead = (path: string, target: string) => {
+    const [file = '', anchor] = target.split('#');
+    const found = file === '' ? path : join(dirname(path), file);
+    return !existsSync(found) || (anchor !== undefined && !anchorsOf(found).includes(anchor));
+  };
+  const dead = DOCUMENTS.flatMap((path) =>
+    [...proseOf(path).matchAll(/\]\(([^)]+)\)/g)]
+      .map(([, target = '']) => target.replaceAll(/\s/g, ''))
+      .filter((target) => !/^https?:/.test(target) && isDead(path, target))
+      .map((target) => `${path}: ${target}`),
+  );
+  expect(dead).toEqual([]);
+});
 
-  it('names files and folders that exist', () => {
-    const named = codesIn(proseOf(path)).filter((code) => PATH.test(code) && !/NAME/.test(code));
-    expect(named.filter((name) => globSync(name).length === 0)).toEqual([]);
-  });
+it('the documents name files and folders that exist, and the code documents', () => {
+  const named = DOCUMENTS.flatMap((path) => codesIn(proseOf(path))).filter(
+    (code) => PATH.test(code) && !/NAME/.test(code),
+  );
+  const inCode = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)].map(([document]) => document),
+  );
+  expect([...named, ...inCode].filter((name) => globSync(name).length === 0)).toEqual([]);
 });
 
 it('the README leads to the index of docs, and this to every document', () => {
@@ -48,16 +52,6 @@ it('the README leads to the index of docs, and this to every document', () => {
   );
   const others = DOCUMENTS.filter((path) => !path.endsWith('README.md'));
   expect(others.filter((path) => !linked.includes(path))).toEqual([]);
-});
-
-it('the code refers to documents that exist', () => {
-  const dead = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)]
-      .map(([document]) => document)
-      .filter((document) => !existsSync(document))
-      .map((document) => `${file}: ${document}`),
-  );
-  expect(dead).toEqual([]);
 });
 
 it.each([
@@ -72,6 +66,14 @@ it.each([
     ),
   );
   expect([...new Set(marks)].sort()).toEqual(steps);
+});
+
+const parameter = z.object({ name: z.string(), in: z.string() });
+const parameterOrRef = z.union([parameter, z.object({ $ref: z.string() })]);
+const operation = z.object({ parameters: z.array(parameterOrRef).default([]) });
+const documentShape = z.object({
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+  components: z.object({ parameters: z.record(z.string(), parameter) }),
 });
 
 describe('a table', () => {
@@ -116,39 +118,26 @@ describe('a table', () => {
       return [`\`${name}\``, value === '' ? 'none' : `\`${value}\``];
     });
     expect(vars.length).toBeGreaterThan(5);
-    expect(
-      rowsOf(OPERATIONS, 'var')
-        .map((row) => row.slice(0, 2))
-        .sort(),
-    ).toEqual(vars.sort());
+    const rows = rowsOf(OPERATIONS, 'var').map((row) => row.slice(0, 2));
+    expect(rows.sort()).toEqual(vars.sort());
   });
-
-  const parameter = z.object({ name: z.string(), in: z.string() });
-  const operation = z.object({
-    parameters: z.array(z.union([parameter, z.object({ $ref: z.string() })])).default([]),
-  });
-  const { paths, components } = z
-    .object({
-      paths: z.record(z.string(), z.record(z.string(), operation)),
-      components: z.object({ parameters: z.record(z.string(), parameter) }),
-    })
-    .parse(JSON.parse(JSON.stringify(createOpenApiDocument())));
-  /** The query parameters by operation. */
-  const queries = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { parameters }]) => {
-      const found = parameters.map((each) =>
-        'name' in each ? each : components.parameters[each.$ref.split('/').at(-1) ?? ''],
-      );
-      const names = found.flatMap((each) => (each?.in === 'query' ? [each.name] : []));
-      return [`query of \`${method.toUpperCase()} ${path}\``, names.sort()] as const;
-    }),
-  );
 
   it('has each query parameter of each operation', () => {
+    const { paths, components } = documentShape.parse(createOpenApiDocument());
+    const nameOf = (each: z.infer<typeof parameterOrRef>) => {
+      const parameter = '$ref' in each ? components.parameters[basename(each.$ref)] : each;
+      return parameter?.in === 'query' ? [parameter.name] : [];
+    };
+    const queries = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, { parameters }]) => [
+        `query of \`${method.toUpperCase()} ${path}\``,
+        parameters.flatMap(nameOf).sort(),
+      ]),
+    );
     const tables = DOCUMENTS.flatMap((path) => tablesIn(proseOf(path)))
       .filter(({ heads: [head = ''] }) => head.startsWith('query of '))
       .map(({ heads, rows }) => [heads[0], rows.flatMap(([names = '']) => codesIn(names)).sort()]);
-    expect(tables.sort()).toEqual(queries.filter(([, names]) => names.length > 0).sort());
+    expect(tables.sort()).toEqual(queries.filter(([, names = []]) => names.length > 0).sort());
   });
 });
 

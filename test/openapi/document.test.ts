@@ -8,14 +8,6 @@ import { differencesFromDocument } from '../support/documented.ts';
 import { get } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
-const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
-
-/** Every object of the document with its path in it. */
-function objectsOf(value: unknown, path: string[] = []): { path: string[]; object: object }[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const within = Object.entries(value).flatMap(([key, each]) => objectsOf(each, [...path, key]));
-  return [{ path, object: value }, ...within];
-}
 
 describe('the OpenAPI document', () => {
   it('has the operations that the service registers, no more and no fewer', () => {
@@ -30,12 +22,14 @@ describe('the OpenAPI document', () => {
   });
 
   it('lets responses have unknown fields, which a later release may add', () => {
-    const isClosed = ({ object }: { object: object }) =>
-      'additionalProperties' in object && object.additionalProperties === false;
-    const closed = objectsOf(document).filter(isClosed);
-    const ofRequests = /^components\.schemas\.(IngestBatch|\w+Request|\w+Item)$/;
+    const { paths, components } = createOpenApiDocument();
+    const isClosed = (part: unknown) =>
+      JSON.stringify(part).includes('"additionalProperties":false');
+    const closed = Object.entries(components?.schemas ?? {}).filter(([, each]) => isClosed(each));
+    const ofRequests = /^(IngestBatch|\w+Request|\w+Item)$/;
     expect(closed.length).toBeGreaterThan(2);
-    for (const { path } of closed) expect(path.join('.')).toMatch(ofRequests);
+    for (const [name] of closed) expect(name).toMatch(ofRequests);
+    expect(isClosed(paths)).toBe(false);
   });
 });
 
