@@ -2,7 +2,7 @@
  * A database that is backed up and restored has the same rows, whatever interrupts the commands.
  */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -40,7 +40,7 @@ const eventOf = (guest: string) =>
 
 const folder = mkdtempSync(join(tmpdir(), 'backup-'));
 const file = join(folder, 'backup.sql');
-const original = migrated();
+const original = new Database('migrated').migrate();
 
 beforeAll(async () => {
   const { sqlite, binding } = original;
@@ -53,12 +53,6 @@ beforeAll(async () => {
   expect(await runOn(binding, backup, '--out', file)).toMatchObject({ code: 0, stderr: '' });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-function migrated(): Database {
-  const database = new Database('migrated');
-  database.migrate();
-  return database;
-}
 
 function restoreInto({ binding }: Database, path = file, open = binding) {
   return runOn(open, restore, path, '--no-ledger');
@@ -75,7 +69,7 @@ function contents(database: Database) {
 
 it('a working copy is brought back, but for the events that its ledger lists', async () => {
   const project = await copyWithStore('empty');
-  project.execute(['anna', 'bert', 'carl'].map(eventOf).join(''));
+  project.execute(['anna', 'bert'].map(eventOf).join(''));
   const [identity] = project.rows(IDENTITY);
   const events = project.rows(EVENTS);
   // A command that reads waits for no other one.
@@ -83,16 +77,13 @@ it('a working copy is brought back, but for the events that its ledger lists', a
   const { stdout } = await withLocalLock(() => project.run('backup.ts'), lock);
   expect(stdout).toMatch(/^backups\/local-[0-9TZ-]+\.sql: \d+ rows, read back and compared\n$/);
   rmSync(join(project.directory, '.wrangler/state'), { recursive: true });
-  const line = (id: string, year = 2030, lineage = identity?.lineage) =>
-    JSON.stringify({
-      lineage,
-      aggregate: hashAggregate({ type: 'booking', id }),
-      last_event_id: 'of-nobody',
-      erased_at: `${year}-01-01T00:00:00.000Z`,
-    });
-  // The second is before the event, and the third of another lineage.
-  const lines = [line('anna'), line('bert', 1969), line('carl', 2030, '0'.repeat(32))];
-  project.write('erasures.jsonl', lines.join('\n'));
+  const erasure = {
+    lineage: identity?.lineage,
+    aggregate: hashAggregate({ type: 'booking', id: 'anna' }),
+    last_event_id: 'of-anna',
+    erased_at: '2030-01-01T00:00:00.000Z',
+  };
+  project.write('erasures.jsonl', erasure);
   const restored = await project.run('restore.ts', stdout.split(':')[0] ?? '');
   expect(restored).toMatchObject({ code: 0, stderr: '' });
   expect(restored.stdout).toMatch(/^Restored \d+ rows of local at .*Erased again: 1 event\.\n$/);
@@ -103,8 +94,10 @@ it('a working copy is brought back, but for the events that its ledger lists', a
   expect(bytes.join('')).not.toContain('anna@x');
   expect(bytes.join('')).toContain('bert@x');
   const [own] = project.rows(IDENTITY);
-  expect(own?.lineage).toBe(identity?.lineage);
-  expect(own?.generation).toMatch(/^[0-9a-f]{32}$/);
+  expect(own).toEqual({
+    lineage: identity?.lineage,
+    generation: expect.stringMatching(/^[0-9a-f]{32}$/),
+  });
   expect(own?.generation).not.toBe(identity?.generation);
   const erased = { payload: '{}', erased_at: Date.parse('2030-01-01T00:00:00.000Z') };
   expect(project.rows(EVENTS)).toEqual([{ ...events[0], ...erased }, ...events.slice(1)]);
@@ -127,7 +120,7 @@ describe('a backup', () => {
   });
 
   it('begins again when an import is applied while it runs', async () => {
-    const { sqlite, binding } = migrated();
+    const { sqlite, binding } = new Database('migrated').migrate();
     let isApplied = false;
     const database = failingDatabase(binding, (sql) => {
       // The amenities have been read by then.
@@ -152,12 +145,6 @@ describe('a backup', () => {
       code: 1,
       stderr: 'There is no backup: the database has no tables: run `npm run dev` first.\n',
     });
-  });
-
-  it.runIf(existsSync('/dev/full'))('is not written on a full disk', async () => {
-    await expect(dump(original.binding, 'full', '/dev/full')).rejects.toThrow(
-      '/dev/full: cannot write: no space left on device',
-    );
   });
 });
 
@@ -224,7 +211,7 @@ describe('a restore that is interrupted', () => {
   ] as const)('at any call, %s, starts over when it is run again', async (_, isMigrated, fate) => {
     let unfinished = 0;
     for (let failing = 1, isDone = false; !isDone; failing += 1) {
-      const database = isMigrated ? migrated() : new Database('target');
+      const database = isMigrated ? new Database('migrated').migrate() : new Database('target');
       if (isMigrated) {
         database.sqlite.exec('CREATE TABLE later (id text); CREATE INDEX x ON later (id)');
       }

@@ -164,102 +164,105 @@ describe('deploy', () => {
     return structuredClone({ tables, namespaces, workers });
   }
 
-  describe('stops before it changes anything:', () => {
-    const place = (tables = '') => {
+  /** Expects that a deployment stops at its checks, and changes nothing. */
+  async function expectStopped(environment: string, message: string): Promise<void> {
+    const before = contents();
+    const isStaging = environment === 'staging';
+    const { code, stderr } = await deploy(...(isStaging ? ['--env', 'staging'] : []));
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The deployment to ${environment} failed at the checks: ${message}`);
+    const again = isStaging ? 'npm run deploy -- --env staging' : 'npm run deploy';
+    expect(stderr).toContain(`.\nNothing has changed. \`${again}\` may be repeated.\n`);
+    expect(contents()).toEqual(before);
+  }
+
+  describe('stops before it changes anything when, in wrangler.toml,', () => {
+    it.each([
+      [
+        'production',
+        SHARED_DOMAIN,
+        'production would share the route api.example.com with staging',
+      ],
+      ['staging', SHARED_DOMAIN, 'staging would share the route api.example.com with production: '],
+      [
+        'staging',
+        set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`),
+        `staging would share the database ${NAME} with production: give each its own`,
+      ],
+      [
+        'staging',
+        set(`name = "${STAGING}"`, `name = "${NAME}"`),
+        `staging would share the Worker ${NAME} with production: `,
+      ],
+      [
+        'staging',
+        set('preview_id', 'id = "f00d"\npreview_id'),
+        'staging would share the namespace f00d with production: ',
+      ],
+      [
+        'staging',
+        inJurisdiction('europe'),
+        '[env.staging] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
+      ],
+      [
+        'production',
+        set('binding = "DB"', 'binding = "D"'),
+        'wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV namespace',
+      ],
+    ])('%s: %3$s', async (environment, config, message) => {
+      configure(config);
+      await expectStopped(environment, message);
+      expect(cloudflare.requests).toEqual([]);
+    });
+  });
+
+  describe('stops before it changes anything when', () => {
+    const place = (tables: string) => {
       const database = new Database(NAME);
       database.sqlite.exec(tables);
       cloudflare.databases.push(database);
     };
 
-    it.each<[message: string, environment: string, arrange: () => unknown]>([
-      [
-        'production would share the route api.example.com with staging: give each its own in',
+    it('the bundle cannot be built', async () => {
+      failsAt = 'build';
+      await expectStopped(
         'production',
-        () => configure(SHARED_DOMAIN),
-      ],
-      [
-        'staging would share the route api.example.com with production: ',
-        'staging',
-        () => configure(SHARED_DOMAIN),
-      ],
-      [
-        `staging would share the database ${NAME} with production: `,
-        'staging',
-        () => configure(set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`)),
-      ],
-      [
-        `staging would share the Worker ${NAME} with production: `,
-        'staging',
-        () => configure(set(`name = "${STAGING}"`, `name = "${NAME}"`)),
-      ],
-      [
-        'staging would share the namespace f00d with production: ',
-        'staging',
-        () => configure(set('preview_id', 'id = "f00d"\npreview_id')),
-      ],
-      [
-        '[env.staging] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
-        'staging',
-        () => configure(inJurisdiction('europe')),
-      ],
-      [
-        'wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV namespace',
-        'production',
-        () => configure(set('binding = "DB"', 'binding = "D"')),
-      ],
-      [
         'the bundle cannot be built\nCould not resolve "./missing.ts"',
+      );
+    });
+
+    it('the token lacks a permission', async () => {
+      failOnce(/./, { status: 403 });
+      const hint = 'a fault [code: 10001]: see "What you need" in docs/operate/runbook.md';
+      await expectStopped('production', hint);
+    });
+
+    it('the custom domain leads to another Worker', async () => {
+      configure(WITH_DOMAIN);
+      cloudflare.domains.push({ hostname: 'api.example.com', service: 'shop' });
+      await expectStopped(
         'production',
-        () => {
-          failsAt = 'build';
-        },
-      ],
-      [
-        'a fault [code: 10001]: see "What you need" in docs/operate/runbook.md',
-        'production',
-        () => failOnce(/./, { status: 403 }),
-      ],
-      [
-        'the custom domain api.example.com leads to the Worker shop: ',
-        'production',
-        () => {
-          configure(WITH_DOMAIN);
-          cloudflare.domains.push({ hostname: 'api.example.com', service: 'shop' });
-        },
-      ],
-      [
-        `the Worker ${NAME} serves already, and the account lacks its D1 database ${NAME}s or its`,
-        'production',
-        () => expectDeployed().then(() => configure(MISSPELT)),
-      ],
-      [
-        'a restore of this database is not finished',
-        'production',
-        () => place('CREATE TABLE database_identity (lineage text)'),
-      ],
-      [
-        `the database ${NAME} has the tables of another application (orders): is database_name in`,
-        'production',
-        () => place('CREATE TABLE orders (id text)'),
-      ],
-      [
-        `the database ${NAME} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`,
-        'production',
-        () => {
-          place();
-          configure(inJurisdiction('eu'));
-        },
-      ],
-    ])('%s', async (message, environment, arrange) => {
-      await arrange();
-      const before = contents();
-      const args = environment === 'staging' ? ['--env', 'staging'] : [];
-      const { code, stderr } = await deploy(...args);
-      expect(code).toBe(1);
-      expect(stderr).toContain(`The deployment to ${environment} failed at the checks: ${message}`);
-      const again = ['npm run deploy', ...args].join(args.length > 0 ? ' ' : '');
-      expect(stderr.replace(' --', '')).toContain(`.\nNothing has changed. \`${again}\` may be`);
-      expect(contents()).toEqual(before);
+        'the custom domain api.example.com leads to the Worker shop',
+      );
+    });
+
+    it('the name of the database is misspelt', async () => {
+      await expectDeployed();
+      configure(MISSPELT);
+      const message = `the Worker ${NAME} serves already, and the account lacks its D1 database ${NAME}s or its KV`;
+      await expectStopped('production', message);
+    });
+
+    it('the database has an unfinished restore, or other tables, or is elsewhere', async () => {
+      place('CREATE TABLE database_identity (lineage text)');
+      await expectStopped('production', 'a restore of this database is not finished');
+      cloudflare.databases.length = 0;
+      place('CREATE TABLE orders (id text)');
+      const other = `the database ${NAME} has the tables of another application (orders): is`;
+      await expectStopped('production', other);
+      configure(inJurisdiction('eu'));
+      const elsewhere = `the database ${NAME} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`;
+      await expectStopped('production', elsewhere);
     });
   });
 

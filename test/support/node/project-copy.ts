@@ -19,15 +19,7 @@ import { vi } from 'vitest';
 import { neutralConfig } from './neutral-config.ts';
 import { type ServedCopy, serveCopy } from './served-copy.ts';
 
-const COPIED = [
-  'src',
-  'tools',
-  'migrations',
-  'docs/guides',
-  'package.json',
-  'tsconfig.json',
-  '.dev.vars.example',
-];
+const COPIED = 'src tools migrations docs/guides package.json tsconfig.json .dev.vars.example';
 const COMMAND_DEADLINE_MS = 90_000;
 const READY_DEADLINE_MS = 60_000;
 /** The last of the lines that `dev` prints when it is ready. */
@@ -57,14 +49,14 @@ export class ProjectCopy {
   readonly #served: ServedCopy[] = [];
 
   constructor() {
-    for (const name of COPIED) cpSync(name, join(this.directory, name), { recursive: true });
+    for (const name of COPIED.split(' ')) {
+      cpSync(name, join(this.directory, name), { recursive: true });
+    }
     this.write('wrangler.toml', neutralConfig(readFileSync('wrangler.toml', 'utf8')));
     symlinkSync(join(process.cwd(), 'node_modules'), join(this.directory, 'node_modules'));
   }
 
-  /**
-   * Writes a file of the copy: text and bytes as they are, anything else as JSON. Returns its path.
-   */
+  /** Writes text and bytes as they are, anything else as JSON. Returns the path of the file. */
   write(name: string, content: unknown): string {
     const path = join(this.directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -92,7 +84,7 @@ export class ProjectCopy {
 
   /** Runs `node tools/…` to its end, and kills it when that does not come in time. */
   async run(program: string, ...args: string[]): Promise<Finished> {
-    const started = this.#start(process.execPath, [join('tools', program), ...args]);
+    const started = this.#start([process.execPath, join('tools', program), ...args]);
     const deadline = setTimeout(() => signalAll(started, 'SIGKILL'), COMMAND_DEADLINE_MS);
     const { stdout, stderr } = started.child;
     const [code, ...printed] = await Promise.all([started.ended, text(stdout), text(stderr)]);
@@ -114,19 +106,16 @@ export class ProjectCopy {
 
   /** Starts `dev` and waits until it says that it is ready. */
   serveByDev(port: number): Promise<Service> {
-    return this.#serveBy(process.execPath, ['tools/dev.ts'], port, READY);
+    return this.#serveBy([process.execPath, 'tools/dev.ts'], String(port), READY);
   }
 
-  /**
-   * Starts `npm run dev` and waits until it says that it is ready, or prints what `until` matches.
-   * Without a port it takes that of .dev.vars.
-   */
+  /** As `serveByDev` by npm, or until `until` matches. Without a port it takes that of .dev.vars. */
   serveByNpm(port?: number, until = READY): Promise<Service> {
-    return this.#serveBy('npm', ['run', 'dev'], port, until);
+    return this.#serveBy(['npm', 'run', 'dev'], String(port ?? ''), until);
   }
 
-  async #serveBy(program: string, args: string[], port: number | undefined, until: RegExp) {
-    const { child, ended } = this.#start(program, args, { PORT: String(port ?? '') });
+  async #serveBy(command: string[], PORT: string, until: RegExp): Promise<Service> {
+    const { child, ended } = this.#start(command, { PORT });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (printed: string) => {
@@ -152,7 +141,7 @@ export class ProjectCopy {
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
-  #start(command: string, args: string[], environment?: Record<string, string>): Program {
+  #start([command = '', ...args]: string[], environment?: Record<string, string>): Program {
     const child = spawn(command, args, {
       cwd: this.directory,
       env: { ...process.env, ...environment },
