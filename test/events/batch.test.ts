@@ -5,6 +5,7 @@
 import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
+import type { IngestResult } from '../../src/events/openapi/resource.ts';
 import { counting } from '../support/counting.ts';
 import { bookingCreated, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectStatus, sendWith } from '../support/http.ts';
@@ -14,14 +15,6 @@ const PATH = '/api/public/events/ingest/batch';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 
 type Item = Record<string, unknown>;
-type Result = {
-  object: string;
-  idempotency_key: string;
-  outcome: string;
-  event: { id: string; status: string } | null;
-  error: { code: string; message: string; details?: { path: string }[] } | null;
-};
-
 const freshKey = () => crypto.randomUUID();
 const item = (key: string, fields: Item = {}): Item => ({
   ...bookingCreated(fields),
@@ -32,9 +25,13 @@ const items = (count: number, fields: Item = {}) =>
 const sendBatch = (events: unknown, changes: Partial<Env> = {}, init: RequestInit = {}) =>
   sendWith(changes, PATH, { ...ingestInit({ events }), ...init });
 
-async function resultsOf(response: Response): Promise<Result[]> {
+async function resultsOf(response: Response): Promise<IngestResult[]> {
   await expectStatus(response, 200);
-  const list = await response.json<{ data: Result[]; has_more: boolean; next_cursor: null }>();
+  const list = await response.json<{
+    data: IngestResult[];
+    has_more: boolean;
+    next_cursor: null;
+  }>();
   expect(list).toMatchObject({ object: 'list', has_more: false, next_cursor: null });
   return list.data;
 }

@@ -1,6 +1,6 @@
 /** The cost of requests: calls of each binding, and rows read and written as D1 counts them. */
 
-import { tapD1, tapKv, tapObjects } from './tap.ts';
+import { type Tap, tapD1, tapKv, tapObjects } from './tap.ts';
 
 export type Costs = {
   d1RoundTrips: number;
@@ -23,6 +23,12 @@ export const NOTHING: Costs = {
 /** Returns the bindings of `env`, with their calls counted into `costs`. */
 export function counting(env: Env): { env: Env; costs: Costs } {
   const costs = { ...NOTHING };
+  const countAs = (name: keyof Costs): Tap<unknown> => {
+    return (call) => {
+      costs[name] += 1;
+      return call();
+    };
+  };
   const counted: Env = {
     ...env,
     DB: tapD1(env.DB, async (call) => {
@@ -34,20 +40,8 @@ export function counting(env: Env): { env: Env; costs: Costs } {
       }
       return results;
     }),
-    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, {
-      get: (call) => {
-        costs.kvReads += 1;
-        return call();
-      },
-      put: (call) => {
-        costs.kvWrites += 1;
-        return call();
-      },
-    }),
-    RATE_COUNTER: tapObjects(env.RATE_COUNTER, (call) => {
-      costs.counterCalls += 1;
-      return call();
-    }),
+    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, { get: countAs('kvReads'), put: countAs('kvWrites') }),
+    RATE_COUNTER: tapObjects(env.RATE_COUNTER, countAs('counterCalls')),
   };
   return { env: counted, costs };
 }
