@@ -104,7 +104,6 @@ it.each([
   ['POST', INGEST, 'ingest', 200],
   ['GET', INGEST, 'default', 100],
   ['POST', `${INGEST}/`, 'default', 100],
-  ['POST', LIST, 'default', 100],
 ])('%s %s counts as %s: %i', async (method, path, counter, limit) => {
   const address = freshAddress();
   // The other counter of the address counts nothing of it.

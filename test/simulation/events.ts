@@ -25,7 +25,7 @@ const eventOf = (body: BodyName, aggregate_id: string) => ({
   payload: { guests: BODIES[body] },
 });
 type Sent = ReturnType<typeof eventOf>;
-type Item = Sent & { idempotency_key: string };
+type Batch = { events: (Sent & { idempotency_key: string })[] };
 
 export function events(seed: string): Plan {
   const random = new Random(`events ${seed}`);
@@ -54,13 +54,10 @@ export function events(seed: string): Plan {
       add(at(), name, ingest(anyMachine(), key, eventOf(body, key ?? name), hangUpMs()));
     }
     for (let index = random.between(0, 2); index > 0; index -= 1) {
-      const items = batchOf(random);
-      const keys = items.map(({ idempotency_key }) => idempotency_key);
-      add(
-        at(),
-        `batch ${burst}.${index}: keys ${keys}`,
-        sendBatch(anyMachine(), items, hangUpMs()),
-      );
+      const batch = batchOf(random);
+      const keys = batch.events.map(({ idempotency_key }) => idempotency_key);
+      const name = `batch ${burst}.${index}: keys ${keys}`;
+      add(at(), name, ingest(anyMachine(), null, batch, hangUpMs()));
     }
   }
   // Another body takes the key over elsewhere. The first one comes again where KV may remember its
@@ -93,7 +90,7 @@ export function events(seed: string): Plan {
 }
 
 /** Makes the events of a batch. One of them at most does not fit its schema. */
-function batchOf(random: Random): Item[] {
+function batchOf(random: Random): Batch {
   const keys = random.pick([
     ['k', 'l'],
     ['l', 'k'],
@@ -101,23 +98,21 @@ function batchOf(random: Random): Item[] {
     ['k', 'm'],
   ]);
   const invalid = random.chance(0.2) ? random.pick(keys) : undefined;
-  return keys.map((key) => {
+  const events = keys.map((key) => {
     const body = key === invalid ? 'invalid' : random.pick<BodyName>(['A', 'A', 'B']);
     return { idempotency_key: key, ...eventOf(body, key) };
   });
+  return { events };
 }
 
-function ingest(machine: number, key: string | null, event: Sent, hangUpMs?: number) {
+const INGEST = '/api/public/events/ingest';
+
+/** Sends an event or a batch. A batch has no key. */
+function ingest(machine: number, key: string | null, sent: Sent | Batch, hangUpMs?: number) {
+  const path = 'events' in sent ? `${INGEST}/batch` : INGEST;
   const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) };
-  const request = { path: '/api/public/events/ingest', headers, body: JSON.stringify(event) };
-  return (world: World) => world.send(machine, { ...request, hangUpMs });
-}
-
-function sendBatch(machine: number, items: Item[], hangUpMs?: number) {
-  const headers = { 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ events: items });
-  const request = { path: '/api/public/events/ingest/batch', headers, body };
-  return (world: World) => world.send(machine, { ...request, hangUpMs });
+  const request = { path, headers, body: JSON.stringify(sent), hangUpMs };
+  return (world: World) => world.send(machine, request);
 }
 
 type Row = {
@@ -147,7 +142,7 @@ const STATUSES: Record<string, number> = { accepted: 202, replayed: 200, conflic
 
 /** Returns the events of a request. */
 function attemptsIn({ task, start, end, request, status, body }: Exchange): Attempt[] {
-  const sent: Sent | { events: Item[] } = JSON.parse(request.body ?? '');
+  const sent: Sent | Batch = JSON.parse(request.body ?? '');
   const times = { task, start, end };
   if (!('events' in sent)) {
     const key = request.headers?.['Idempotency-Key'] ?? null;
