@@ -1,13 +1,11 @@
 /* The script of the API page: it starts Scalar, which loads nothing from another origin with these settings. */
 
-const root = document.getElementById('main');
-
-Scalar.createApiReference(root, {
+Scalar.createApiReference('#main', {
   url: '/api/docs/page.json',
   baseServerURL: location.origin,
   authentication: {
     preferredSecurityScheme: 'apiKey',
-    securitySchemes: { apiKey: { value: root.dataset.apiKey } },
+    securitySchemes: { apiKey: { value: document.getElementById('main').dataset.apiKey ?? '' } },
   },
   telemetry: false,
   withDefaultFonts: false,

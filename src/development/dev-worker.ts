@@ -1,15 +1,11 @@
 /**
  * The Worker that `npm run dev` runs: the service, and where `ENVIRONMENT` is `development` the
- * start page, the API page and the preview. Deployments are built from src/index.ts, which has no
- * page.
+ * pages of routes.tsx. Deployments are built from src/index.ts, which has no page.
  */
 
-import { Hono } from 'hono';
 import { createApp } from '../app.ts';
-import { type AppEnv, configOf } from '../config.ts';
-import { docsRoutes } from './api-page.tsx';
-import { previewRoutes } from './preview/routes.tsx';
-import { startRoutes } from './start-page.tsx';
+import { configOf } from '../config.ts';
+import { pageRoutes } from './routes.tsx';
 
 export { RateCounter } from '../rate-limit/counter.ts';
 
@@ -18,11 +14,7 @@ const SAMPLE_PHOTOS = 'https://images.example.com/';
 const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 
 const service = createApp();
-const pages = new Hono<AppEnv>()
-  .route('/', startRoutes())
-  .route('/', docsRoutes())
-  .route('/', previewRoutes());
-const documented = createApp({ docs: pages });
+const documented = createApp({ docs: pageRoutes() });
 
 export default {
   async fetch(request, env, ctx) {

@@ -1,4 +1,4 @@
-/** What the development pages share: their HTML document, their headers and their files. */
+/** What the development pages share: their HTML document and their headers. */
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -6,10 +6,10 @@ import type { PropsWithChildren } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { AppEnv } from '../config.ts';
 
-type FrameProps = PropsWithChildren<{ title: string; style: string; languages?: JSX.Element }>;
+type FrameProps = PropsWithChildren<{ title: string; style?: string }>;
 
-/** The document around a page, whose content has the id `main`. Its own texts are English. */
-export function Frame({ title, style, languages, children }: FrameProps) {
+/** The document around a page. A page with its own style has its own `main` too. */
+export function Frame({ title, style, children }: FrameProps) {
   return (
     <html lang="en">
       <head>
@@ -17,52 +17,38 @@ export function Frame({ title, style, languages, children }: FrameProps) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{title}</title>
         <link rel="icon" href="data:," />
-        <link rel="stylesheet" href={style} />
+        <link rel="stylesheet" href={style ?? '/preview/preview.css'} />
         <script type="module" src="/preview/pages.js" />
       </head>
       <body>
-        <a class="skip" href="#main">
-          Skip to the content
-        </a>
+        <a href="#main">Skip to the content</a>
         <nav class="top row" aria-label="Pages">
           <a href="/">Start</a>
           <a href="/preview">Preview</a>
           <a href="/api/docs">API</a>
           <a href="/api/docs/openapi.json">openapi.json</a>
-          {languages}
         </nav>
-        {children}
+        {style ? children : <main id="main">{children}</main>}
       </body>
     </html>
   );
 }
 
-export function NotFoundPage() {
-  return (
-    <Frame title="Not found" style="/preview/preview.css">
-      <main id="main">
-        <h1>There is no such page</h1>
-        <p>
-          <a href="/preview">Catalogue</a> of all listings
-        </p>
-      </main>
+/** A page loads from its own origin only, and photos from any. */
+const SOURCES = "script-src 'self'; style-src 'self'; connect-src 'self'; img-src * data:";
+
+/**
+ * Responds with a page that no cache stores, or with a 404. `sources` are the origins that the page
+ * loads from.
+ */
+export function respond(c: Context<AppEnv>, page: JSX.Element | undefined, sources = SOURCES) {
+  const limits = "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  c.header('Content-Security-Policy', `default-src 'none'; ${sources}; ${limits}`);
+  c.header('Cache-Control', 'no-store');
+  const notFound = (
+    <Frame title="Not found">
+      <h1>There is no such page</h1>
     </Frame>
   );
-}
-
-/** Responds with a page that loads from the origins in `sources` only, and that no cache stores. */
-export function respond(
-  c: Context<AppEnv>,
-  page: JSX.Element,
-  sources: string,
-  status: 200 | 404 = 200,
-) {
-  const policy = `default-src 'none'; ${sources}; base-uri 'none'; frame-ancestors 'none'`;
-  c.header('Content-Security-Policy', policy);
-  c.header('Cache-Control', 'no-store');
-  return c.html(html`<!doctype html>${page}`, status);
-}
-
-export function textFile(c: Context<AppEnv>, text: string, type: string): Response {
-  return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
+  return c.html(html`<!doctype html>${page ?? notFound}`, page === undefined ? 404 : 200);
 }

@@ -1,20 +1,18 @@
 /* The script of the start page and of the preview. Without it, nothing but its additions is missing. */
 
 /** Counts the photos that cannot be loaded, among what is missing. */
-const failed = new Set();
-function countFailed(image) {
-  failed.add(image);
-  for (const mark of document.querySelectorAll('#not-loaded')) {
-    mark.textContent = `Photo not loaded ${failed.size}`;
-    mark.hidden = mark.closest('details').hidden = false;
-  }
+function countFailed() {
+  const failed = [...document.images].filter((image) => image.complete && !image.naturalWidth);
+  const mark = document.getElementById('not-loaded');
+  if (mark === null || failed.length === 0) return;
+  mark.className = 'mark';
+  mark.textContent = `Photo not loaded ${failed.length}`;
+  mark.hidden = mark.closest('details').hidden = false;
 }
-addEventListener('error', ({ target }) => target.src && countFailed(target), true);
-for (const image of document.images) {
-  if (image.complete && image.naturalWidth === 0) countFailed(image);
-}
+addEventListener('error', countFailed, true);
+countFailed();
 
-/** Copies the text before the button. */
+/* Copies the text before the button. */
 for (const button of document.querySelectorAll('button.copy')) {
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(button.previousElementSibling.textContent);

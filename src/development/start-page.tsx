@@ -1,17 +1,15 @@
 /** The start page of `npm run dev`, the guides, and the drawings that are the sample photos. */
 
-import { Hono } from 'hono';
 import apps from '../../docs/guides/apps.md';
 import site from '../../docs/guides/building-a-site.md';
 import sheet from '../../docs/guides/listings-file.md';
 import quickstart from '../../docs/guides/quickstart.md';
 import events from '../../docs/guides/sending-events.md';
 import copy from '../../docs/guides/staying-in-sync.md';
-import { type AppEnv, configOf } from '../config.ts';
 import { firstRequests } from './first-requests.ts';
-import { Frame, NotFoundPage, respond } from './frame.tsx';
+import { Frame } from './frame.tsx';
 
-const GUIDES = [
+export const GUIDES = [
   { name: 'quickstart', subject: 'The first requests', text: quickstart },
   { name: 'building-a-site', subject: 'A marketing site from the listings', text: site },
   { name: 'apps', subject: 'A mobile app that shows the listings', text: apps },
@@ -27,75 +25,50 @@ const PARTS = [
   { path: '/api/docs/openapi.json', name: 'openapi.json', subject: 'for generated clients' },
 ];
 
-const SOURCES = "script-src 'self'; connect-src 'self'; style-src 'self'; img-src data:";
-const STYLE = '/preview/preview.css';
-
-/** Serves the start page at `/`, the guides, and a drawing at each path of a sample photo. */
-export function startRoutes() {
-  return new Hono<AppEnv>()
-    .get('/', (c) => {
-      const { origin } = new URL(c.req.url);
-      const [apiKey] = configOf(c.env).apiKeys;
-      return respond(c, <StartPage apiKey={apiKey} origin={origin} />, SOURCES);
-    })
-    .get('/guides/:name', (c) => {
-      const guide = GUIDES.find(({ name }) => name === c.req.param('name'));
-      if (guide === undefined) return respond(c, <NotFoundPage />, SOURCES, 404);
-      return respond(c, <GuidePage {...guide} />, SOURCES);
-    })
-    .get('/sample-photos/*', (c) =>
-      c.body(drawing(c.req.path), { headers: { 'Content-Type': 'image/svg+xml' } }),
-    );
-}
-
-function StartPage({ apiKey, origin }: { apiKey: string | undefined; origin: string }) {
+export function StartPage({ apiKey, origin }: { apiKey: string | undefined; origin: string }) {
   return (
-    <Frame title="Events and property feed" style={STYLE}>
-      <main id="main">
-        <h1>Events and property feed</h1>
-        <ul class="grid">
-          {PARTS.map(({ path, name, subject }) => (
-            <li class="card">
-              <h2>
-                <a href={path}>{name}</a> <span data-state={path}>…</span>
-              </h2>
-              <p>{subject}</p>
-            </li>
-          ))}
-        </ul>
-        <h2>First requests</h2>
-        {apiKey === undefined && <p>API_KEY is empty in .dev.vars.</p>}
-        {firstRequests(origin, apiKey ?? '').map((line) => (
-          <p class="box row">
-            <code>{line}</code>
-            <button type="button" class="copy">
-              Copy
-            </button>
-          </p>
+    <Frame title="Events and property feed">
+      <h1>Events and property feed</h1>
+      <ul class="grid">
+        {PARTS.map(({ path, name, subject }) => (
+          <li class="card">
+            <h2>
+              <a href={path}>{name}</a> <span data-state={path}>…</span>
+            </h2>
+            <p>{subject}</p>
+          </li>
         ))}
-        <h2>Guides</h2>
-        <ul class="grid">
-          {GUIDES.map(({ name, subject }) => (
-            <li class="card">
-              <h3>
-                <a href={`/guides/${name}`}>{subject}</a>
-              </h3>
-              <p>docs/guides/{name}.md</p>
-            </li>
-          ))}
-        </ul>
-      </main>
+      </ul>
+      <h2>First requests</h2>
+      {apiKey === undefined && <p>API_KEY is empty in .dev.vars.</p>}
+      {firstRequests(origin, apiKey ?? '').map((line) => (
+        <p class="box">
+          <code>{line}</code>{' '}
+          <button type="button" class="copy">
+            Copy
+          </button>
+        </p>
+      ))}
+      <h2>Guides</h2>
+      <ul class="grid">
+        {GUIDES.map(({ name, subject }) => (
+          <li class="card">
+            <h3>
+              <a href={`/guides/${name}`}>{subject}</a>
+            </h3>
+            <p>docs/guides/{name}.md</p>
+          </li>
+        ))}
+      </ul>
     </Frame>
   );
 }
 
-function GuidePage({ subject, text }: { subject: string; text: string }) {
+export function GuidePage({ subject, text }: { subject: string; text: string }) {
   return (
-    <Frame title={subject} style={STYLE}>
-      <main id="main">
-        <h1>{subject}</h1>
-        <pre class="box paragraphs">{text}</pre>
-      </main>
+    <Frame title={subject}>
+      <h1>{subject}</h1>
+      <pre class="box paragraphs">{text}</pre>
     </Frame>
   );
 }
@@ -111,7 +84,7 @@ const SHAPES = {
 };
 
 /** Draws a home. The path chooses the colour of the background. */
-function drawing(path: string): string {
+export function drawPhoto(path: string): string {
   const hue = [...path].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 360, 0);
   const [, number = '', section = ''] = /(\d+)-([\w-]+)\.jpg$/.exec(path) ?? [];
   const inside = Number(number) % 2 === 0 ? 'room' : 'kitchen';

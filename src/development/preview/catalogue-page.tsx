@@ -2,20 +2,8 @@
 
 import { LOCALES } from '../../properties/locale-map.ts';
 import { findMissing, LANGUAGES, type Listing, PART_NAMES, textIn } from './catalogue.ts';
-import {
-  Badges,
-  counted,
-  formatPlace,
-  formatPrice,
-  formatSize,
-  Localized,
-  Marks,
-  MissingBox,
-  Picture,
-  PreviewFrame,
-  STATUSES,
-  TYPES,
-} from './parts.tsx';
+import { counted, formatPlace, formatPrice, formatSize, STATUSES, TYPES } from './format.ts';
+import { Badges, Localized, Marks, MissingBox, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 
 const CARDS_PER_PAGE = 24;
@@ -45,31 +33,29 @@ function Filters({ listings, view }: Props) {
   const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
   const choices = { status: statuses, type: Object.entries(TYPES), location: sorted };
   return (
-    <search>
-      <form class="row">
-        <input type="hidden" name="lang" value={view.lang} />
-        <input type="hidden" name="missing" value={view.missing} />
-        {Object.entries(choices).map(([name, options]) => (
-          <label>
-            {name}
-            <select name={name}>
-              <option value="">All</option>
-              {options.map(([value, text]) => (
-                <option value={value} selected={view[name as keyof View] === value}>
-                  {text}
-                </option>
-              ))}
-            </select>
-          </label>
-        ))}
+    <form class="row">
+      <input type="hidden" name="lang" value={view.lang} />
+      <input type="hidden" name="missing" value={view.missing} />
+      {Object.entries(choices).map(([name, options]) => (
         <label>
-          Find
-          <input name="find" value={view.find} placeholder="Title, name, city, reference" />
+          {name}
+          <select name={name}>
+            <option value="">All</option>
+            {options.map(([value, text]) => (
+              <option value={value} selected={view[name as keyof View] === value}>
+                {text}
+              </option>
+            ))}
+          </select>
         </label>
-        <button type="submit">Show</button>
-        <a href={`/preview?lang=${view.lang}`}>Show all listings</a>
-      </form>
-    </search>
+      ))}
+      <label>
+        Find
+        <input name="find" value={view.find} placeholder="Title, name, city, reference" />
+      </label>
+      <button type="submit">Show</button>
+      <a href={`/preview?lang=${view.lang}`}>Show all listings</a>
+    </form>
   );
 }
 
@@ -77,12 +63,9 @@ function Filters({ listings, view }: Props) {
 function MissingParts({ listings, view }: Props) {
   const missing = listings.map(findMissing);
   const incomplete = missing.filter(({ length }) => length > 0).length;
+  const summary = `${incomplete} of ${counted(listings.length, 'listing')}`;
   return (
-    <MissingBox
-      length={incomplete}
-      summary={`${incomplete} of ${counted(listings.length, 'listing')}`}
-      isOpen={view.missing !== ''}
-    >
+    <MissingBox length={incomplete} summary={summary} isOpen={view.missing !== ''}>
       <p class="pills row">
         {PART_NAMES.map((name) => {
           const isChosen = name === view.missing;
@@ -132,12 +115,13 @@ function Cards({ listings, view }: Props) {
 /** Its marks name what the listing lacks in this language, and what the filter looks for. */
 function Card({ listing, view }: { listing: Listing; view: View }) {
   const { slug, name, title, hero_image } = listing;
+  const others = LOCALES.filter((lang) => lang !== view.lang).map((lang) => LANGUAGES[lang]);
   const missing = findMissing(listing).filter(
-    (part) => part === view.missing || !isInOtherLanguage(part, view.lang),
+    (part) => part === view.missing || !others.some((language) => part.startsWith(language)),
   );
   return (
     <li class="card">
-      {hero_image ? <Picture photo={hero_image} view={view} /> : <div class="picture" />}
+      <Picture photo={hero_image} view={view} />
       <Badges listing={listing} />
       <h3>
         <a id={`listing-${slug}`} href={formatAddress(view, `/preview/listings/${slug}`)}>
@@ -152,21 +136,16 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
   );
 }
 
-/** Reports whether a part is a text in another language. */
-function isInOtherLanguage(part: string, language: View['lang']): boolean {
-  return LOCALES.some((code) => code !== language && part.startsWith(LANGUAGES[code]));
-}
-
-/** Reports whether the view shows a listing. */
 function isShown(listing: Listing, view: View): boolean {
-  const { status, type, location, find, missing } = view;
-  if (status && listing.status !== status) return false;
-  if (type && listing.type !== type) return false;
-  if (location && listing.location?.id !== location) return false;
-  if (missing && !findMissing(listing).includes(missing)) return false;
-  const { name, slug, hid, city, title } = listing;
+  const { status, type, location, name, slug, hid, city, title } = listing;
   const texts = [name, slug, hid ?? '', city ?? '', ...Object.values(title)];
-  return texts.some((text) => plain(text).includes(plain(find)));
+  return (
+    ['', status].includes(view.status) &&
+    ['', type].includes(view.type) &&
+    ['', location?.id].includes(view.location) &&
+    ['', ...findMissing(listing)].includes(view.missing) &&
+    texts.some((text) => plain(text).includes(plain(view.find)))
+  );
 }
 
 /** Drops case and accents: Deià is found by deia. */

@@ -26,14 +26,12 @@ export async function readListings(env: Env, slug?: string): Promise<Listing[]> 
     .where(slug === undefined ? undefined : eq(properties.slug, slug))
     .orderBy(asc(properties.display_order), asc(properties.id));
   const rows = await readD1(() => query.all());
-  return rows.map((row) => renderListing(JSON.parse(row.source), publicSiteUrl));
-}
-
-/** Renders a listing by the feed's own rules, a hidden one as if it was listed. */
-function renderListing(source: Source, publicSiteUrl: string): Listing {
-  const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
-  if (rendered === null) throw new Error(`the listing ${source.id} is rendered to nothing`);
-  return { ...rendered, status: source.status };
+  return rows.flatMap((row) => {
+    const source: Source = JSON.parse(row.source);
+    // By the feed's own rules, a hidden listing as if it was listed.
+    const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
+    return rendered ? { ...rendered, status: source.status } : [];
+  });
 }
 
 /** Returns the text in the language, else in another language; undefined if the map is empty. */

@@ -4,32 +4,23 @@ import type { PropsWithChildren } from 'hono/jsx';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import { Frame } from '../frame.tsx';
 import { LANGUAGES, type Listing, type Photo, textIn } from './catalogue.ts';
+import { joined, STATUSES } from './format.ts';
 import { formatAddress, type View } from './view.ts';
-
-export const STATUSES = {
-  listed: 'Listed',
-  coming_soon: 'Coming soon',
-  sold_out: 'Sold out',
-  hidden: 'Hidden',
-};
-export const TYPES = { beach: 'Beach', ski: 'Ski' };
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 
 /** The document around a page of the preview: only texts of listings change their language. */
 export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
-  const languages = (
-    <nav class="pills row" aria-label="Language of the listings">
-      {LOCALES.map((lang) => (
-        <a href={formatAddress({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
-          {LANGUAGES[lang]}
-        </a>
-      ))}
-    </nav>
-  );
   return (
-    <Frame title={`${title} – Preview`} style="/preview/preview.css" languages={languages}>
-      <main id="main">{children}</main>
+    <Frame title={`${title} – Preview`}>
+      <nav class="pills row" aria-label="Language of the listings">
+        {LOCALES.map((lang) => (
+          <a href={formatAddress({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
+            {LANGUAGES[lang]}
+          </a>
+        ))}
+      </nav>
+      {children}
     </Frame>
   );
 }
@@ -37,8 +28,9 @@ export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
 type LocalizedProps = { map: LocaleMap; view: View; instead?: string };
 
 /** A text in the language of the view, else in another language with a note, else `instead`. */
-export function Localized({ map, view, instead = '' }: LocalizedProps) {
+export function Localized({ map, view, instead }: LocalizedProps) {
   const found = textIn(map, view.lang);
+  if (found === undefined && instead === undefined) return null;
   if (found?.language === view.lang) return <span lang={view.lang}>{found.text}</span>;
   return (
     <>
@@ -50,7 +42,6 @@ export function Localized({ map, view, instead = '' }: LocalizedProps) {
 
 /** Most listings are listed, so that is no badge. */
 export function Badges({ listing: { status, is_early_access } }: { listing: Listing }) {
-  if (status === 'listed' && !is_early_access) return null;
   return (
     <p class="row">
       {status !== 'listed' && <span class={`badge ${status}`}>{STATUSES[status]}</span>}
@@ -59,11 +50,13 @@ export function Badges({ listing: { status, is_early_access } }: { listing: List
   );
 }
 
-export function Marks({ missing }: { missing: readonly string[] }) {
-  if (missing.length === 0) return null;
+/** Marks what is missing, or only the parts of one kind, in any language. */
+export function Marks({ missing, kind = '' }: { missing: readonly string[]; kind?: string }) {
+  const names = missing.filter((name) => name.endsWith(kind));
+  if (names.length === 0) return null;
   return (
     <ul class="row" aria-label="Missing">
-      {missing.map((name) => (
+      {names.map((name) => (
         <li class="mark">No {name}</li>
       ))}
     </ul>
@@ -77,17 +70,16 @@ export function MissingBox({ length, summary, isOpen, children }: MissingBoxProp
   return (
     <details class="box" open={isOpen} hidden={length === 0}>
       <summary>
-        <h2>What is missing</h2> {summary} <span id="not-loaded" class="mark" hidden />
+        <b>What is missing</b> {summary} <span id="not-loaded" hidden />
       </summary>
       {children}
     </details>
   );
 }
 
-type PictureProps = { photo: Photo; view: View };
-
 /** A photo. If it cannot be loaded, the style sheet shows its alt text and its address. */
-export function Picture({ photo, view }: PictureProps) {
+export function Picture({ photo, view }: { photo: Photo | null; view: View }) {
+  if (photo === null) return <div class="picture" />;
   return (
     <img
       class="picture"
@@ -100,37 +92,18 @@ export function Picture({ photo, view }: PictureProps) {
   );
 }
 
-/** Writes where a listing is: Deià, Mallorca. */
-export function formatPlace({ city, location }: Listing, { lang }: View): string {
-  const name = location && (textIn(location.name, lang)?.text ?? location.slug);
-  return joined([...new Set([city, name])], ', ');
-}
-
-/** Writes the size of a listing: Beach · 3 bedrooms · 6 guests. */
-export function formatSize({ type, bedrooms, bathrooms, capacity, size }: Listing): string {
-  return joined([
-    type && TYPES[type],
-    bedrooms !== null && counted(bedrooms, 'bedroom'),
-    bathrooms !== null && counted(bathrooms, 'bathroom'),
-    capacity !== null && counted(capacity, 'guest'),
-    size !== null && `${size.toLocaleString('en')} m²`,
-  ]);
-}
-
-/** Writes the price: from 118,000 · share 1/8. The feed names no currency. */
-export function formatPrice({ price_from, fraction_from }: Listing): string {
-  return joined([
-    price_from !== null && `from ${price_from.toLocaleString('en')}`,
-    fraction_from !== null && `share ${fraction_from}`,
-  ]);
-}
-
-/** Joins the texts that are there. */
-export function joined(texts: readonly (string | null | false)[], separator = ' · '): string {
-  return texts.filter(Boolean).join(separator);
-}
-
-/** Writes a number and its noun: 1 listing, 1,200 listings. */
-export function counted(value: number, noun: string): string {
-  return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
+/** The photo leads to itself in full size. */
+export function Figure({ photo, view }: { photo: Photo; view: View }) {
+  const alt = photo.alt[view.lang];
+  return (
+    <figure>
+      <a href={photo.url} aria-label={joined(['Open large', alt ?? null], ': ')}>
+        <Picture photo={photo} view={view} />
+      </a>
+      <figcaption>
+        <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
+        {!alt && <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />}
+      </figcaption>
+    </figure>
+  );
 }

@@ -1,0 +1,61 @@
+/** The pages that `npm run dev` adds to the service, and their files. */
+
+import { type Context, Hono } from 'hono';
+// The package exports this file under no name.
+import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
+import { createOpenApiDocument } from '../api-document.ts';
+import { type AppEnv, configOf } from '../config.ts';
+import apiScript from './api-page.browser.js';
+import apiStyle from './api-page.css';
+import { API_PAGE_SOURCES, ApiPage, pageDocument } from './api-page.tsx';
+import frameStyle from './frame.css';
+import { respond } from './frame.tsx';
+import script from './pages.browser.js';
+import { readListings } from './preview/catalogue.ts';
+import { CataloguePage } from './preview/catalogue-page.tsx';
+import { ListingPage } from './preview/listing-page.tsx';
+import style from './preview/preview.css';
+import { view } from './preview/view.ts';
+import { drawPhoto, GUIDES, GuidePage, StartPage } from './start-page.tsx';
+
+export function pageRoutes() {
+  return new Hono<AppEnv>()
+    .get('/', (c) => {
+      const { origin } = new URL(c.req.url);
+      return respond(c, <StartPage apiKey={configOf(c.env).apiKeys[0]} origin={origin} />);
+    })
+    .get('/guides/:name', (c) => {
+      const guide = GUIDES.find(({ name }) => name === c.req.param('name'));
+      return respond(c, guide && <GuidePage {...guide} />);
+    })
+    .get('/sample-photos/*', (c) => sendFile(c, drawPhoto(c.req.path), 'image/svg+xml'))
+    .get('/preview', async (c) => {
+      const listings = await readListings(c.env);
+      return respond(c, <CataloguePage listings={listings} view={view.parse(c.req.query())} />);
+    })
+    .get('/preview/listings/:slug', async (c) => {
+      const [listing] = await readListings(c.env, c.req.param('slug'));
+      const page = listing && <ListingPage listing={listing} view={view.parse(c.req.query())} />;
+      return respond(c, page);
+    })
+    .get('/preview/listings/:slug/feed.json', async (c) => {
+      const [listing] = await readListings(c.env, c.req.param('slug'));
+      return listing && listing.status !== 'hidden' ? c.json(listing) : c.notFound();
+    })
+    .get('/preview/preview.css', (c) => sendFile(c, frameStyle + style, 'text/css'))
+    .get('/preview/pages.js', (c) => sendFile(c, script, 'text/javascript'))
+    .get('/preview/*', (c) => respond(c, undefined))
+    .get('/api/docs', (c) => {
+      const [apiKey] = configOf(c.env).apiKeys;
+      return respond(c, <ApiPage apiKey={apiKey} />, API_PAGE_SOURCES);
+    })
+    .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
+    .get('/api/docs/page.json', (c) => c.json(pageDocument()))
+    .get('/api/docs/scalar.js', (c) => sendFile(c, scalar, 'text/javascript'))
+    .get('/api/docs/page.css', (c) => sendFile(c, frameStyle + apiStyle, 'text/css'))
+    .get('/api/docs/start.js', (c) => sendFile(c, apiScript, 'text/javascript'));
+}
+
+function sendFile(c: Context<AppEnv>, text: string, type: string): Response {
+  return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
+}
