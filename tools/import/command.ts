@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { type Command, readArguments } from '../command-line/command.ts';
+import { readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from '../command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from '../command-line/user-error.ts';
@@ -58,17 +58,9 @@ const UNKNOWN =
 type ImportRequest = LoadOptions &
   ReportOptions & { undo: UndoFile | undefined; read: () => ReadFile };
 
-export const importListings = {
-  usage: IMPORT_USAGE,
-  parse: parseImport,
-  run,
-} satisfies Command<ImportRequest>;
+export const importListings = { usage: IMPORT_USAGE, parse: parseImport, run };
 
-export const setStatus = {
-  usage: STATUS_USAGE,
-  parse: parseStatus,
-  run,
-} satisfies Command<ImportRequest>;
+export const setStatus = { usage: STATUS_USAGE, parse: parseStatus, run };
 
 const OPTIONS = {
   ...TARGET_OPTIONS,
@@ -81,8 +73,6 @@ const OPTIONS = {
 function parseImport(args: string[]): ImportRequest {
   // parseArgs has no options with an optional value.
   const isPruningAll = args.includes('--prune=all');
-  const odd = args.find((arg) => /^--prune=(?!all$)/.test(arg));
-  if (odd !== undefined) throw new UserError(`--prune takes no value but all: ${odd}`);
   const plain = args.filter((arg) => arg !== '--prune=all');
   const options = {
     ...OPTIONS,

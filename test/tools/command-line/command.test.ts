@@ -71,7 +71,7 @@ it.each<[script: string, args: string[], message: string]>([
   ['deploy', ['--location', 'moon'], '--location moon: must be one of weur'],
   ['import-listings', [], 'Name a listings file'],
   ['import-listings', ['a.json', 'b.json'], 'Name one listings file only'],
-  ['import-listings', ['a.json', '--prune=most'], '--prune takes no value but all: --prune=most'],
+  ['import-listings', ['a.json', '--prune=most'], "Option '--prune' does not take an argument"],
   ['import-listings', ['a.json', '--notify', 'https://u:p@a.example/'], '--notify must be an http'],
   ['set-status', ['hidden'], 'Name a status and a slug'],
   ['export-listings', ['--out='], '--out needs the name of a file'],

@@ -25,7 +25,12 @@ const places = () =>
     .rows('SELECT slug, change_seq FROM properties ORDER BY change_seq, slug')
     .map(({ slug, change_seq }) => `${slug} ${change_seq ?? ''}`.trim());
 
-it('each change that the feed shows has the next place, removals first', async () => {
+function catalogueNumber(): number {
+  const [identity] = imports.rows('SELECT catalogue_number FROM database_identity');
+  return Number(identity?.catalogue_number);
+}
+
+it('each change that the feed shows has the next place, removals first, and a new version', async () => {
   const photo = (number: number, web_visible: boolean) => ({
     url: `https://images.example.com/${number}.jpg`,
     section: 'gallery',
@@ -37,23 +42,28 @@ it('each change that the feed shows has the next place, removals first', async (
   const second = propertyOf({ slug: 'second', amenities: ['wifi'] });
   const never = propertyOf({ slug: 'never', status: 'hidden', location_id: BAY });
   const bay = 'Blue bay';
-  const steps: [object, string[]][] = [
-    [fileOf([first, second, never]), ['never', 'first 1', 'second 2']],
-    [fileOf([first, second, never]), ['never', 'first 1', 'second 2']],
-    [fileOf([unseen, second, { ...never, name: 'Other' }]), ['never', 'first 1', 'second 2']],
-    [fileOf([], { bay }), ['never', 'second 2', 'first 3']],
-    [fileOf([renamed(hidden(first), 'secret')], { bay }), ['never', 'second 2', 'secret 4']],
-    [{ properties: [renamed(hidden(first), 'secret-2')] }, ['never', 'second 2', 'secret-2 4']],
-    [{ properties: [first] }, ['never', 'second 2', 'first 5']],
-    [fileOf([], { bay, wifi: 'Fast Wi-Fi' }), ['never', 'first 5', 'second 6']],
+  const coast = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
+  const steps: [file: object, number: number, places: string[]][] = [
+    [fileOf([first, second, never]), 1, ['never', 'first 1', 'second 2']],
+    [fileOf([first, second, never]), 1, ['never', 'first 1', 'second 2']],
+    [fileOf([unseen, second, { ...never, name: 'Other' }]), 1, ['never', 'first 1', 'second 2']],
+    [coast, 2, ['never', 'first 1', 'second 2']],
+    [fileOf([], { bay }), 3, ['never', 'second 2', 'first 3']],
+    [fileOf([renamed(hidden(first), 'secret')], { bay }), 4, ['never', 'second 2', 'secret 4']],
+    [{ properties: [renamed(hidden(first), 'secret-2')] }, 4, ['never', 'second 2', 'secret-2 4']],
+    [{ properties: [first] }, 5, ['never', 'second 2', 'first 5']],
+    [fileOf([], { bay, wifi: 'Fast Wi-Fi' }), 6, ['never', 'first 5', 'second 6']],
     [
       { properties: [renamed(second, 'first'), renamed(hidden(first), 'was-first')] },
+      7,
       ['never', 'was-first 7', 'first 8'],
     ],
   ];
-  for (const [file, expected] of steps) {
+  const before = catalogueNumber();
+  for (const [file, number, expected] of steps) {
     await load(file);
-    expect({ file, places: places() }).toEqual({ file, places: expected });
+    const now = { number: catalogueNumber() - before, places: places() };
+    expect({ file, ...now }).toEqual({ file, number, places: expected });
   }
 });
 

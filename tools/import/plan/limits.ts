@@ -26,11 +26,9 @@ export function listPublicIds({ summaries }: Catalogue): string[] {
 const MAX_BYTES = 900_000;
 
 export function limitSize({ columns }: ListingRow, record: RecordName): ImportProblem[] {
-  const tooLarge = (to: string, ...texts: (string | null)[]): ImportProblem[] => {
-    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
-    if (bytes <= MAX_BYTES) return [];
-    return [{ record, path: '', code: 'too_large', details: [to, bytes, MAX_BYTES] }];
-  };
-  const stored = tooLarge('store', columns.source);
-  return stored.length > 0 ? stored : tooLarge('show', columns.document, columns.card);
+  const stored = Buffer.byteLength(columns.source);
+  const shown = Buffer.byteLength(`${columns.document}${columns.card}`);
+  const [to, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
+  if (bytes <= MAX_BYTES) return [];
+  return [{ record, path: '', code: 'too_large', details: [to, bytes, MAX_BYTES] }];
 }

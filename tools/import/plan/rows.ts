@@ -39,29 +39,18 @@ const MAX_FORMER_SLUGS = 20;
 /** Returns the latest change after `columns` have replaced `old`. */
 export function resolveLatestChange(
   old: StoredListing | undefined,
-  columns: ListingRow['columns'],
+  { document, slug, status }: ListingRow['columns'],
 ): LatestChange {
-  const isHidden = columns.status === 'hidden';
-  const { change_seq = null, changed_at = null } = old ?? {};
+  const { change_seq = null, changed_at = null, former_slugs = '[]' } = old ?? {};
   const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
-  return {
-    isNew: columns.document !== (old?.document ?? null),
-    change_seq,
-    changed_at,
-    removed_slug: isHidden ? lastPublicSlug : null,
-    former_slugs: resolveFormerSlugs(old, lastPublicSlug, columns),
-  };
-}
-
-function resolveFormerSlugs(
-  old: StoredListing | undefined,
-  lastPublicSlug: string | null,
-  { slug, status }: ListingRow['columns'],
-): string[] {
-  const former: string[] = JSON.parse(old?.former_slugs ?? '[]');
+  const former: string[] = JSON.parse(former_slugs);
+  const isNew = document !== (old?.document ?? null);
+  if (status === 'hidden') {
+    return { isNew, change_seq, changed_at, removed_slug: lastPublicSlug, former_slugs: former };
+  }
   // A listing that is public again has its last public slug as a former one.
-  if (status === 'hidden' || lastPublicSlug === null) return former;
-  return [lastPublicSlug, ...former.filter((each) => each !== lastPublicSlug)]
-    .filter((each) => each !== slug)
-    .slice(0, MAX_FORMER_SLUGS);
+  const slugs = new Set(lastPublicSlug === null ? former : [lastPublicSlug, ...former]);
+  slugs.delete(slug);
+  const newest = [...slugs].slice(0, MAX_FORMER_SLUGS);
+  return { isNew, change_seq, changed_at, removed_slug: null, former_slugs: newest };
 }

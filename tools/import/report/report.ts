@@ -40,9 +40,10 @@ export async function report(
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
-  if (isAccepted) print(summaryLines(outcome, options));
-  if (undoCommand !== undefined) console.log(`To undo it: ${undoCommand}`);
-  if (effect && isDryRun) print(changeLines(effect, options));
+  const lines = isAccepted ? summaryLines(outcome, options) : [];
+  if (undoCommand !== undefined) lines.push(`To undo it: ${undoCommand}`);
+  if (effect && isDryRun) lines.push(...changeLines(effect, options));
+  for (const line of lines) console.log(line);
   if (effect) {
     const verb = isAccepted && !isDryRun ? 'emptied' : 'would empty';
     const emptied = effect.listings.flatMap((each) => each.emptied);
@@ -50,10 +51,6 @@ export async function report(
   }
   if (!isAccepted) printErrors('red', rejectionLines(outcome.problems));
   else if (options.hook) await notifyHook(options.hook, outcome, options);
-}
-
-function print(lines: readonly string[]): void {
-  for (const line of lines) console.log(line);
 }
 
 /** Prints in colour on a terminal, unless `NO_COLOR` is set. */
@@ -64,29 +61,24 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptions): string[] {
   const { records, listings, warnedBefore } = effect;
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
-  const { kept = [], removed = [] } = Object.groupBy(records, ({ now }) =>
-    now === undefined ? 'removed' : 'kept',
-  );
-  const { location, amenity } = Object.groupBy(kept, ({ kind }) => kind);
+  const removed = records.filter(({ now }) => now === undefined);
+  const others = records.filter(({ now }) => now !== undefined);
+  const { location, amenity } = Object.groupBy(others, ({ kind }) => kind);
   const lines = [
     ...summaryLine('listing', file.properties, own),
     ...summaryLine('location', file.locations, location),
     ...summaryLine('amenity', file.amenities, amenity),
   ];
   if (outside.length > 0) {
-    const others = counted(outside.length, 'other listing');
-    lines.push(`Rendered again, because their location or amenities changed: ${others}`);
+    const count = counted(outside.length, 'other listing');
+    lines.push(`Rendered again, because their location or amenities changed: ${count}`);
   }
   if (removed.length > 0) lines.push(`Removed: ${removed.map(({ name }) => name).join(', ')}`);
   if (listings.length + records.length === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
-  lines.push(
-    ...findingLines(
-      'Worth a look:',
-      listings.flatMap(({ warnings }) => warnings),
-    ),
-  );
+  const warnings = listings.flatMap((each) => each.warnings);
+  lines.push(...findingLines('Worth a look:', warnings));
   if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
   if (pruning !== 'none') {
     const hidden = counted(pruned.length, 'listing');
@@ -109,17 +101,18 @@ function summaryLine(
 function changeLines({ records, listings }: Effect, { listsAll }: ReportOptions): string[] {
   const line = (name: string, changes: readonly string[]) =>
     printable(`${name}: ${changes.join('; ') || 'rendered again'}`);
-  const of = (reason: ListingChange['reason'], head = '') =>
-    listings
-      .flatMap(({ old, changes, ...each }) =>
-        old && each.reason === reason ? [line(old.slug, changes)] : [],
-      )
-      .map((text, index) => (index === 0 ? `${head}${text}` : text));
+  const linesOf = (reason: ListingChange['reason'], head = '') => {
+    const own = listings.filter((each) => each.reason === reason);
+    const [first, ...others] = own.flatMap(({ old, changes }) =>
+      old ? [line(old.slug, changes)] : [],
+    );
+    return first === undefined ? [] : [`${head}${first}`, ...others];
+  };
   const lines = [
-    ...of('file'),
+    ...linesOf('file'),
     ...records.flatMap(({ old, name, changes }) => (old ? [line(name, changes)] : [])),
-    ...of('outside', 'Outside the file, because their location or amenities change:\n'),
-    ...of('pruned', 'Hidden, because the file does not name them:\n'),
+    ...linesOf('outside', 'Outside the file, because their location or amenities change:\n'),
+    ...linesOf('pruned', 'Hidden, because the file does not name them:\n'),
   ];
   const added = listings.filter(({ old }) => old === undefined).map(({ listing }) => listing.slug);
   const most = listsAll ? Number.POSITIVE_INFINITY : LISTED;
