@@ -8,7 +8,6 @@ it.each([
   ['src/health/routes.ts', 'test/contract.test.ts'],
   ['src/app.ts', 'test/http/conventions.test.ts'],
   ['tools/token.ts', 'test/tools/token.test.ts'],
-  ['tools/bench/load.ts', 'test/tools/bench/rates.test.ts'],
   ['tools/erasure/ledger.ts', 'test/tools/erase-events.test.ts'],
   ['test/health/health.test.ts', undefined],
   ['docs/operate/runbook.md', undefined],

@@ -8,11 +8,16 @@ import type { Delays, Hop } from './latency.ts';
 
 type DelayedEnv = Env & { DELAYS: string };
 
-/** The calls since the last `GET /calls`, and the rows that D1 has read. */
-const calls = { counter: 0, d1: 0, rows: 0, kv: 0, edge: 0 };
+/** The methods that call. Others return an object that has such methods. */
+const REMOTE: Readonly<Record<Hop, RegExp>> = {
+  counter: /^report$/,
+  d1: /^(all|run|first|raw|batch)$/,
+  kv: /^(get|put|delete)$/,
+  edge: /^(match|put|delete)$/,
+};
 
-/** Other methods return an object that has such methods. */
-const REMOTE = /^(report|all|run|first|raw|batch|exec|get|put|delete|list|match)$/;
+/** The calls since the last `GET /calls`. */
+let calls = { counter: 0, d1: 0, kv: 0, edge: 0 };
 
 function delayed<T extends object>(object: T, hop: Hop, milliseconds: number): T {
   return new Proxy(object, {
@@ -20,26 +25,18 @@ function delayed<T extends object>(object: T, hop: Hop, milliseconds: number): T
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return (...values: unknown[]) => {
-        const call = () => Reflect.apply(value, target, values);
-        // `get` of the counters' namespace makes a stub.
-        const isRemote = REMOTE.test(String(name)) && !(hop === 'counter' && name === 'get');
-        if (isRemote) return wait(hop, milliseconds, call);
-        const made: unknown = call();
+        const call = (): unknown => Reflect.apply(value, target, values);
+        if (REMOTE[hop].test(String(name))) {
+          calls[hop] += 1;
+          return scheduler.wait(milliseconds).then(call);
+        }
+        const made = call();
+        // The runtime takes its own ids only.
         const isMaker = typeof made === 'object' && made !== null && name !== 'idFromName';
         return isMaker ? delayed(made, hop, milliseconds) : made;
       };
     },
   });
-}
-
-async function wait(hop: Hop, milliseconds: number, call: () => unknown): Promise<unknown> {
-  calls[hop] += 1;
-  await scheduler.wait(milliseconds);
-  const result = await call();
-  for (const { meta } of hop === 'd1' ? [result as D1Result | D1Result[]].flat() : []) {
-    calls.rows += meta.rows_read;
-  }
-  return result;
 }
 
 /** The counter of the service, which starts late. */
@@ -68,8 +65,8 @@ function withDelays(env: DelayedEnv): Env {
 export default {
   fetch(request: Request, env: DelayedEnv, ctx: ExecutionContext) {
     if (new URL(request.url).pathname === '/calls') {
-      const counted = { ...calls };
-      Object.assign(calls, { counter: 0, d1: 0, rows: 0, kv: 0, edge: 0 });
+      const counted = calls;
+      calls = { counter: 0, d1: 0, kv: 0, edge: 0 };
       return Response.json(counted);
     }
     bindings ??= withDelays(env);

@@ -6,8 +6,8 @@ import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { migrate } from '../database/migrations.ts';
 import { readListingsFile } from '../import/file.ts';
 import { importListings } from '../import/import.ts';
+import { API_KEY, EVENT } from './requests.ts';
 import { type Database, type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
-import { API_KEY, EVENT } from './scenarios.ts';
 
 /** The number of rows of the tables. */
 export type Size = { listings: number; events: number };
@@ -15,7 +15,6 @@ export type Size = { listings: number; events: number };
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools/samples/listings.json');
 const PUBLIC_SITE_URL = 'https://www.example.com';
 
-const ROWS_PER_STATEMENT = 5_000;
 /** The numbers from the first value to below the second. */
 const NUMBERS = `WITH RECURSIVE n(i) AS (
   SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)`;
@@ -49,25 +48,15 @@ export async function startFilled(
   const { database } = runtime;
   await migrate(database);
   const samples = await loadSamples(database);
-  await insertRange(database, CLONED_LISTINGS, samples, listings, samples);
+  const insert = (statement: string, ...values: readonly (string | number)[]) =>
+    database
+      .prepare(NUMBERS + statement)
+      .bind(...values)
+      .run();
+  await insert(CLONED_LISTINGS, samples, listings, samples);
   const { event_type, aggregate_type, payload } = EVENT;
-  const values = [event_type, aggregate_type, JSON.stringify(payload)];
-  await insertRange(database, EVENTS, 0, events, ...values);
+  await insert(EVENTS, 0, events, event_type, aggregate_type, JSON.stringify(payload));
   return runtime;
-}
-
-/** Runs a statement for the numbers from `from` to below `end`, in parts that D1 can take. */
-async function insertRange(
-  database: Database,
-  statement: string,
-  from: number,
-  end: number,
-  ...values: readonly (string | number)[]
-): Promise<void> {
-  const prepared = database.prepare(NUMBERS + statement);
-  for (let start = from; start < end; start += ROWS_PER_STATEMENT) {
-    await prepared.bind(start, Math.min(start + ROWS_PER_STATEMENT, end), ...values).run();
-  }
 }
 
 /** Imports the samples, and returns their number. */
