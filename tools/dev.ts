@@ -5,7 +5,6 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import { faultsOf } from '../src/config.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { withLocalLock } from './command-line/local-lock.ts';
 import {
@@ -14,8 +13,7 @@ import {
   wranglerCommand,
 } from './command-line/project.ts';
 import { readVars } from './configuration/dev-vars.ts';
-import type { ChildNote } from './development/end-with-dev.ts';
-import { isNoise, requestLine, welcome } from './development/messages.ts';
+import { isNoise, notReady, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, requireFreePort, resolvePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
 
@@ -36,13 +34,11 @@ Example: PORT=4000 npm run dev`;
 
 /** The running service, once the set-up is done. */
 let service: ChildProcess | undefined;
-/** The processes that the service has started. */
-const runtimes = new Set<number>();
+/** The ids of the processes that the service has started: end-with-dev.ts sends them. */
+let runtimes: number[] = [];
 let isStopping = false;
 /** Whether the first response has come. */
 let isAnnounced = false;
-
-const childNote: z.ZodType<ChildNote> = z.object({ pid: z.int(), isRunning: z.boolean() });
 
 export const command: Command<unknown> = {
   usage: USAGE,
@@ -93,11 +89,13 @@ function serve(port: number, debuggerPort: number, onReady: () => void): ChildPr
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   started.on('message', (message) => {
-    const { data } = childNote.safeParse(message);
-    if (data?.isRunning) runtimes.add(data.pid);
-    else if (data) runtimes.delete(data.pid);
+    // Wrangler sends messages of its own.
+    runtimes = z.array(z.int()).safeParse(message).data ?? runtimes;
   });
-  started.once('exit', killRuntimes);
+  // A runtime would survive a killed wrangler.
+  started.once('exit', () => {
+    for (const pid of runtimes) process.kill(pid, 'SIGKILL');
+  });
   createInterface({ input: started.stdout ?? process.stdin }).on('line', (line) => {
     show(line);
     if (isAnnounced || !line.startsWith('[wrangler:info] Ready')) return;
@@ -119,15 +117,8 @@ async function announce(origin: string, debuggerPort: number): Promise<void> {
   // No rate limit counts a path outside of /api.
   const { status } = await fetch(origin);
   isAnnounced = true;
-  const vars = readVars();
-  if (status >= 500) {
-    const reason = faultsOf(Object.fromEntries(vars)).join('; ') || 'the log says why';
-    console.error(
-      `\nNot ready: every response of ${origin} is a ${status}: ${reason}. Restart after a change of .dev.vars.\n`,
-    );
-    return;
-  }
-  console.log(welcome(origin, debuggerPort, vars));
+  if (status >= 500) console.error(notReady(origin, status, readVars()));
+  else console.log(welcome(origin, debuggerPort, readVars()));
 }
 
 /** Ends the service, and then this program. */
@@ -137,9 +128,4 @@ function stop(): void {
   isStopping = true;
   service.kill('SIGTERM');
   setTimeout(() => service?.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
-}
-
-/** A runtime would survive a killed wrangler. */
-function killRuntimes(): void {
-  for (const pid of runtimes) process.kill(pid, 'SIGKILL');
 }

@@ -1,6 +1,6 @@
-/** `npm test`: runs the checks and the tests at the same time. USAGE has the details. */
+/** `npm test`: runs Vitest. USAGE has the details. */
 
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
@@ -12,9 +12,9 @@ import { UserError } from './command-line/user-error.ts';
 
 const USAGE = `Usage: npm test [-- FILE...]
 
-Runs the checks and all tests. With names of test files or folders it runs only these, without the checks.
-FULL=1 npm test runs the long forms of the load, fault and crash tests too.
-The last line counts the tests; a failed check counts as one.
+Runs all tests; the checks of format, lint, types and migrations are among them (test/checks.node.test.ts).
+With names of test files or folders it runs only these.
+FULL=1 npm test runs the long forms of the load, fault and crash tests too. The last line counts the tests.
 
 Changes: nothing. Scratch files are removed at the end.
 Exit codes: 0 all has passed, 1 something has failed, 2 invalid arguments.
@@ -24,14 +24,6 @@ const CHROMIUM = '/usr/bin/chromium';
 const MEMORY = '/dev/shm';
 /** More than the files of a run take. */
 const ROOM_BYTES = 1_024 ** 3;
-
-const CHECKS = [
-  { name: 'format and lint', program: 'biome', args: ['ci', '--error-on-warnings', '.'] },
-  { name: 'migrations', program: 'node', args: ['tools/check-migrations.ts'] },
-  { name: 'types of the bindings', program: 'npm', args: ['run', '-s', 'types', '--', '--check'] },
-  // A second checker would repeat much of the first one's work.
-  { name: 'types', program: 'tsc', args: ['--checkers', '1'] },
-];
 
 const report = z.object({
   numPassedTests: z.int(),
@@ -61,16 +53,11 @@ async function runAll(files: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
   // Tests start many programs: Node caches compiled code for the next program.
   Object.assign(process.env, { TMPDIR: scratch, NODE_COMPILE_CACHE: join(scratch, 'compiled') });
-  const [failedChecks, tests] = await Promise.all([
-    files.length > 0 ? 0 : runChecks(),
-    runTests(files, join(scratch, 'report.json')),
-  ]);
-  const failed = tests.failed + failedChecks;
+  const { passed, failed, skipped } = await runTests(files, join(scratch, 'report.json'));
   const unmet = process.env.FULL ? [] : ['FULL=1'];
   if (!existsSync(CHROMIUM)) unmet.push(CHROMIUM);
-  if (tests.skipped > 0 && unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
-  const skipped = tests.skipped > 0 ? `, ${tests.skipped} skipped` : '';
-  console.log(`\n${tests.passed} passed, ${failed} failed${skipped}`);
+  if (skipped > 0 && unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
+  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   return failed === 0 ? 0 : 1;
 }
 
@@ -82,22 +69,6 @@ function hasRoomInMemory(): boolean {
   } catch {
     return false;
   }
-}
-
-/** Prints a line for each check, and what a failed one says. Returns the number of failed ones. */
-async function runChecks(): Promise<number> {
-  const results = CHECKS.map(({ name, program, args }) => {
-    const startedAt = performance.now();
-    return new Promise<boolean>((resolve) => {
-      execFile(program, args, { maxBuffer: Number.POSITIVE_INFINITY }, (error, stdout, stderr) => {
-        const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-        if (error !== null) console.log((stdout + stderr || String(error)).trimEnd());
-        console.log(`— ${name}: ${error === null ? 'ok' : 'FAILED'} (${seconds} s)`);
-        resolve(error !== null);
-      });
-    });
-  });
-  return (await Promise.all(results)).filter((hasFailed) => hasFailed).length;
 }
 
 /** Runs Vitest. Its errors, and those of the runtime, are shown only if a test fails. */

@@ -1,41 +1,59 @@
-/** `npm test -- FILE...` */
+/** `npm test -- FILE...`, with a program in place of Vitest. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
-
-/** Vitest finds tests inside the project only. Git ignores this folder. */
-const FOLDER = 'test/dist';
-const RED = `
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-it.skip('waits', () => {});
-it('is red', () => expect(1).toBe(2));`;
 
-afterAll(() => rmSync(FOLDER, { recursive: true }));
+/** Prints its arguments, writes the report, and fails as Vitest does if a test has failed. */
+const VITEST = `#!/bin/sh
+printf '%s\\n' "$@"
+echo 'expected 1 to be 2' >&2
+printf '%s' "$REPORT" > "$(printf '%s\\n' "$@" | sed -n 's/^--outputFile.json=//p')"
+exit "$CODE"
+`;
 
-it('npm test -- FILE runs these files and folders only, shows why one failed, and counts', () => {
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(join(FOLDER, 'red.node.test.ts'), RED);
-  const INIT_CWD = join(process.cwd(), 'test/tools');
+function run(code: number, report: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'vitest-'));
+  writeFileSync(join(folder, 'vitest'), VITEST, { mode: 0o700 });
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['tools/test.ts', 'development/port.test.ts', 'bench', '../dist'],
+    ['tools/test.ts', 'development/port.test.ts', 'configuration', '../http/log.test.ts'],
     {
       encoding: 'utf8',
-      env: { ...process.env, FULL: '', npm_lifecycle_event: 'test', INIT_CWD },
+      env: {
+        ...process.env,
+        ...{ PATH: `${folder}${delimiter}${process.env.PATH}`, REPORT: report, CODE: String(code) },
+        ...{ FULL: '', npm_lifecycle_event: 'test', INIT_CWD: join(process.cwd(), 'test/tools') },
+      },
     },
   );
-  const lines = stdout.trimEnd().split('\n');
+  return { status, stderr, lines: stdout.trimEnd().split('\n') };
+}
+
+it('npm test -- FILE runs these files and folders of the current folder, shows errors, and counts', () => {
+  const report = JSON.stringify({ numPassedTests: 7, numFailedTests: 2, numPendingTests: 1 });
+  const { status, stderr, lines } = run(1, report);
+  expect(lines.filter((line) => line.endsWith('.test.ts'))).toEqual([
+    'test/tools/development/port.test.ts',
+    'test/tools/configuration/dev-vars.test.ts',
+    'test/http/log.test.ts',
+  ]);
   expect({ status, stderr, last: lines.at(-1) }).toEqual({
     status: 1,
-    stderr: expect.stringContaining('expected 1 to be 2'),
-    last: expect.stringMatching(/^[1-9]\d* passed, 1 failed, 1 skipped$/),
+    stderr: 'expected 1 to be 2\n\n',
+    last: '7 passed, 2 failed, 1 skipped',
   });
   expect(lines).toContainEqual(expect.stringMatching(/^Skipped tests need: .*FULL=1/));
-  expect(new Set(stdout.match(/ test\/[\w/.-]+\.test\.ts/g)).size).toBe(3);
-  expect(stdout).not.toContain('format and lint');
-  // It leaves none of its files behind.
-  const left = readdirSync(process.env.TMPDIR ?? '/tmp');
-  expect(left.filter((name) => name.startsWith('npm-test-'))).toEqual([]);
+  const [, reportFile = ''] =
+    lines.find((line) => line.startsWith('--outputFile'))?.split('=') ?? [];
+  expect(existsSync(dirname(reportFile))).toBe(false);
+});
+
+it('says nothing else when all has passed, and counts a file that cannot be loaded', () => {
+  const report = JSON.stringify({ numPassedTests: 7, numFailedTests: 0, numPendingTests: 0 });
+  expect(run(0, report)).toMatchObject({ status: 0, stderr: '' });
+  const { status, lines } = run(1, report);
+  expect([status, lines.at(-1)]).toEqual([1, '7 passed, 1 failed']);
 });

@@ -6,9 +6,6 @@
 import childProcess, { type ChildProcess } from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** A process that wrangler has started, or that has ended. */
-export type ChildNote = { pid: number; isRunning: boolean };
-
 const running = new Set<ChildProcess>();
 
 childProcess.spawn = new Proxy(childProcess.spawn, {
@@ -25,20 +22,19 @@ process.once('disconnect', end);
 process.channel?.unref();
 
 function follow(child: ChildProcess): void {
-  const { pid, spawnfile } = child;
-  if (pid === undefined || !/(workerd|esbuild)[^/]*$/.test(spawnfile)) return;
+  if (!/(workerd|esbuild)[^/]*$/.test(child.spawnfile)) return;
   running.add(child);
-  tell({ pid, isRunning: true });
+  tell();
   child.once('exit', () => {
     running.delete(child);
-    tell({ pid, isRunning: false });
+    tell();
     // Wrangler kills a runtime to start another one.
     if (!child.killed) end();
   });
 }
 
-function tell(note: ChildNote): void {
-  if (process.connected) process.send?.(note);
+function tell(): void {
+  if (process.connected) process.send?.([...running].map(({ pid }) => pid));
 }
 
 function end(): void {

@@ -1,0 +1,32 @@
+/** What other programs check in the whole project. The tests run at the same time. */
+
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api';
+import { expect, it } from 'vitest';
+import * as events from '../src/events/table.ts';
+import * as properties from '../src/properties/table.ts';
+import * as storage from '../src/storage/table.ts';
+import { migrationNames } from '../tools/database/migrations.ts';
+
+it.concurrent.each([
+  ['format and lint', 'biome', ['ci', '--error-on-warnings', '.']],
+  ['types of the bindings', 'npm', ['run', '-s', 'types', '--', '--check']],
+  // A second checker would repeat much of the first one's work.
+  ['types', 'tsc', ['--checkers', '1']],
+])('%s', async (_name, program, args) => {
+  await new Promise<void>((resolve, reject) => {
+    execFile(program, args, { maxBuffer: Number.POSITIVE_INFINITY }, (error, stdout, stderr) => {
+      if (error === null) resolve();
+      else reject(new Error(stdout + stderr || String(error)));
+    });
+  });
+});
+
+it('the migrations make the tables of the schema; npm run migration adds what is missing', async () => {
+  const number = migrationNames().at(-1)?.slice(0, 4);
+  const made = JSON.parse(readFileSync(`migrations/meta/${number}_snapshot.json`, 'utf8'));
+  const tables = { ...events, ...properties, ...storage };
+  const missing = await generateSQLiteMigration(made, await generateSQLiteDrizzleJson(tables));
+  expect(missing).toEqual([]);
+});
