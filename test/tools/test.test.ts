@@ -19,7 +19,7 @@ function run(code: number, report: string) {
   writeFileSync(join(folder, 'vitest'), VITEST, { mode: 0o700 });
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['tools/test.ts', 'development/port.test.ts', 'configuration', '../http/log.test.ts'],
+    ['tools/test.ts', 'development/port.test.ts', '../health'],
     {
       encoding: 'utf8',
       env: {
@@ -37,8 +37,7 @@ it('npm test -- FILE runs these files and folders of the current folder, shows e
   const { status, stderr, lines } = run(1, report);
   expect(lines.filter((line) => line.endsWith('.test.ts'))).toEqual([
     'test/tools/development/port.test.ts',
-    'test/tools/configuration/dev-vars.test.ts',
-    'test/http/log.test.ts',
+    'test/health/health.test.ts',
   ]);
   expect({ status, stderr, last: lines.at(-1) }).toEqual({
     status: 1,
