@@ -229,6 +229,7 @@ describe('with no key known, a provider that', () => {
     ['responds with a page', () => new Response('<html>not keys</html>')],
     ['responds with another JSON', () => new Response('{"keys":"none"}')],
     ['responds with no usable key', () => new Response('{"keys":[{"kty":"oct","k":"AA"}]}')],
+    ['responds with a private key', () => Response.json({ keys: [{ ...provider.jwk, d: 'AA' }] })],
   ])('%s gives a 500 that is logged and not shown', async (_, broken) => {
     respond = broken;
     const response = await present(await provider.sign(), remote);

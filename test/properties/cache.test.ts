@@ -254,8 +254,12 @@ describe('a cached response', () => {
 
   it('is a 304 without a read of D1, from memory and from the edge', async () => {
     const etag = (await one.get()).headers.get('ETag') ?? '';
-    for (const again of [one, isolate()]) {
-      const response = await again.get(FAILING, { headers: { 'If-None-Match': etag } });
+    for (const [again, sent] of [
+      [one, etag],
+      [isolate(), `"other", W/${etag}`],
+      [one, '*'],
+    ] as const) {
+      const response = await again.get(FAILING, { headers: { 'If-None-Match': sent } });
       await expectStatus(response, 304);
       expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
       expect(response.headers.get('ETag')).toBe(etag);

@@ -97,7 +97,7 @@ describe('a bad parameter of the list', () => {
     ['type=beach&type=ski', 'must be sent once'],
     ['locale=de', 'de is none of en, es, fr'],
     ['status=listed,', 'an empty value is none of listed, coming_soon, sold_out'],
-    ['status=hidden', 'hidden is none of listed, coming_soon, sold_out'],
+    ['status=hidden,nope', 'hidden is none of listed, coming_soon, sold_out'],
     ['location_id=0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a00', 'must be a UUID'],
     [`location=ibiza&location_id=${ibiza.id}`, 'cannot be sent beside location_id'],
     [
