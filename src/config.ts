@@ -128,7 +128,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 const configs = new WeakMap<Env, Config>();
 
 /** Never throws: malformed vars are among its `faults`. */
-export function configOf(env: Env): Config {
+export function readConfig(env: Env): Config {
   const known = configs.get(env);
   if (known !== undefined) return known;
   const schema = makeVarsSchema();
@@ -147,7 +147,7 @@ export function configOf(env: Env): Config {
  */
 export function requireValidConfig() {
   return createMiddleware<AppEnv>(async function requireValidConfig(c, next) {
-    const { faults } = configOf(c.env);
+    const { faults } = readConfig(c.env);
     if (faults.length > 0) {
       throw new ApiError('internal_error', 'The service is misconfigured.', {
         cause: new Error(`malformed configuration: ${faults.join('; ')}`),
@@ -164,7 +164,7 @@ export function requireValidConfig() {
 }
 
 /** Returns a sentence about each malformed var. `deploy` checks them. */
-export function faultsOf(vars: object): string[] {
+export function findFaults(vars: object): string[] {
   return formatFaults(makeVarsSchema().safeParse(vars).error);
 }
 

@@ -1,7 +1,7 @@
 /** The `x-api-key` credential. */
 
 import type { Context } from 'hono';
-import { type AppEnv, type Config, configOf } from '../config.ts';
+import { type AppEnv, type Config, readConfig } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from '../named-keys.ts';
 
@@ -61,7 +61,7 @@ export async function identifyKey(
 
 /** Finds the rate limit of the valid key that was sent, if the key has one. Rejects no request. */
 export async function findOwnLimit({ req, env }: Context<AppEnv>) {
-  const key = await identifyKey(req.header(API_KEY_HEADER), configOf(env), Date.now());
+  const key = await identifyKey(req.header(API_KEY_HEADER), readConfig(env), Date.now());
   if (key?.outcome !== 'valid' || key.rateLimit === undefined) return undefined;
   return { name: key.caller, limit: key.rateLimit };
 }

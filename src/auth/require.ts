@@ -5,7 +5,7 @@
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { type Scope, TOKEN_CALLER } from '../named-keys.ts';
@@ -44,7 +44,7 @@ export function requireScope(scope: Scope) {
   return declare(
     scope,
     createMiddleware<AppEnv>(async function requireScope(c, next) {
-      const key = await identifyKey(c.req.header(API_KEY_HEADER), configOf(c.env), Date.now());
+      const key = await identifyKey(c.req.header(API_KEY_HEADER), readConfig(c.env), Date.now());
       if (key?.outcome === 'valid') {
         c.set('caller', key.caller);
         c.set('scopes', key.scopes);
@@ -68,7 +68,7 @@ export function requireFeedAccess() {
   return declare(
     FEED_SCOPE,
     createMiddleware<AppEnv>(async function requireFeedAccess(c, next) {
-      const key = await identifyKey(c.req.header(API_KEY_HEADER), configOf(c.env), Date.now());
+      const key = await identifyKey(c.req.header(API_KEY_HEADER), readConfig(c.env), Date.now());
       if (key?.outcome === 'valid' && key.scopes.includes(FEED_SCOPE)) {
         c.set('caller', key.caller);
         return next();
@@ -77,7 +77,7 @@ export function requireFeedAccess() {
       const bearer =
         authorization === undefined
           ? undefined
-          : await judgeBearer(authorization, configOf(c.env).jwt, FEED_PERMISSION);
+          : await judgeBearer(authorization, readConfig(c.env).jwt, FEED_PERMISSION);
       if (bearer?.outcome === 'valid') {
         c.set('caller', TOKEN_CALLER);
         return next();

@@ -4,7 +4,7 @@
  */
 
 import { createApp } from '../app.ts';
-import { configOf } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { pageRoutes } from './routes.tsx';
 
 export { RateCounter } from '../rate-limit/counter.ts';
@@ -18,7 +18,7 @@ const documented = createApp({ docs: pageRoutes() });
 
 export default {
   async fetch(request, env, ctx) {
-    if (!configOf(env).isDevelopment) return service.fetch(request, env, ctx);
+    if (!readConfig(env).isDevelopment) return service.fetch(request, env, ctx);
     const response = await documented.fetch(request, env, ctx);
     const { origin, pathname } = new URL(request.url);
     if (response.body === null || !WITH_PHOTOS.test(pathname)) return response;

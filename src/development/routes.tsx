@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono';
 // The package exports this file under no name.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 import { createOpenApiDocument } from '../api-document.ts';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, readConfig } from '../config.ts';
 import apiScript from './api-page.browser.js';
 import apiStyle from './api-page.css';
 import { API_PAGE_SOURCES, ApiPage, pageDocument } from './api-page.tsx';
@@ -22,7 +22,7 @@ export function pageRoutes() {
   return new Hono<AppEnv>()
     .get('/', (c) => {
       const { origin } = new URL(c.req.url);
-      return respond(c, <StartPage apiKey={configOf(c.env).apiKeys[0]} origin={origin} />);
+      return respond(c, <StartPage apiKey={readConfig(c.env).apiKeys[0]} origin={origin} />);
     })
     .get('/guides/:name', (c) => {
       const guide = GUIDES.find(({ name }) => name === c.req.param('name'));
@@ -46,7 +46,7 @@ export function pageRoutes() {
     .get('/preview/pages.js', (c) => sendFile(c, script, 'text/javascript'))
     .get('/preview/*', (c) => respond(c, undefined))
     .get('/api/docs', (c) => {
-      const [apiKey] = configOf(c.env).apiKeys;
+      const [apiKey] = readConfig(c.env).apiKeys;
       return respond(c, <ApiPage apiKey={apiKey} />, API_PAGE_SOURCES);
     })
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { type Problem, pathOf } from '../http/errors.ts';
+import { formatPath, type Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
@@ -136,7 +136,7 @@ function repeatedKey(keys: readonly (string | undefined)[], index: number): Prob
 
 function within(place: string, { path, message, field }: Problem): Problem {
   return {
-    path: pathOf(path === '' ? [place] : [place, path]),
+    path: formatPath(path === '' ? [place] : [place, path]),
     message,
     field: field === undefined ? 'events' : `events.${field}`,
   };

@@ -3,7 +3,7 @@
  *
  * Every field may be left out or null, and unknown fields are kept. A payload is stored as it was
  * sent, so no schema may transform a value. Events are never deleted: if you remove an event type,
- * or change the type of a field, keep the earlier form in `storedEventOf`
+ * or change the type of a field, keep the earlier form in `makeStoredEventSchema`
  * (openapi/event-types.ts).
  */
 

@@ -1,6 +1,6 @@
 /** The error of a body whose key another body holds: the paths of the differences. Pure. */
 
-import { ApiError, MAX_PROBLEMS, type Problem, pathOf } from '../http/errors.ts';
+import { ApiError, formatPath, MAX_PROBLEMS, type Problem } from '../http/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 
 const DIFFERS = 'differs from the request that holds the key';
@@ -27,7 +27,7 @@ function differingPaths(a: unknown, b: unknown): string[] {
   const compare = (left: unknown, right: unknown): void => {
     if (paths.length >= MAX_PROBLEMS) return;
     if (!isContainer(left) || !isContainer(right) || Array.isArray(left) !== Array.isArray(right)) {
-      if (left !== right) paths.push(pathOf(path));
+      if (left !== right) paths.push(formatPath(path));
       return;
     }
     // A name may be `constructor`.

@@ -30,7 +30,7 @@ export const aggregateFields = {
 const requests = new Map<EventType, ReturnType<typeof createRequest>>();
 
 /** Returns the schema of one type, which is made at its first use. */
-export function requestOf(type: EventType) {
+export function makeRequestSchema(type: EventType) {
   const request = requests.get(type) ?? createRequest(type);
   requests.set(type, request);
   return request;
@@ -54,7 +54,7 @@ export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const type = eventType.safeParse(body.event_type);
   const parsed = parseWith<z.ZodType<IngestRequest>>(
-    type.success ? requestOf(type.data) : requestOfUnknownType,
+    type.success ? makeRequestSchema(type.data) : requestOfUnknownType,
     body,
   );
   for (const problem of parsed.ok ? [] : parsed.problems) {

@@ -3,7 +3,7 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { requireScope } from '../auth/require.ts';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, readConfig } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { setLogFields } from '../http/log.ts';
@@ -122,7 +122,7 @@ function makeContext(c: Context<AppEnv>): IngestContext {
     receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
     mayReadEvents: c.get('scopes')?.includes('events:read') ?? false,
     now: Date.now(),
-    retentionMs: configOf(c.env).idempotencyRetentionSeconds * 1_000,
+    retentionMs: readConfig(c.env).idempotencyRetentionSeconds * 1_000,
   };
 }
 

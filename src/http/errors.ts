@@ -90,7 +90,7 @@ export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiE
 }
 
 /** Leaves out the indices of a path, for `Problem.field`. */
-export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
+export function formatField(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
 
@@ -98,7 +98,7 @@ export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
 export const MAX_PATH_CHARACTERS = 501;
 
 /** Cuts a long path. */
-export function pathOf(segments: readonly (string | number)[]): string {
+export function formatPath(segments: readonly (string | number)[]): string {
   const path = segments.join('.').toWellFormed();
   return path.length < MAX_PATH_CHARACTERS
     ? path

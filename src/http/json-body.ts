@@ -8,10 +8,10 @@ import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../config.ts';
 import {
   ApiError,
-  fieldOf,
+  formatField,
+  formatPath,
   MAX_PROBLEMS,
   type Problem,
-  pathOf,
   validationError,
 } from './errors.ts';
 
@@ -138,8 +138,8 @@ function findLimitProblems(
         ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
         : limitBrokenBy(name, value);
     if (message !== undefined) {
-      const field = limits.fields.find((each) => `${fieldOf(path)}.`.startsWith(`${each}.`));
-      problems.push({ path: pathOf(path), message, ...(field && { field }) });
+      const field = limits.fields.find((each) => `${formatField(path)}.`.startsWith(`${each}.`));
+      problems.push({ path: formatPath(path), message, ...(field && { field }) });
     } else if (isContainer) findLimitProblems(value, limits, path, problems);
     path.pop();
   }

@@ -11,7 +11,7 @@ import { routePath } from 'hono/route';
 import type { AppEnv } from '../config.ts';
 import { VERSION } from '../version.ts';
 import type { ErrorCode } from './errors.ts';
-import { requestIdOf } from './response-headers.ts';
+import { resolveRequestId } from './response-headers.ts';
 
 type Notes = {
   error_code?: ErrorCode;
@@ -36,7 +36,7 @@ export function accessLog() {
   let origin: ReturnType<typeof readOrigin> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();
-    const id = requestIdOf(c);
+    const id = resolveRequestId(c);
     const notes: Notes = {};
     await requests.run({ id, notes }, next);
     const duration = Date.now() - startedAt;

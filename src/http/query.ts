@@ -2,7 +2,7 @@
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
-import { type Problem, pathOf, validationError } from './errors.ts';
+import { formatPath, type Problem, validationError } from './errors.ts';
 import { isIntact } from './paging.ts';
 import { IN_WORDS, isNonEmpty } from './validate.ts';
 
@@ -95,7 +95,11 @@ function unknownParameter(
   const advice = isNearMiss
     ? `${meant === cursorName ? 'page with' : 'use'} ${meant}`
     : `known are ${known.join(', ') || 'none'}`;
-  return { path: pathOf([name]), field: 'query', message: `is not a parameter here: ${advice}` };
+  return {
+    path: formatPath([name]),
+    field: 'query',
+    message: `is not a parameter here: ${advice}`,
+  };
 }
 
 function findCursorParameter(shape: object): string | undefined {
@@ -125,7 +129,7 @@ function parameterProblems(issues: readonly z.core.$ZodIssue[], sent: SentQuery)
 /** Adds the sent value for a parameter of fixed values. */
 function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string {
   if (issue.code !== 'invalid_value' || value === undefined) return issue.message;
-  const shown = value === '' ? 'an empty value' : pathOf([value]);
+  const shown = value === '' ? 'an empty value' : formatPath([value]);
   return `${shown} is none of ${issue.values.map(String).join(', ')}`;
 }
 

@@ -5,7 +5,7 @@ import { HTTPException } from 'hono/http-exception';
 import type { AppEnv } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
-import { requestIdOf } from './response-headers.ts';
+import { resolveRequestId } from './response-headers.ts';
 
 /** Renders a thrown value, for `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
@@ -31,7 +31,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
   const url = URL.parse(c.req.url);
   const isLocal = LOCAL_HOSTS.includes(url?.hostname ?? '');
   const request = {
-    id: requestIdOf(c),
+    id: resolveRequestId(c),
     method: c.req.method,
     path: url?.pathname ?? c.req.path,
     respondedAt: new Date().toISOString(),

@@ -7,7 +7,7 @@
 import type { Context } from 'hono';
 import { cors as honoCors } from 'hono/cors';
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, type Config, configOf } from '../config.ts';
+import { type AppEnv, type Config, readConfig } from '../config.ts';
 
 const REQUEST_ID = 'X-Request-ID';
 const POLICY = 'Content-Security-Policy';
@@ -23,7 +23,7 @@ export function responseHeaders() {
   return createMiddleware<AppEnv>(async function responseHeaders(c, next) {
     await next();
     const { headers } = c.res;
-    headers.set(REQUEST_ID, requestIdOf(c));
+    headers.set(REQUEST_ID, resolveRequestId(c));
     for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
     if (!headers.has(POLICY)) headers.set(POLICY, "default-src 'none'; frame-ancestors 'none'");
   });
@@ -36,7 +36,7 @@ const REPEATABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f\ufffd]{1,200}$/u;
 const assigned = new WeakMap<Request, string>();
 
 /** Returns the client's `X-Request-ID` when it can be sent back, else `req_<random>`. */
-export function requestIdOf(c: Context): string {
+export function resolveRequestId(c: Context): string {
   const known = assigned.get(c.req.raw);
   if (known !== undefined) return known;
   const sent = c.req.header(REQUEST_ID);
@@ -97,14 +97,14 @@ const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
  */
 export function cors() {
   const handle = honoCors({
-    origin: (origin, c) => allowedOrigin(origin, configOf(c.env)),
+    origin: (origin, c) => allowedOrigin(origin, readConfig(c.env)),
     allowMethods: ['GET', 'HEAD', 'POST'],
     allowHeaders: REQUEST_HEADERS,
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
   });
   return createMiddleware<AppEnv>(async function cors(c, next) {
-    const config = configOf(c.env);
+    const config = readConfig(c.env);
     const origin = c.req.header('Origin');
     const allowed = origin === undefined ? null : allowedOrigin(origin, config);
     const isOptions = c.req.method === 'OPTIONS';

@@ -1,7 +1,7 @@
 /** Parses values of callers with zod, and turns zod's issues into this API's problems. */
 
 import type * as z from 'zod';
-import { fieldOf, type Problem, pathOf } from './errors.ts';
+import { formatField, formatPath, type Problem } from './errors.ts';
 
 /** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
@@ -24,13 +24,13 @@ export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
 /** Returns one problem per field. An issue's `keys` are the caller's names of unknown fields. */
 function toProblems(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
-  const name = fieldOf(issue.path);
+  const name = formatField(issue.path);
   const field = name === undefined ? {} : { field: name };
   if (issue.code !== 'unrecognized_keys') {
-    return [{ path: pathOf(path), message: issue.message, ...field }];
+    return [{ path: formatPath(path), message: issue.message, ...field }];
   }
   return issue.keys.map((key) => ({
-    path: pathOf([...path, key]),
+    path: formatPath([...path, key]),
     message: 'is not a field of this resource',
     ...field,
   }));

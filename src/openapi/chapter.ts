@@ -98,26 +98,26 @@ export function chapter(tag: Chapter['tag'], operations: Record<string, Operatio
   const paths: ZodOpenApiPathsObject = {};
   for (const [route, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = route.split(' ');
-    const written = { tags: [tag.name], ...operationOf(operation, { method, path }) };
+    const written = { tags: [tag.name], ...writeOperation(operation, { method, path }) };
     paths[path] = { ...paths[path], [method.toLowerCase()]: written };
   }
   return { tag, paths };
 }
 
-function errorsOf({ errors = [], access }: Operation): readonly ErrorResponse[] {
+function listErrors({ errors = [], access }: Operation): readonly ErrorResponse[] {
   return [...errors, ...access.errors, ...COMMON_ERRORS];
 }
 
 /** Names each error code of an operation once, for readers who see the description alone. */
 function errorSentence(operation: Operation): string {
-  const errors = errorsOf(operation)
+  const errors = listErrors(operation)
     .flatMap((response) => response.errors)
     .toSorted((a, b) => a.status - b.status);
   const codes = new Set(errors.map(({ status, code }) => `\`${code}\` (${status})`));
   return `Errors: ${[...codes].join(', ')}.`;
 }
 
-function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiOperationObject {
+function writeOperation(operation: Operation, request: ExampleRequest): ZodOpenApiOperationObject {
   const { access, path, query, headers, body } = operation;
   const { operationId, summary, description, responses } = operation;
   const scopeSentence = access.scope ? ` An API key needs the scope \`${access.scope}\`.` : '';
@@ -145,7 +145,7 @@ function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiO
         Object.entries(responses).map(([status, response]) => [status, successResponse(response)]),
       ),
       ...Object.fromEntries(
-        errorsOf(operation).map((response) => [
+        listErrors(operation).map((response) => [
           response.errors[0].status,
           errorResponse(response, example),
         ]),

@@ -15,7 +15,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
-import { renderingOf } from './render.ts';
+import { formatRendering } from './render.ts';
 
 /** A check is renewed after this part of its time. */
 const RENEWAL_PART = 3 / 4;
@@ -68,7 +68,7 @@ export class FeedCache {
       maxEntrySize: Math.max(1, Math.floor(feedMemoryBytes * MAX_ENTRY_PART)),
       sizeCalculation: ({ body }, key) => (body?.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
-    this.#rendering = renderingOf(publicSiteUrl);
+    this.#rendering = formatRendering(publicSiteUrl);
     this.#currentMs = feedCacheSeconds * 1_000;
     this.#staleMs = feedStaleSeconds * 1_000;
   }
@@ -76,7 +76,8 @@ export class FeedCache {
   /** Finds the newer one of the responses in memory and at the edge. */
   find(key: string, edge?: FeedResponse): CachedResponse | undefined {
     const memory = this.#memory.get(key);
-    const isEdgeNewer = edge && (!memory || this.#rankOf(edge.check) < this.#rankOf(memory.check));
+    const isEdgeNewer =
+      edge && (!memory || this.#findRank(edge.check) < this.#findRank(memory.check));
     const response = isEdgeNewer ? edge : memory;
     if (response === undefined) return undefined;
     const isNewest = response.check === this.#checks[0];
@@ -92,7 +93,7 @@ export class FeedCache {
 
   remember(key: string, response: FeedResponse): void {
     const known = this.#memory.get(key);
-    if (known && this.#rankOf(known.check) < this.#rankOf(response.check)) return;
+    if (known && this.#findRank(known.check) < this.#findRank(response.check)) return;
     this.#memory.set(key, response);
   }
 
@@ -166,7 +167,7 @@ export class FeedCache {
     const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), sharing]);
     if (entry === undefined || check === undefined) return undefined;
     const etag = entry.headers.get('ETag');
-    return etag ? responseOf(await entry.arrayBuffer(), etag, check) : { check };
+    return etag ? buildResponse(await entry.arrayBuffer(), etag, check) : { check };
   }
 
   #putAtEdge(url: string, key: string, response: FeedResponse): Promise<void> {
@@ -177,23 +178,23 @@ export class FeedCache {
   /** Puts a response, unless there is one of a newer version. */
   async #replaceAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
     const known = await this.#matchAtEdge(url, key);
-    if (known.check && this.#rankOf(known.check) < this.#rankOf(check)) return;
+    if (known.check && this.#findRank(known.check) < this.#findRank(check)) return;
     const stored = new Headers(headers);
     stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
     stored.set(CHECKS, JSON.stringify([check, ...this.#checks]));
     const entry = new Response(body ?? null, { headers: stored });
-    await caches.default.put(this.#addressOf(url, key), entry);
+    await caches.default.put(this.#formatAddress(url, key), entry);
   }
 
   async #matchAtEdge(url: string, key: string) {
-    const entry = await caches.default.match(this.#addressOf(url, key));
+    const entry = await caches.default.match(this.#formatAddress(url, key));
     const stored: Check[] = JSON.parse(entry?.headers.get(CHECKS) ?? '[]');
     const [check] = stored.map((each) => this.#hear(each));
     return { entry, check };
   }
 
   /** In the request's zone, as the Cache API asks. No route serves it. */
-  #addressOf(url: string, key: string): string {
+  #formatAddress(url: string, key: string): string {
     // A URL cannot be parsed if the Host header is no valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
     return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
@@ -206,7 +207,7 @@ export class FeedCache {
   }
 
   /** Returns 0 for the current version, and more for earlier ones. */
-  #rankOf(check: Check): number {
+  #findRank(check: Check): number {
     const rank = this.#checks.indexOf(check);
     return rank === -1 ? this.#checks.length : rank;
   }
@@ -229,10 +230,10 @@ export async function makeResponse(json: string | undefined, check: Check): Prom
   if (json === undefined) return { check };
   const bytes = new TextEncoder().encode(json);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return responseOf(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, check);
+  return buildResponse(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, check);
 }
 
-function responseOf(bytes: Uint8Array | ArrayBuffer, etag: string, check: Check): FeedResponse {
+function buildResponse(bytes: Uint8Array | ArrayBuffer, etag: string, check: Check): FeedResponse {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
   return { body: new Blob([bytes], { type: 'application/json' }), headers, check };
 }

@@ -23,7 +23,7 @@ import {
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
-import { renderingOf } from './render.ts';
+import { formatRendering } from './render.ts';
 import { formatListing, type ListingText, listingText } from './store.ts';
 import { properties } from './table.ts';
 
@@ -91,7 +91,7 @@ export async function readChanges(
       begins: after === undefined ? 1 : 0,
       after0: after?.seq ?? 0,
       start: after?.start ?? Number.MAX_SAFE_INTEGER,
-      rendering: renderingOf(publicSiteUrl),
+      rendering: formatRendering(publicSiteUrl),
     },
     limit,
     format: (row: ChangeRow) => formatChange(row, publicSiteUrl, locale),

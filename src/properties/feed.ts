@@ -14,7 +14,7 @@
  */
 
 import type { Context } from 'hono';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { logFault, setLogFields } from '../http/log.ts';
 import { conditionalResponse } from '../http/response-headers.ts';
@@ -74,7 +74,7 @@ export class Feed {
     request: Request,
     { locale, fresh = false }: FeedOptions,
   ): Promise<Response> {
-    const config = configOf(c.env);
+    const config = readConfig(c.env);
     this.#cache ??= new FeedCache(config);
     const key = JSON.stringify([kind.name, request, locale]);
     const call = { c, kind, request, locale, cache: this.#cache, key, edge: undefined };
@@ -213,7 +213,7 @@ async function read(
     const { check } = await cache.read(c.env.DB, readVersion);
     if (check === known.response.check) return known.response;
   }
-  const { publicSiteUrl } = configOf(c.env);
+  const { publicSiteUrl } = readConfig(c.env);
   const find = (session: D1DatabaseSession) => kind.find(session, publicSiteUrl, request);
   const { json, check } = await cache.read(c.env.DB, find, constraint);
   return makeResponse(json && locale ? inLanguages(json, locale) : json, check);

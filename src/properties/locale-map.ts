@@ -10,11 +10,11 @@ export type LocaleMap = Localized<string>;
 /** Leaves out the languages whose text is blank. */
 export function mapLocales<T>(
   map: Readonly<Localized<T>>,
-  textOf: (value: T) => string,
+  toText: (value: T) => string,
 ): LocaleMap {
   const entries = LOCALES.flatMap((locale) => {
     const value = map[locale];
-    const made = value === undefined ? '' : textOf(value);
+    const made = value === undefined ? '' : toText(value);
     return made.trim() === '' ? [] : [[locale, made]];
   });
   return Object.fromEntries(entries);

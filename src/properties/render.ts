@@ -2,7 +2,7 @@
 
 import { mapLocales } from './locale-map.ts';
 import type { Property, PropertyCard } from './openapi/resource.ts';
-import { plainTextOf } from './rich-text.ts';
+import { toPlainText } from './rich-text.ts';
 import type { Source } from './source.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { Source } from './source.ts';
 export const RULES = { version: 3, digest: '9991b2f9bc2870e6' };
 
 /** Names the rules and the site that a document is rendered for. */
-export function renderingOf(publicSiteUrl: string): string {
+export function formatRendering(publicSiteUrl: string): string {
   return `${RULES.version} ${publicSiteUrl}`;
 }
 
@@ -32,7 +32,7 @@ export function render(source: Source, publicSiteUrl: string): Property | null {
     status: source.status,
     title: source.title,
     type: source.type,
-    description: mapLocales(source.description, plainTextOf),
+    description: mapLocales(source.description, toPlainText),
     unique_features: source.unique_features,
     bedrooms: source.bedrooms,
     beds: source.beds,
@@ -60,7 +60,7 @@ export function render(source: Source, publicSiteUrl: string): Property | null {
   };
 }
 
-export function cardOf(listing: Property): PropertyCard {
+export function toCard(listing: Property): PropertyCard {
   return {
     object: 'property_card',
     id: listing.id,

@@ -10,7 +10,7 @@ export type RichText = string | RichTextNode;
  * Returns the plain text. Each paragraph or heading is a block, and a blank line is between blocks.
  * Blank lines are dropped from a block, and blank blocks from the text. Lines end with `\n`.
  */
-export function plainTextOf(value: RichText): string {
+export function toPlainText(value: RichText): string {
   if (typeof value === 'string') return value.replace(LINE_END, '\n');
   const blocks: string[] = [];
   let block = '';

@@ -3,7 +3,7 @@
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, readConfig } from '../config.ts';
 import { validQuery } from '../http/query.ts';
 import { pollUntil } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
@@ -67,7 +67,7 @@ async function respondWithChanges(
   c: Context<AppEnv>,
   { limit, after: cursor, locale, wait }: z.output<typeof changeParameters>,
 ): Promise<Response> {
-  const { publicSiteUrl } = configOf(c.env);
+  const { publicSiteUrl } = readConfig(c.env);
   const start = await decodeChangePlace(cursor);
   const readNext = (last?: Awaited<ReturnType<typeof readChanges>>) => {
     const after = last === undefined ? start : last.place;

@@ -17,7 +17,7 @@ import {
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import type { FeedFilters } from './parameters.ts';
-import { cardOf, render, renderingOf } from './render.ts';
+import { formatRendering, render, toCard } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 
@@ -87,7 +87,7 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
       ...exact,
       after0: after[0],
       after1: after[1],
-      rendering: renderingOf(publicSiteUrl),
+      rendering: formatRendering(publicSiteUrl),
     };
     const { state, documents, next } = await readPage({
       connection: session,
@@ -110,7 +110,7 @@ export const LISTING: FeedKind<ListingKey> = {
       connection: session,
       state: VERSION,
       page: 'id' in key ? BY_ID : BY_SLUG,
-      values: { ...key, rendering: renderingOf(publicSiteUrl) },
+      values: { ...key, rendering: formatRendering(publicSiteUrl) },
       limit: 1,
       format: (row) => formatListing(row, publicSiteUrl, 'document'),
     });
@@ -145,7 +145,7 @@ export function formatListing(
   if (is_current) return text;
   const source: Source = JSON.parse(text);
   const listing = render(source, publicSiteUrl);
-  return JSON.stringify(listing && representation === 'card' ? cardOf(listing) : listing);
+  return JSON.stringify(listing && representation === 'card' ? toCard(listing) : listing);
 }
 
 const { display_order, id, status, document, source } = properties;

@@ -36,7 +36,7 @@ export const properties = sqliteTable(
     removed_slug: text(),
     /** JSON of a list: at most 20 earlier public slugs, newest first. */
     former_slugs: text().notNull().default('[]'),
-    /** The `renderingOf` of `document` and `card`. */
+    /** The `formatRendering` of `document` and `card`. */
     rendering: text().notNull(),
     /** SHA-256 of `source` in Base64, so that an import reads only the sources that differ. */
     source_hash: text().notNull().default(''),

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from 'hono';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
 import { type CounterName, WINDOW_MS } from './window.ts';
@@ -152,7 +152,7 @@ export class ClientWindow {
 
 /** A stub that has thrown stays broken: each call needs a new one. */
 function getCounter(env: Env, client: string) {
-  const { jurisdiction } = configOf(env);
+  const { jurisdiction } = readConfig(env);
   const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
   return counters.get(counters.idFromName(client));
 }

@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, readConfig } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
 import { resolveClient } from './client-address.ts';
@@ -35,7 +35,7 @@ export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
     const { method, path } = c.req;
     if (path !== '/api' && !path.startsWith('/api/')) return next();
-    const { rateLimits, hasOwnLimits } = configOf(c.env);
+    const { rateLimits, hasOwnLimits } = readConfig(c.env);
     const own = hasOwnLimits ? await findOwnLimit(c) : undefined;
     const isIngest = method === 'POST' && ingestPaths.includes(path) && own === undefined;
     const counter = isIngest ? 'ingest' : 'default';

@@ -61,13 +61,13 @@ export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
 
 /** Compiles one statement for each shape of request. */
 export function statementsOf<Request, Row>(
-  queryOf: (request: Request) => TypedQuery<Row>,
-  shapeOf: (request: Request) => string,
+  makeQuery: (request: Request) => TypedQuery<Row>,
+  describeShape: (request: Request) => string,
 ): (request: Request) => Statement<Row> {
   const known = new Map<string, Statement<Row>>();
   return (request) => {
-    const shape = shapeOf(request);
-    const statement = known.get(shape) ?? statementOf(queryOf(request));
+    const shape = describeShape(request);
+    const statement = known.get(shape) ?? statementOf(makeQuery(request));
     known.set(shape, statement);
     return statement;
   };

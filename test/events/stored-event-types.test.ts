@@ -9,7 +9,7 @@ import { expectStatus, get } from '../support/http.ts';
 
 /**
  * Every event type that was ever accepted, with the types of its fields. Events are never deleted,
- * so nothing may ever be taken out: `storedEventOf` keeps an event type that is no longer accepted,
+ * so nothing may ever be taken out: `makeStoredEventSchema` keeps an event type that is no longer accepted,
  * and a former type of a field.
  */
 const EVER_ACCEPTED: Record<string, Record<string, string[]>> = {
@@ -61,7 +61,7 @@ function withMetadata(): Record<string, Record<string, unknown>> {
 
 it('stored events are described for ever: each event type, with every type that its fields have had', () => {
   const hint =
-    'Add what is new to EVER_ACCEPTED. storedEventOf in src/events/openapi/event-types.ts keeps what was accepted once.';
+    'Add what is new to EVER_ACCEPTED. makeStoredEventSchema in src/events/openapi/event-types.ts keeps what was accepted once.';
   expect(withMetadata(), hint).toEqual(EVER_ACCEPTED);
 });
 

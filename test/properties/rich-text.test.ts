@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
+import { type RichText, toPlainText } from '../../src/properties/rich-text.ts';
 import { richText } from '../../tools/import/read/listing-schemas.ts';
 
 /** A text or a hard break in a paragraph. */
@@ -42,7 +42,7 @@ describe('plain text', () => {
     ],
     ['nothing of an empty document', { type: 'doc' }, ''],
   ])('has %s', (_name, value, expected) => {
-    expect(plainTextOf(value)).toBe(expected);
+    expect(toPlainText(value)).toBe(expected);
   });
 });
 

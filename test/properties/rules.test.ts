@@ -5,7 +5,7 @@
 
 import { expect, it } from 'vitest';
 import { property, propertyCard } from '../../src/properties/openapi/resource.ts';
-import { cardOf, RULES, render } from '../../src/properties/render.ts';
+import { RULES, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { source } from '../support/listings.ts';
 
@@ -115,7 +115,7 @@ function video(number: number, type: string, sort_order: number) {
 
 function cardIn(listing: Source) {
   const resource = render(listing, SITE);
-  return resource && cardOf(resource);
+  return resource && toCard(resource);
 }
 
 async function digestOf(value: unknown): Promise<string> {

@@ -1,7 +1,7 @@
 /** What wrangler.toml says of the Worker and of its resources. */
 
 import * as z from 'zod';
-import { faultsOf } from '../../src/config.ts';
+import { findFaults } from '../../src/config.ts';
 import { readWranglerToml } from '../command-line/environment.ts';
 import { DATABASE_BINDING, PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
@@ -88,7 +88,7 @@ export function requireDeployable({ config, environment }: Deployment): void {
       `${one} would share ${shared} with ${another}: give each its own in wrangler.toml (environments inherit routes: \`routes = []\` sets none)`,
     );
   }
-  const faults = faultsOf(getOwn(config, environment).vars);
+  const faults = findFaults(getOwn(config, environment).vars);
   if (faults.length === 0) return;
   throw new UserError(`${formatTable(environment)}wrangler.toml: ${faults.join('; ')}`);
 }

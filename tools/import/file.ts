@@ -2,7 +2,7 @@
 
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
-import { pathOf } from '../../src/http/errors.ts';
+import { formatPath } from '../../src/http/errors.ts';
 import { decodeText, parsed, recordName, unreadable } from './read/parse.ts';
 import { type Fault, type ImportProblem, THE_FILE } from './read/problem.ts';
 import type { RawFile, RawRecord, ReadFile, Section } from './read/types.ts';
@@ -26,7 +26,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   // Of two sections with one name, it is not known which one was meant.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {
-    return unreadable(lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) })));
+    return unreadable(lostSections.map((loss) => ({ ...loss, path: formatPath(loss.path) })));
   }
   const { value: whole, faults } = parsed(sections, value);
   if (whole === undefined) return unreadable(faults);
@@ -46,7 +46,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   const problems = losses.map(({ path, ...fault }): ImportProblem => {
     const [section, index, ...rest] = path;
     const record = names.get(`${section}[${index}]`) ?? THE_FILE;
-    return { record, path: pathOf(rest), ...fault };
+    return { record, path: formatPath(rest), ...fault };
   });
   return { kind: 'read', file, problems, removed: whole.removed };
 }

@@ -2,7 +2,7 @@
 
 import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { configOf } from '../../config.ts';
+import { readConfig } from '../../config.ts';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import type { Property } from '../../properties/openapi/resource.ts';
 import { render } from '../../properties/render.ts';
@@ -19,7 +19,7 @@ export const LANGUAGES: Record<Language, string> = { en: 'English', es: 'Spanish
 
 /** Reads every listing in the order of the feed, or the one with a slug. */
 export async function readListings(env: Env, slug?: string): Promise<Listing[]> {
-  const { publicSiteUrl } = configOf(env);
+  const { publicSiteUrl } = readConfig(env);
   const query = drizzle(env.DB)
     .select({ source: properties.source })
     .from(properties)
@@ -69,9 +69,10 @@ export function findMissing(listing: Listing): string[] {
   return PART_NAMES.filter((name) => PARTS[name]?.(listing));
 }
 
-function inEachLanguage(name: string, mapsOf: (listing: Listing) => LocaleMap[]): typeof PARTS {
+function inEachLanguage(name: string, listMaps: (listing: Listing) => LocaleMap[]): typeof PARTS {
   const parts = LOCALES.map((code) => {
-    const isMissing = (listing: Listing) => mapsOf(listing).some((map) => map[code] === undefined);
+    const isMissing = (listing: Listing) =>
+      listMaps(listing).some((map) => map[code] === undefined);
     return [`${LANGUAGES[code]} ${name}`, isMissing] as const;
   });
   return Object.fromEntries(parts);

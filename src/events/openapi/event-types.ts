@@ -3,11 +3,11 @@
 import * as z from 'zod';
 import { withMetadata } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
-import { eventType, idempotencyKey, requestOf } from '../request.ts';
+import { eventType, idempotencyKey, makeRequestSchema } from '../request.ts';
 import { storedEvent } from './resource.ts';
 
 const types = eventType.options.map((type) => {
-  const request = requestOf(type);
+  const request = makeRequestSchema(type);
   request.shape.payload.register(z.globalRegistry, {
     id: `${pascalCase(type)}Payload`,
     description:
@@ -58,7 +58,7 @@ export const ingestBatchRequest = z
  * schema is returned as it was stored, so a stored payload has the types of the catalogue and none
  * of its bounds.
  */
-export function storedEventOf(payloads: Readonly<Record<string, z.ZodObject>>) {
+export function makeStoredEventSchema(payloads: Readonly<Record<string, z.ZodObject>>) {
   const members = Object.entries(payloads).map(([eventType, { shape }]) => {
     const id = `Stored${pascalCase(eventType)}`;
     const payload = z
@@ -83,7 +83,7 @@ export function storedEventOf(payloads: Readonly<Record<string, z.ZodObject>>) {
 }
 
 /** A stored event of any type. */
-export const anyStoredEvent = storedEventOf(
+export const anyStoredEvent = makeStoredEventSchema(
   Object.fromEntries(types.map(({ type, request }) => [type, request.shape.payload])),
 );
 

@@ -20,7 +20,7 @@ const UP: Dependencies = {
 const DEPLOYMENT = { id: '0f3b5d8e-6f4f-4a57-9d0e-0a6f8f1f5a11', tag: '3e21b28c90a4' };
 const DOWN = { status: 'down', latency_ms: 2_000 } as const;
 
-function exampleOf(status: 'ok' | 'degraded' | 'down', dependencies?: Dependencies) {
+function makeExample(status: 'ok' | 'degraded' | 'down', dependencies?: Dependencies) {
   return { object: 'health', status, timestamp: EXAMPLE_TIME, version: VERSION, dependencies };
 }
 
@@ -39,7 +39,7 @@ export const healthChapter = chapter(tag, {
       200: {
         description: 'The service responds.',
         schema: health,
-        examples: { ok: { summary: 'The service responds', value: exampleOf('ok') } },
+        examples: { ok: { summary: 'The service responds', value: makeExample('ok') } },
       },
     },
   },
@@ -54,10 +54,10 @@ export const healthChapter = chapter(tag, {
         description: 'The database is up.',
         schema: detailedHealth,
         examples: {
-          ok: { summary: 'All is up', value: { ...exampleOf('ok', UP), deployment: DEPLOYMENT } },
+          ok: { summary: 'All is up', value: { ...makeExample('ok', UP), deployment: DEPLOYMENT } },
           degraded: {
             summary: 'The idempotency cache is down',
-            value: exampleOf('degraded', { ...UP, idempotency_cache: DOWN }),
+            value: makeExample('degraded', { ...UP, idempotency_cache: DOWN }),
           },
         },
       },
@@ -69,7 +69,7 @@ export const healthChapter = chapter(tag, {
           service_unavailable: {
             summary: 'The database is down',
             value: {
-              ...exampleOf('down', { ...UP, database: DOWN }),
+              ...makeExample('down', { ...UP, database: DOWN }),
               ...errorExample(databaseDown(), DETAILED),
             },
           },

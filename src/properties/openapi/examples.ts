@@ -3,7 +3,7 @@
 import samples from '../../../tools/samples/listings.json' with { type: 'json' };
 import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
 import { inLanguages } from '../locale-map.ts';
-import { cardOf, render } from '../render.ts';
+import { render, toCard } from '../render.ts';
 import type { Source } from '../source.ts';
 import { type Property, property } from './resource.ts';
 
@@ -46,7 +46,7 @@ export const EXAMPLES = {
     'KIIsmHO-KuhbMiwicHJvcGVydGllcyIsImY0YjhjM2I0NTE3ZjY2NmEiLFsxMCwiMzhlNDEzNjMtNGQ1OS00NmYxLTllMDktYjY4NDhhYzBhOGRmIl1d',
   ),
   cards: pageExample(
-    [cardOf(listing)],
+    [toCard(listing)],
     'ML675I23uEtbMiwicHJvcGVydHktY2FyZHMiLCJmNGI4YzNiNDUxN2Y2NjZhIixbMTAsIjM4ZTQxMzYzLTRkNTktNDZmMS05ZTA5LWI2ODQ4YWMwYThkZiJdXQ',
   ),
   firstChanges: pageExample([change], CURSOR_AFTER_THE_FIRST, {
@@ -62,10 +62,10 @@ export const EXAMPLES = {
     },
   ),
   locations: pageExample(
-    [locationOf('algarve')],
+    [findLocation('algarve')],
     'lu_QaBMWWK1bMiwibG9jYXRpb25zIiwiIixbImFsZ2FydmUiLCI1Y2ZkZDc5OS0yYTNlLTQ0YmQtYmFjZC0wNjYwN2Q3Y2IyNGUiXV0',
   ),
-  lastLocations: pageExample([locationOf(null)], null),
+  lastLocations: pageExample([findLocation(null)], null),
 };
 
 /** Returns a resource as with `locale=en`. */
@@ -73,7 +73,7 @@ function inEnglish(resource: object): unknown {
   return JSON.parse(inLanguages(JSON.stringify(resource), ['en']));
 }
 
-function locationOf(slug: string | null): unknown {
+function findLocation(slug: string | null): unknown {
   return { object: 'location', ...bySlug(samples.locations, slug) };
 }
 

@@ -1,7 +1,7 @@
 /** The differences of two listings: texts for the editor, and emptied fields. Pure. */
 
 import { LOCALES } from '../../../src/properties/locale-map.ts';
-import { plainTextOf } from '../../../src/properties/rich-text.ts';
+import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../read/listing-schemas.ts';
 import { counted, pluralize, shown } from '../read/problem.ts';
@@ -70,7 +70,7 @@ function flattenFields(listing: Source): Record<string, unknown> {
   const { id, photos, videos, unique_features, amenities, hero_photo_id, ...fields } = listing;
   const texts = LOCALES.flatMap((locale) => {
     const text = listing.description[locale];
-    return text === undefined ? [] : [[locale, plainTextOf(text)]];
+    return text === undefined ? [] : [[locale, toPlainText(text)]];
   });
   return {
     ...fields,

@@ -1,6 +1,6 @@
 /** Warnings about valid listings, which an editor should look at. They reject nothing. Pure. */
 
-import { plainTextOf } from '../../../src/properties/rich-text.ts';
+import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { ListingChange } from './types.ts';
 
@@ -71,7 +71,7 @@ function listTexts(listing: Source): string[] {
   return [
     name,
     ...[...maps, ...labels].flatMap((map) => Object.values(map)),
-    ...Object.values(description).map(plainTextOf),
+    ...Object.values(description).map(toPlainText),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** Listings as rows, and the change that a row makes for readers of the feed. Pure. */
 
 import { createHash } from 'node:crypto';
-import { cardOf, render, renderingOf } from '../../../src/properties/render.ts';
+import { formatRendering, render, toCard } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { properties } from '../../../src/properties/table.ts';
 import type { StoredListing } from '../read/store.ts';
@@ -17,9 +17,9 @@ export function renderRow(listing: Source, publicSiteUrl: string) {
     type: listing.type,
     location_id: listing.location?.id ?? null,
     display_order: listing.display_order,
-    rendering: renderingOf(publicSiteUrl),
+    rendering: formatRendering(publicSiteUrl),
     source_hash: createHash('sha256').update(source).digest('base64'),
-    card: document && JSON.stringify(cardOf(document)),
+    card: document && JSON.stringify(toCard(document)),
     document: document && JSON.stringify(document),
     source,
   } satisfies typeof properties.$inferInsert;

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { IN_WORDS } from '../../../src/http/validate.ts';
 import { photoSection, property } from '../../../src/properties/openapi/resource.ts';
 import { publicStatus } from '../../../src/properties/parameters.ts';
-import { plainTextOf, type RichText } from '../../../src/properties/rich-text.ts';
+import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
 import {
   httpUrl,
   localeMap,
@@ -66,7 +66,7 @@ function richTextProblems(value: RichText): { path: PropertyKey[]; message: stri
   if (error) return error.issues;
   const [hidden] = texts.flatMap((each) => text.safeParse(each, IN_WORDS).error?.issues ?? []);
   if (hidden !== undefined) return reject(hidden.message);
-  const isLong = [...plainTextOf(value)].length > MAX_TEXT_CHARACTERS;
+  const isLong = [...toPlainText(value)].length > MAX_TEXT_CHARACTERS;
   return isLong ? reject(`must have at most ${MAX_TEXT_CHARACTERS} characters`) : [];
 }
 
@@ -125,7 +125,7 @@ const optionalText = text
 
 /** Rich text in some of the languages. A blank one is dropped. */
 const description = localized(richText).overwrite((map) => {
-  const entries = Object.entries(map).filter(([, value]) => plainTextOf(value).trim() !== '');
+  const entries = Object.entries(map).filter(([, value]) => toPlainText(value).trim() !== '');
   return Object.fromEntries(entries);
 });
 

@@ -1,7 +1,7 @@
 /** Parses texts and values, or finds their faults. Pure. */
 
 import type * as z from 'zod';
-import { pathOf } from '../../../src/http/errors.ts';
+import { formatPath } from '../../../src/http/errors.ts';
 import { IN_WORDS } from '../../../src/http/validate.ts';
 import { isMap } from './listing-schemas.ts';
 import { type Fault, type RecordName, THE_FILE } from './problem.ts';
@@ -19,11 +19,11 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path.length === 0 ? fields : [];
     return issue.keys.map((key) => {
-      const path = pathOf([...issue.path.map(String), key]);
+      const path = formatPath([...issue.path.map(String), key]);
       return { path, code: 'unknown_field', unknown: { name: key, known } };
     });
   }
-  const path = pathOf(issue.path.map(String));
+  const path = formatPath(issue.path.map(String));
   const value = path === '' ? undefined : issue.path.reduce<unknown>(fieldOf, root);
   const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   const isMissing = isWrongKind && path !== '' && value === undefined;
