@@ -45,10 +45,9 @@ export function pageRoutes() {
     .get('/preview/preview.css', (c) => sendFile(c, frameStyle + style, 'text/css'))
     .get('/preview/pages.js', (c) => sendFile(c, script, 'text/javascript'))
     .get('/preview/*', (c) => respond(c, undefined))
-    .get('/api/docs', (c) => {
-      const [apiKey] = readConfig(c.env).apiKeys;
-      return respond(c, <ApiPage apiKey={apiKey} />, API_PAGE_SOURCES);
-    })
+    .get('/api/docs', (c) =>
+      respond(c, <ApiPage apiKey={readConfig(c.env).apiKeys[0]} />, API_PAGE_SOURCES),
+    )
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/page.json', (c) => c.json(pageDocument()))
     .get('/api/docs/scalar.js', (c) => sendFile(c, scalar, 'text/javascript'))

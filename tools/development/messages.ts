@@ -2,7 +2,7 @@
 
 import { styleText } from 'node:util';
 import * as z from 'zod';
-import { faultsOf } from '../../src/config.ts';
+import { findFaults } from '../../src/config.ts';
 import { firstRequests } from '../../src/development/first-requests.ts';
 
 /** Wrangler's list of bindings, and its lines of requests. */
@@ -37,7 +37,7 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
 
 /** Says why every response is an error. */
 export function notReady(origin: string, status: number, vars: ReadonlyMap<string, string>) {
-  const reason = faultsOf(Object.fromEntries(vars)).join('; ') || 'the log says why';
+  const reason = findFaults(Object.fromEntries(vars)).join('; ') || 'the log says why';
   return `\nNot ready: every response of ${origin} is a ${status}: ${reason}. Restart after a change of .dev.vars.\n`;
 }
 
