@@ -15,7 +15,7 @@ import {
   expectStatus,
   freshAddress,
 } from '../support/http.ts';
-import { raiseVersion, sourceOf, storeListings } from '../support/listings.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1 } from '../support/tap.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
@@ -57,12 +57,17 @@ function stopAtSecond(seconds: number) {
   vi.useFakeTimers({ toFake: [...toFake], now: START + seconds * 1_000 });
 }
 
-/** Changes the listing as an import does. */
-async function rename(name: string) {
-  const update = `UPDATE properties SET document = json_set(document, '$.name', ?) WHERE slug = ?`;
-  await env.DB.prepare(update).bind(name, slug).run();
-  await raiseVersion(env.DB);
+/** Renames the listing, and changes the version as an import or a rewind does. */
+async function turnInto(name: string, added: number, generation = '') {
+  const sql = `UPDATE database_identity SET catalogue_number = catalogue_number + ?,
+    catalogue_import = 'other', generation = coalesce(nullif(?, ''), generation)`;
+  const rename = `UPDATE properties SET document = json_set(document, '$.name', ?) WHERE slug = ?`;
+  await env.DB.batch([
+    env.DB.prepare(sql).bind(added, generation),
+    env.DB.prepare(rename).bind(name, slug),
+  ]);
 }
+const rename = (name: string) => turnInto(name, 1);
 
 type Sent = { path?: string; headers?: Record<string, string> };
 
@@ -324,17 +329,6 @@ async function laggingReplica(): Promise<D1Database> {
         (constraint === 'first-primary' ? target : replica).withSession(constraint);
     },
   });
-}
-
-/** Renames the listing, and changes the version as an import or a rewind does. */
-async function turnInto(name: string, added: number, generation = '') {
-  const sql = `UPDATE database_identity SET catalogue_number = catalogue_number + ?,
-    catalogue_import = 'other', generation = coalesce(nullif(?, ''), generation)`;
-  const rename = `UPDATE properties SET document = json_set(document, '$.name', ?) WHERE slug = ?`;
-  await env.DB.batch([
-    env.DB.prepare(sql).bind(added, generation),
-    env.DB.prepare(rename).bind(name, slug),
-  ]);
 }
 
 describe('an older version', () => {

@@ -35,16 +35,6 @@ export function sourceOf(fields: Fields = {}): Source {
   });
 }
 
-/** Raises the version of the catalogue as an import does. */
-export async function raiseVersion(database: D1Database) {
-  await database
-    .prepare(
-      'UPDATE database_identity SET catalogue_number = catalogue_number + 1, catalogue_import = ?',
-    )
-    .bind(crypto.randomUUID())
-    .run();
-}
-
 /**
  * Stores listings, or replaces them, a hundred rows per statement. The public ones become the newest
  * changes, in this order.
@@ -67,5 +57,7 @@ export async function storeListings(database: D1Database, sources: readonly Sour
       .bind(JSON.stringify(rows), CHANGED_AT)
       .run();
   }
-  await raiseVersion(database);
+  const raise =
+    'UPDATE database_identity SET catalogue_number = catalogue_number + 1, catalogue_import = ?';
+  await database.prepare(raise).bind(crypto.randomUUID()).run();
 }
