@@ -16,12 +16,9 @@ const FILES = [
   '/api/docs/start.js',
 ];
 
-/** A reference to a shared error has no headers. */
-const response = z.object({ headers: z.record(z.string(), z.unknown()).optional() });
-const operation = z.object({ responses: z.record(z.string(), response) });
 const documentShape = z.object({
   tags: z.array(z.object({ description: z.string() })),
-  paths: z.record(z.string(), z.record(z.string(), operation)),
+  paths: z.record(z.string(), z.unknown()),
 });
 
 describe('in development', () => {
@@ -60,30 +57,21 @@ describe('in development', () => {
     expect(await response.text()).not.toContain(API_KEY);
   });
 
-  it('the document of the page names common headers and errors once, the whole document at each response', async () => {
-    const read = async (path: string) => {
-      const { tags, paths } = documentShape.parse(await (await ask(path, { ENVIRONMENT })).json());
-      const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
-      const responses = operations.flatMap((operation) => Object.entries(operation.responses));
-      const headers = responses.flatMap(([, { headers }]) =>
-        headers ? [Object.keys(headers)] : [],
-      );
-      return { statuses: responses.map(([status]) => status), headers, tags };
-    };
-    const whole = await read('/api/docs/openapi.json');
-    const shown = await read('/api/docs/page.json');
-    const common = shown.tags.at(-1)?.description;
-    for (const name of ['X-Request-ID', 'X-RateLimit-Remaining']) {
-      expect(whole.headers.every((names) => names.includes(name))).toBe(true);
-      expect(shown.headers.flat()).not.toContain(name);
-      expect(common).toContain(`\`${name}\``);
-    }
+  it('the document of the page names common headers and errors once, behind the operations', async () => {
+    const response = await ask('/api/docs/page.json', { ENVIRONMENT });
+    const { tags, paths } = documentShape.parse(await response.json());
+    const operations = JSON.stringify(paths);
+    const common = tags.at(-1)?.description;
+    expect(operations).not.toContain('"X-RateLimit-Remaining":');
+    expect(operations).toContain('"ETag":');
+    expect(common).toContain('| `X-RateLimit-Remaining` |');
     for (const status of ['401', '403', '415', '429', '500']) {
-      expect(shown.statuses).not.toContain(status);
+      expect(operations).not.toContain(`"${status}":`);
       expect(common).toContain(`| ${status} \``);
     }
-    const own = ['200', '304', '404', '409', '413', '503'];
-    expect(shown.statuses).toEqual(expect.arrayContaining(own));
+    for (const status of ['200', '304', '404', '409', '413', '503']) {
+      expect(operations).toContain(`"${status}":`);
+    }
     expect(common).not.toContain('undefined');
   });
 });
