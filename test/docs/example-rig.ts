@@ -24,10 +24,7 @@ type Fault = 'lost' | { status: number; headers?: Record<string, string> };
 type Rig = Awaited<ReturnType<typeof startRig>>;
 const run = promisify(execFile);
 
-/**
- * Starts the rig for the tests of a file, each of which is another client. `varsFor` adds lines to
- * the service's vars.
- */
+/** Starts the rig for the tests of a file. `varsFor` adds lines to the service's vars. */
 export function useRig(varsFor: () => Promise<string[]> = async () => []): () => Rig {
   let rig: Rig | undefined;
   const started = () => rig ?? expect.fail('the rig has not started');
@@ -51,8 +48,9 @@ export async function listen(servers: Server[], listener: RequestListener): Prom
 async function startRig(vars: readonly string[]) {
   const directory = mkdtempSync(join(tmpdir(), 'examples-'));
   const project = await copyWithStore('samples');
-  const lines = ['ENVIRONMENT=development', `API_KEY=${API_KEY}`, ...vars];
-  project.write('.dev.vars', `${lines.join('\n')}\n`);
+  const limits = ['RATE_LIMIT_DEFAULT=10000', 'RATE_LIMIT_INGEST=10000'];
+  const lines = ['ENVIRONMENT=development', `API_KEY=${API_KEY}`, ...limits, ...vars];
+  project.write('.dev.vars', lines.join('\n'));
   const service = await project.serve();
   const servers: Server[] = [];
   const programs: { child: ChildProcess; ended: Promise<unknown> }[] = [];
@@ -61,16 +59,15 @@ async function startRig(vars: readonly string[]) {
   const statuses: number[] = [];
   const ports = new Set<number | undefined>();
   const faults: (Fault | undefined)[] = [];
-  let tests = 0;
 
-  /** Sends a request on as the current test's client. Rejects when its sender hangs up. */
+  /** Sends a request on. Rejects when its sender hangs up. */
   async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Response> {
     const { host: _, connection: __, 'content-length': ___, ...rest } = request.headers;
     const headers = z.record(z.string(), z.string()).parse(rest);
     const { method = 'GET' } = request;
     return fetch(`${service.origin}${request.url}`, {
       method,
-      headers: { ...headers, 'CF-Connecting-IP': `192.0.2.${tests}` },
+      headers,
       ...(method === 'POST' && { body: Buffer.concat(await request.toArray()) }),
       signal,
     });
@@ -111,7 +108,6 @@ async function startRig(vars: readonly string[]) {
     folderOf,
 
     beginTest() {
-      tests += 1;
       for (const list of [requests, statuses, faults]) list.length = 0;
       ports.clear();
     },
@@ -127,8 +123,6 @@ async function startRig(vars: readonly string[]) {
       await project.remove();
       rmSync(directory, { recursive: true });
     },
-    /** The address of the current test's client. */
-    client: () => `192.0.2.${tests}`,
 
     /** Writes a changed example into its own folder. Returns the path of the program. */
     variantOf(name: string, from: string, to: string): string {
