@@ -4,9 +4,6 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { importListings } from '../../../tools/import/command.ts';
-import { Database } from '../../support/cloudflare/database.ts';
-import { runImportOn } from '../../support/node/in-process.ts';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
@@ -38,37 +35,19 @@ it('names the fault of PUBLIC_SITE_URL, and of an unreadable file, in one line',
   const { stderr } = await load({ properties: [] });
   rmSync(vars);
   expect(stderr).toBe('PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n');
-  for (const [path, problem] of [
-    ['missing.json', 'missing.json: no such file or directory'],
-    [temporary, 'temporary: cannot read: illegal operation on a directory'],
-  ] as const) {
-    const failed = await runImportOn(new Database('unused').binding, importListings, path);
-    expect(failed).toMatchObject({ code: 1, stdout: '' });
-    expect(failed.stderr.endsWith(`${problem}\nNothing was changed.\n`)).toBe(true);
-  }
+  const missing = await project.run('import-listings.ts', 'missing.json');
+  expect(missing).toMatchObject({ code: 1, stdout: '' });
+  expect(missing.stderr).toMatch(
+    /missing.json: no such file or directory\nNothing was changed\.\n$/,
+  );
 });
 
 const LISTINGS = 3_000;
-const IMPORT = ['tools/import-listings.ts', 'many.json'];
-const PROGRAMS = {
-  program: [process.execPath, ...IMPORT],
-  npm: ['npm', 'run', 'import-listings', '--', 'many.json'],
-};
-
-type Phase = 'checked' | 'staged';
 
 /** Starts a program as the leader of a process group; resolves when it is in the phase. */
-async function startImport([command = '', ...args]: readonly string[], phase: Phase) {
-  // Another text each time, so that there is always something to write.
-  const name = crypto.randomUUID();
-  const properties = Array.from({ length: LISTINGS }, (_, index) =>
-    propertyOf({
-      id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-      slug: `home-${index}`,
-      name,
-    }),
-  );
-  project.write('many.json', { properties });
+async function startImport(command: string, args: readonly string[], phase: string) {
+  const slugs = Array.from({ length: LISTINGS }, (_, index) => `home-${index}`);
+  project.write('many.json', { properties: slugs.map((slug) => propertyOf({ slug })) });
   const child = spawn(command, args, {
     cwd: project.directory,
     env: { ...process.env, TMPDIR: temporary },
@@ -95,31 +74,26 @@ function survivorsOf({ pid }: ChildProcess): string[] {
   });
 }
 
-/** The signal that no program can see coming, and Ctrl+C. `FULL=1` tries the others too. */
-const KILLS: [signal: NodeJS.Signals, to: keyof typeof PROGRAMS, phase: Phase][] = [
-  ['SIGKILL', 'program', 'staged'],
-  ['SIGINT', 'npm', 'checked'],
-];
-if (process.env.FULL) {
-  for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
-    KILLS.push([signal, 'npm', 'staged'], [signal, 'program', 'checked']);
-  }
-}
-
 describe('an import leaves nothing running, and no file', () => {
-  it.each(KILLS)('when %s is sent to %s while rows are %s', async (signal, to, phase) => {
-    const { child, output } = await startImport(PROGRAMS[to], phase);
-    try {
-      child.kill(signal);
-      await expect.poll(() => survivorsOf(child), { timeout: 10_000 }).toEqual([]);
-      // Node's cache of compiled code stays for the next program.
-      expect(readdirSync(temporary).filter((name) => name !== 'node-compile-cache')).toEqual([]);
-      // It was ended, and has not come to its own end.
-      expect(output()).not.toContain(`${LISTINGS} listings: `);
-    } finally {
-      if (survivorsOf(child).length > 0 && child.pid) process.kill(-child.pid, 'SIGKILL');
-    }
-  });
+  it.each([
+    ['SIGKILL', 'node', ['tools/import-listings.ts', 'many.json'], 'staged'],
+    ['SIGINT', 'npm', ['run', 'import-listings', '--', 'many.json'], 'checked'],
+  ] as const)(
+    'when %s is sent to %s %j while rows are %s',
+    async (signal, program, args, phase) => {
+      const { child, output } = await startImport(program, args, phase);
+      try {
+        child.kill(signal);
+        await expect.poll(() => survivorsOf(child), { timeout: 10_000 }).toEqual([]);
+        // Node's cache of compiled code stays for the next program.
+        expect(readdirSync(temporary).filter((name) => name !== 'node-compile-cache')).toEqual([]);
+        // It was ended, and has not come to its own end.
+        expect(output()).not.toContain(`${LISTINGS} listings: `);
+      } finally {
+        if (survivorsOf(child).length > 0 && child.pid) process.kill(-child.pid, 'SIGKILL');
+      }
+    },
+  );
 
   it.each([
     ['before', '1 listing: 1 added, 0 changed'],
