@@ -78,24 +78,16 @@ it.each(['JWT_JWKS=', 'JWT_JWKS_URL=', 'JWT_JWKS_URL=https://identity.example.co
   },
 );
 
-it('says in one line that .dev.vars cannot be written or read, or that the key file has no key', async () => {
+it('says in one line that .dev.vars cannot be written, or that the key file has no key', async () => {
   const fail = async (message: string) =>
     expect(await token()).toEqual({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(`^${message}.*\n$`),
     });
-  const vars = join(folder, '.dev.vars');
   // Not even root can write to this file.
-  symlinkSync('/proc/version', vars);
+  symlinkSync('/proc/version', join(folder, '.dev.vars'));
   await fail('the development key cannot be added to .dev.vars: ');
-  rmSync(vars);
-  symlinkSync(tmpdir(), vars);
-  await fail(`${vars}: cannot read: illegal operation on a directory`);
-  rmSync(vars);
   write('.dev.key.json', '{');
   await fail('.dev.key.json has no development key: delete it, and a new one is made');
-  rmSync(vars);
-  rmSync(`${vars}.example`);
-  await fail(`cannot copyfile ${vars}.example to ${vars}: no such file or directory`);
 });

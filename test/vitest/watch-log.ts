@@ -22,13 +22,6 @@ const HARMLESS =
 const values = new Set<string>();
 let leaks: string[] = [];
 
-/** Returns the leaks found so far and forgets them. */
-function takeLeaks(): string[] {
-  const found = leaks;
-  leaks = [];
-  return found;
-}
-
 /** Remembers a value in plain and as JSON writes it. */
 function remember(value: string): void {
   if (value.length < MIN_CHARACTERS || HARMLESS.test(value)) return;
@@ -100,7 +93,11 @@ globalThis.console = new Proxy(console, {
   },
 });
 
-afterEach(() => expect(takeLeaks()).toEqual([]));
+afterEach(() => {
+  const found = leaks;
+  leaks = [];
+  expect(found).toEqual([]);
+});
 
 // The next test file of this isolate watches again.
 afterAll(() => {

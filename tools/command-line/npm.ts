@@ -1,8 +1,6 @@
 /** The npm that runs this program. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { PROJECT_DIRECTORY } from './project.ts';
+import { resolve } from 'node:path';
 
 const CHECK_MS = 250;
 
@@ -24,15 +22,13 @@ export function watchNpm(onGone: () => void): void {
   watch.unref();
 }
 
-/** Reports whether npm kept an option. Settings in npm's own files do not count. */
+/** Reports whether npm kept an option. */
 export function isKeptByNpm(script: string, name: string, type: 'boolean' | 'string'): boolean {
   const { env } = process;
   const value = env[`npm_config_${name.replaceAll('-', '_')}`];
   if (env.npm_lifecycle_event !== script || value === undefined) return false;
   // npm may set a flag that is off to an empty text.
   if (type === 'boolean') return value !== '' && value !== 'false';
-  const setting = new RegExp(`^\\s*${name}\\s*=`, 'm');
-  return ![env.npm_config_userconfig, env.NPM_CONFIG_USERCONFIG, env.npm_config_globalconfig]
-    .concat(join(PROJECT_DIRECTORY, '.npmrc'))
-    .some((file) => file && existsSync(file) && setting.test(readFileSync(file, 'utf8')));
+  // A user's .npmrc may have it. Commands miss it by themselves.
+  return name !== 'scope';
 }

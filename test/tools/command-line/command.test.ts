@@ -4,9 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { readArguments } from '../../../tools/command-line/command.ts';
@@ -42,7 +40,7 @@ describe.each(commands)('npm run %s', (script) => {
     );
   });
 
-  it('prints its usage for --help, and rejects an unknown option and environment', async () => {
+  it('prints its usage for --help, and rejects an unknown option, an option that npm has kept, and an unknown environment', async () => {
     const { code, stdout, stderr } = await here(script, '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: npm (run (-s )?)?${script}( .*)?\n\n[A-Z]`));
@@ -52,6 +50,11 @@ describe.each(commands)('npm run %s', (script) => {
     expect(unknown.stderr).toContain("Unknown option '--no-such-option'. Nothing was done.\n\n");
     const [usageLine] = stdout.split('\n');
     expect(unknown.stderr).toContain(`\n\n${usageLine}\nMore: npm `);
+    vi.stubEnv('npm_lifecycle_event', script);
+    vi.stubEnv('npm_config_dry_run', 'true');
+    const swallowed = await here(script);
+    expect(swallowed).toMatchObject({ code: codeOf(script), stdout: '' });
+    expect(swallowed.stderr).toContain('npm kept --dry-run for itself: write -- before the argu');
     // Wrangler would take production's bindings for it.
     vi.stubEnv('CLOUDFLARE_ENV', 'prod');
     const elsewhere = await here(script);
@@ -91,12 +94,12 @@ it.each<[script: string, args: string[], message: string]>([
   [
     'api-key',
     [...KEY, '--rate-limit', '60001'],
-    '--rate-limit 60001: must be a whole number from 1',
+    '--rate-limit 60001 must be a whole number from 1',
   ],
   [
     'api-key',
     [...KEY, '--rate-limit', '0'],
-    '--rate-limit 0: must be a whole number from 1 to 60000',
+    '--rate-limit 0 must be a whole number from 1 to 60000',
   ],
   ['openapi', ['--version', '2.0'], '--version 2.0: must be one of 3.0, 3.1'],
   ['backup', ['--out', ''], '--out needs the name of a file'],
@@ -131,29 +134,19 @@ it('a reader that ends early does not stop an import, or change its exit code', 
   await project.remove();
 });
 
-it('by npm, a deployment does nothing when npm has kept its --dry-run', () => {
-  const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'deploy', '--dry-run'], {
-    encoding: 'utf8',
-    env: { ...process.env, CLOUDFLARE_API_TOKEN: 'none', CLOUDFLARE_ACCOUNT_ID: 'none' },
-  });
-  expect({ status, stdout }).toEqual({ status: codeOf('deploy'), stdout: '' });
-  expect(stderr).toContain('npm kept --dry-run for itself: write -- before the arguments. Nothing');
-});
-
 describe('arguments', () => {
   const flag = { type: 'boolean', default: false } as const;
-  const options = { flag, scope: { type: 'string' } } as const;
+  const options = { flag, env: { type: 'string' }, scope: { type: 'string' } } as const;
   const read = (...args: string[]) => readArguments('own', args, options).values;
 
   it.each([
     ['flag', 'true'],
-    ['dry_run', 'true'],
-    ['scope', 'value'],
-    ['scope', ''],
+    ['env', 'staging'],
+    ['env', ''],
   ])('are rejected when npm has kept npm_config_%s=%j', (name, value) => {
     vi.stubEnv('npm_lifecycle_event', 'own');
     vi.stubEnv(`npm_config_${name}`, value);
-    const kept = `npm kept --${name.replace('_', '-')} for itself: write -- before the arguments`;
+    const kept = `npm kept --${name} for itself: write -- before the arguments`;
     expect(() => read()).toThrow(kept);
     vi.stubEnv('npm_lifecycle_event', 'another');
     expect(read()).toEqual({ flag: false });
@@ -163,15 +156,12 @@ describe('arguments', () => {
     vi.stubEnv('npm_lifecycle_event', 'own');
     for (const value of ['', 'false']) {
       vi.stubEnv('npm_config_flag', value);
-      expect(read('--scope', 'a')).toEqual({ flag: false, scope: 'a' });
+      expect(read('--env', 'a')).toEqual({ flag: false, env: 'a' });
     }
     vi.stubEnv('npm_config_flag', 'true');
     expect(read('--flag')).toEqual({ flag: true });
     vi.stubEnv('npm_config_flag', 'false');
-    const settings = join(mkdtempSync(join(tmpdir(), 'npm-')), '.npmrc');
-    writeFileSync(settings, 'scope=@acme\n');
     vi.stubEnv('npm_config_scope', '@acme');
-    vi.stubEnv('NPM_CONFIG_USERCONFIG', settings);
     expect(read()).toEqual({ flag: false });
   });
 });

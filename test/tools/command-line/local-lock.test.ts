@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { withLocalLock } from '../../../tools/command-line/local-lock.ts';
 
@@ -64,29 +63,4 @@ it('waiting work says for whom, and does not begin if the lock is not free withi
   first.resolve();
   await holding;
   log.mockRestore();
-});
-
-it('a lock of another program lasts until that is killed', async () => {
-  // A timer keeps it: the garbage collector takes a promise that nothing can settle, and the lock
-  // with it.
-  const code = `
-    const { withLocalLock } = await import(${JSON.stringify(resolve('tools/command-line/local-lock.ts'))});
-    await withLocalLock(() => {
-      console.log('taken');
-      return new Promise((resolve) => setTimeout(resolve, 600_000));
-    }, ${JSON.stringify(file)});`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await new Promise((resolve) => child.stdout.once('data', resolve));
-  const work = vi.fn(async () => {});
-  const waiting = withLocalLock(work, file);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(work).not.toHaveBeenCalled();
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await ended;
-  await vi.advanceTimersByTimeAsync(1_000);
-  await waiting;
-  expect(work).toHaveBeenCalled();
 });
