@@ -1,11 +1,13 @@
 /* The script of the API page: it starts Scalar, which loads nothing from another origin with these settings. */
 
-Scalar.createApiReference('#main', {
+const root = document.getElementById('main');
+
+Scalar.createApiReference(root, {
   url: '/api/docs/page.json',
   baseServerURL: location.origin,
   authentication: {
     preferredSecurityScheme: 'apiKey',
-    securitySchemes: { apiKey: { value: document.getElementById('main').dataset.apiKey ?? '' } },
+    securitySchemes: { apiKey: { value: root.dataset.apiKey } },
   },
   telemetry: false,
   withDefaultFonts: false,
