@@ -56,10 +56,13 @@ export async function openSamples(): Promise<Opened> {
 
 const findings = z.array(z.object({ id: z.string(), html: z.string() }));
 
-/** Returns every finding of axe on the page, with the first element that it is about. */
-export async function axeFindings(page: Page) {
+/**
+ * Returns every finding of axe on the page, or in a context of axe, with the first element that it
+ * is about.
+ */
+export async function axeFindings(page: Page, context = 'document') {
   await page.evaluate(readFileSync(join('node_modules', 'axe-core', 'axe.min.js'), 'utf8'));
-  const run = `axe.run().then(({ violations }) => violations
+  const run = `axe.run(${context}).then(({ violations }) => violations
     .map(({ id, nodes }) => ({ id, html: nodes[0].html })))`;
   return findings.parse(await page.evaluate(run));
 }
