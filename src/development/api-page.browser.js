@@ -7,7 +7,7 @@ Scalar.createApiReference(root, {
   baseServerURL: location.origin,
   authentication: {
     preferredSecurityScheme: 'apiKey',
-    securitySchemes: { apiKey: { value: root.dataset.apiKey } },
+    securitySchemes: { apiKey: { value: root.dataset.apiKey ?? '' } },
   },
   telemetry: false,
   withDefaultFonts: false,
@@ -23,10 +23,7 @@ Scalar.createApiReference(root, {
   orderSchemaPropertiesBy: 'preserve',
 });
 
-/*
- * Opens on 202, the response to a new event: Scalar opens on the lowest status, which repeats one.
- * It draws an operation when it comes into view.
- */
+/* Opens on 202, the response to a new event. Scalar draws an operation when it comes into view. */
 const seen = new WeakSet();
 new MutationObserver(() => {
   for (const tab of root.querySelectorAll('[role=tab]')) {

@@ -7,7 +7,8 @@ function countFailed() {
   if (mark === null || failed.length === 0) return;
   mark.className = 'mark';
   mark.textContent = `Photo not loaded ${failed.length}`;
-  mark.hidden = mark.closest('details').hidden = false;
+  mark.hidden = false;
+  mark.closest('details')?.removeAttribute('hidden');
 }
 addEventListener('error', countFailed, true);
 countFailed();

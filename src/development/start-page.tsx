@@ -73,22 +73,21 @@ export function GuidePage({ subject, text }: { subject: string; text: string }) 
   );
 }
 
-/** What a drawing shows, by the section of the photo: `03-gallery.jpg` is a kitchen. */
-const SHAPES = {
-  front:
-    '<path d="M250 800V430l350-230 350 230v370z" fill="#f4efe6"/><path d="M210 450l390-260 390 260z" fill="#8c5a44"/><path d="M540 800V600h120v200zM330 520h130v120H330zM740 520h130v120H740z" fill="#4a5a66"/>',
-  room: '<path d="M0 650h1200v250H0z" fill="#c9a27a"/><path d="M180 480h560v190H180zM140 560h90v170h-90zM700 560h90v170h-90z" fill="#f4efe6"/><path d="M880 200h200v260H880z" fill="#4a5a66"/>',
-  kitchen:
+/** What a drawing shows, by the section of the photo: a front, a room, a kitchen, else a view. */
+const SHAPES: Record<string, string> = {
+  hero: '<path d="M250 800V430l350-230 350 230v370z" fill="#f4efe6"/><path d="M210 450l390-260 390 260z" fill="#8c5a44"/><path d="M540 800V600h120v200zM330 520h130v120H330zM740 520h130v120H740z" fill="#4a5a66"/>',
+  studio:
+    '<path d="M0 650h1200v250H0z" fill="#c9a27a"/><path d="M180 480h560v190H180zM140 560h90v170h-90zM700 560h90v170h-90z" fill="#f4efe6"/><path d="M880 200h200v260H880z" fill="#4a5a66"/>',
+  gallery:
     '<path d="M0 720h1200v180H0z" fill="#c9a27a"/><path d="M100 500h1000v250H100zM100 130h640v170H100z" fill="#f4efe6"/><path d="M80 480h1040v30H80z" fill="#4a5a66"/><path d="M830 480V200l170 60v40l-130-40v220z" fill="#8c5a44"/>',
   view: '<circle cx="800" cy="390" r="75" fill="#fff4d6"/><ellipse cx="950" cy="950" rx="800" ry="420" fill="#8fa98a"/><ellipse cx="180" cy="980" rx="760" ry="360" fill="#6d8a76"/>',
 };
 
 /** Draws a home. The path chooses the colour of the background. */
 export function drawPhoto(path: string): string {
-  const hue = [...path].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 360, 0);
-  const [, number = '', section = ''] = /(\d+)-([\w-]+)\.jpg$/.exec(path) ?? [];
-  const inside = Number(number) % 2 === 0 ? 'room' : 'kitchen';
-  const shape = section === 'hero' ? 'front' : /gallery|studio/.test(section) ? inside : 'view';
+  const hue = [...path].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 997, 0);
+  const [, section = ''] = /\d+-([\w-]+)\.jpg$/.exec(path) ?? [];
+  const shape = SHAPES[section] ?? SHAPES.view;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="900">
-<rect width="1200" height="900" fill="hsl(${hue} 45% 84%)"/>${SHAPES[shape]}</svg>`;
+<rect width="1200" height="900" fill="hsl(${hue} 45% 84%)"/>${shape}</svg>`;
 }

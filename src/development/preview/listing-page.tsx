@@ -3,7 +3,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { findMissing, type Listing, orderPhotos, textIn } from './catalogue.ts';
 import { counted, formatPlace, formatPrice, formatSize, joined } from './format.ts';
-import { Badges, Figure, Localized, Marks, MissingBox, Picture, PreviewFrame } from './parts.tsx';
+import { Badges, Figure, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 
 type Props = { listing: Listing; view: View };
@@ -14,7 +14,6 @@ export function ListingPage({ listing, view }: Props) {
   const description = textIn(listing.description, view.lang);
   const [hero, ...photos] = orderPhotos(listing);
   const missing = findMissing(listing);
-  const summary = `${counted(missing.length, 'part')} of this listing`;
   return (
     <PreviewFrame title={textIn(title, view.lang)?.text ?? name} view={view}>
       <a href={`${formatAddress(view)}#listing-${slug}`}>← Catalogue</a>
@@ -28,12 +27,10 @@ export function ListingPage({ listing, view }: Props) {
         <div>
           {hero ? <Figure photo={hero} view={view} /> : <Picture photo={null} view={view} />}
           <Marks missing={missing} kind="photo" />
+          <span id="not-loaded" hidden />
         </div>
         <Facts listing={listing} view={view} />
       </div>
-      <MissingBox length={missing.length} summary={summary}>
-        <Marks missing={missing} />
-      </MissingBox>
       <Section title={counted(photos.length, 'more photo')} isEmpty={photos.length === 0}>
         <div class="grid gallery">
           {photos.map((photo) => (
@@ -41,6 +38,7 @@ export function ListingPage({ listing, view }: Props) {
           ))}
         </div>
       </Section>
+      <Marks missing={missing} kind="alt text" />
       <Section title="About this home" isEmpty={description === undefined}>
         <p class="paragraphs" lang={description?.language}>
           {description?.text}

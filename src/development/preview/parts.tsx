@@ -63,20 +63,6 @@ export function Marks({ missing, kind = '' }: { missing: readonly string[]; kind
   );
 }
 
-type MissingBoxProps = PropsWithChildren<{ length: number; summary: string; isOpen?: boolean }>;
-
-/** The script adds the photos that are not loaded. */
-export function MissingBox({ length, summary, isOpen, children }: MissingBoxProps) {
-  return (
-    <details class="box" open={isOpen} hidden={length === 0}>
-      <summary>
-        <b>What is missing</b> {summary} <span id="not-loaded" hidden />
-      </summary>
-      {children}
-    </details>
-  );
-}
-
 /** A photo. If it cannot be loaded, the style sheet shows its alt text and its address. */
 export function Picture({ photo, view }: { photo: Photo | null; view: View }) {
   if (photo === null) return <div class="picture" />;
