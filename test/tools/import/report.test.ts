@@ -109,6 +109,26 @@ it('a dry run shows every kind of effect, and writes nothing', async () => {
   expect(imports.rows('SELECT * FROM properties')).toEqual(before);
 });
 
+it('an emptied text of a location is named once, with three of the listings that show it', async () => {
+  const homes = ['1', '2', '3', '4'].map((number) =>
+    propertyOf({ ...whole, id: BAY.replace(/.$/, number), slug: `home-${number}` }),
+  );
+  await imports.load(fileOf(homes));
+  const file = { locations: [{ id: BAY, slug: 'bay', name: {} }] };
+  const { stderr } = await imports.load(file, '--allow-emptied');
+  expect(stderr).toContain(
+    'Warning: emptied name.en of location bay, shown by 4 listings: home-1, home-2, home-3 and 1 more\n',
+  );
+  expect(stderr.match(/name/g)).toHaveLength(1);
+});
+
+it('a listing that other rules have rendered is rendered again', async () => {
+  const file = fileOf([propertyOf({ slug: 'one' })]);
+  await imports.load(file);
+  imports.rows(`UPDATE properties SET rendering = 'older'`);
+  expect((await imports.load(file, '--dry-run')).stdout).toContain('\none: rendered again\n');
+});
+
 it('a dry run lists the first 50 changes, with --all every one', async () => {
   const homes = Array.from({ length: 52 }, (_, index) => propertyOf({ slug: `home-${index}` }));
   await imports.load({ properties: homes });
@@ -154,6 +174,16 @@ it('a file to undo an import is never replaced, and is gone if the import fails'
   expect(existsSync(undo)).toBe(false);
 });
 
+it('undoing an import removes the amenities that it added, if no other listing has them by now', async () => {
+  const undo = join(mkdtempSync(join(tmpdir(), 'undo-')), 'undo.json');
+  const amenities = ['pool', 'sauna'].map((slug) => ({ slug, label: { en: slug } }));
+  const one = propertyOf({ slug: 'one', amenities: ['pool', 'sauna'] });
+  await imports.load({ amenities, properties: [one] }, '--undo', undo);
+  await imports.load({ properties: [propertyOf({ slug: 'two', amenities: ['pool'] })] });
+  expect((await imports.run(undo, '--allow-emptied')).stdout).toContain('Removed: amenity sauna\n');
+  expect(imports.rows('SELECT slug FROM amenities')).toEqual([{ slug: 'pool' }]);
+});
+
 it('quality is reported with counts, and rejects nothing; earlier findings take one line', async () => {
   await imports.load(fileOf([]));
   const videos = (url: string) => ({
@@ -182,9 +212,12 @@ it('quality is reported with counts, and rejects nothing; earlier findings take 
     'Worth a look: public without a hero image: 1 listing: no-hero',
     'Worth a look: a video address that is a page and no file: 2 listings: page, other-page',
   ]);
-  const again = await imports.load({
-    properties: [{ ...properties[2], beds: 2 }, ...properties.slice(3)],
-  });
+  const [bare, secret, ...others] = properties.slice(2);
+  const changed = [
+    { ...bare, beds: 2 },
+    { ...secret, slug: 'still-hidden' },
+  ];
+  const again = await imports.load({ properties: [...changed, ...others] });
   expect(again.stdout).toContain('\nWorth a look, as before: 5 listings\n');
   expect(again.stdout.match(/Worth a look/g)).toHaveLength(1);
 });
