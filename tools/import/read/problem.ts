@@ -80,16 +80,59 @@ const SHOWN_VALUES = 5;
 
 /** Returns a line for each cause: the problem, its number, and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
-  const causes = Map.groupBy(problems, groupKey);
+  // Problems of one cause have the same text but for the record, the index and the value.
+  const causes = Map.groupBy(problems, ({ record, ...own }) =>
+    JSON.stringify([record.kind, own.subject ?? anyEntry(own.path), formatSentence(own)]),
+  );
   return [...causes.values()].map((same) => printable(causeLine(same)));
 }
 
+function causeLine(problems: readonly ImportProblem[]): string {
+  const [first, ...others] = problems;
+  if (first === undefined) return '';
+  if (others.length === 0) return problemLine(first);
+  const { record, subject = anyEntry(pathIn(first)) } = first;
+  const cause = [subject, formatSentence(first)].filter(Boolean).join(' ');
+  const records = new Set(problems.map((each) => nameOf(each.record))).size;
+  const times = problems.length === records ? '' : `${problems.length} times in `;
+  const often = `${times}${counted(records, record.kind)}`;
+  const where =
+    record.key === undefined ? formatPlace(first) : `${record.key.value} (${describePlace(first)})`;
+  return `${cause}: ${often}, first ${where}${formatExamples(problems)}${suggest(first)}`;
+}
+
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
-export function problemLine(problem: ImportProblem): string {
+function problemLine(problem: ImportProblem): string {
   const { record, path, value, subject } = problem;
   const about = record.isSheet ? [shown(value)] : [path, shown(value)];
   const sentence = [...(subject === undefined ? about : [subject]), formatSentence(problem)];
   return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
+}
+
+function formatExamples(problems: readonly ImportProblem[]): string {
+  const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
+  const more = all.length > SHOWN_VALUES ? ' and others' : '';
+  return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
+}
+
+function formatPlace(problem: ImportProblem): string {
+  const { record } = problem;
+  return nameOf(record.isSheet ? { ...record, place: describePlace(problem) } : record);
+}
+
+/** e.g. `row 12, price_from` */
+function describePlace(problem: ImportProblem): string {
+  return [problem.record.place, pathIn(problem)].filter(Boolean).join(', ');
+}
+
+/** Returns the column of a sheet, e.g. `photos` for `photos.0.url`, or the path. */
+function pathIn({ record, path }: ImportProblem): string {
+  return record.isSheet ? path.replace(/\.\d.*/, '') : path;
+}
+
+/** e.g. `photos.0.url` → `photos.*.url` */
+function anyEntry(path: string): string {
+  return path.replace(/\.\d+/g, '.*');
 }
 
 function suggest({ unknown }: Fault): string {
@@ -128,53 +171,4 @@ export function printable(text: string): string {
     /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-}
-
-/** Problems of one cause have the same text but for the record, the index and the value. */
-function groupKey(problem: ImportProblem): string {
-  const { record, path, subject } = problem;
-  return JSON.stringify([record.kind, subject ?? anyEntry(path), formatSentence(problem)]);
-}
-
-/** e.g. `photos.0.url` → `photos.*.url` */
-function anyEntry(path: string): string {
-  return path.replace(/\.\d+/g, '.*');
-}
-
-function causeLine(problems: readonly ImportProblem[]): string {
-  const [first] = problems;
-  if (first === undefined) return '';
-  if (problems.length === 1) return problemLine(first);
-  const { record, subject } = first;
-  const field = anyEntry(pathIn(first));
-  const cause = [subject ?? field, formatSentence(first)].filter(Boolean).join(' ');
-  const records = new Set(problems.map((each) => nameOf(each.record))).size;
-  const times = problems.length === records ? '' : `${problems.length} times in `;
-  const often = `${times}${counted(records, record.kind)}`;
-  const where =
-    record.key === undefined ? formatPlace(first) : `${record.key.value} (${describePlace(first)})`;
-  const examples = subject === undefined ? formatExamples(problems) : '';
-  return `${cause}: ${often}, first ${where}${examples}${suggest(first)}`;
-}
-
-function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
-  const more = all.length > SHOWN_VALUES ? ' and others' : '';
-  return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
-}
-
-function describePlace(problem: ImportProblem): string {
-  const { place } = problem.record;
-  const path = pathIn(problem);
-  return path === '' ? place : `${place}, ${path}`;
-}
-
-function formatPlace(problem: ImportProblem): string {
-  const { record } = problem;
-  return nameOf(record.isSheet ? { ...record, place: describePlace(problem) } : record);
-}
-
-/** Returns the column of a sheet, e.g. `photos` for `photos.0.url`, or the path. */
-function pathIn({ record, path }: ImportProblem): string {
-  return record.isSheet ? path.replace(/\.\d.*/, '') : path;
 }

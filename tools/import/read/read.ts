@@ -44,20 +44,14 @@ export async function read(
   const sources = new Map<string, Source>();
   for await (const { id, listing } of readListings(database, [...named])) sources.set(id, listing);
 
-  const later: ImportProblem[] = [];
-  const complete = <T>(raw: RawRecord, form: Form<T>) => {
-    const { record, faults } = completed(raw, isPatch, form);
-    for (const fault of faults) later.push({ record: raw.name, ...fault });
-    return record;
-  };
   const locations = file.locations.map((raw) => {
     const { id, slug } = readKeys(raw.value);
     const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
-    return complete(raw, { schema: writtenLocation, old });
+    return completed(raw, isPatch, { schema: writtenLocation, old });
   });
   const amenities = file.amenities.map((raw) => {
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
-    return complete(raw, { schema: amenity, old });
+    return completed(raw, isPatch, { schema: amenity, old });
   });
   const properties = file.properties.map((raw) => {
     const keys = readKeys(raw.value);
@@ -66,11 +60,14 @@ export async function read(
     const old = source && toFileListing(source);
     const naming = isPatch ? findNameFault(keys, ids, stored, mustBeStored) : undefined;
     const form = { schema: writtenListing, old, merge: mergedListing, naming };
-    const record = complete(raw, form);
+    const record = completed(raw, isPatch, form);
     return { ...record, takesHero: raw.name.isSheet === true && takeHero(record.value, old) };
   });
   const whole: WholeFile = { locations, amenities, properties };
-  later.push(...repeatedKeys(whole));
+  const ofRecords = [...locations, ...amenities, ...properties].flatMap(({ name, faults }) =>
+    faults.map((fault): ImportProblem => ({ record: name, ...fault })),
+  );
+  const later = [...ofRecords, ...repeatedKeys(whole)];
   return { stored, file: whole, isPatch, removed, problems: distinct(problems, later) };
 }
 
@@ -111,7 +108,7 @@ function completed<T>(
   { name, value: own }: RawRecord,
   isPatch: boolean,
   { schema, old, merge = merged, naming }: Form<T>,
-): { record: FileRecord<T>; faults: Fault[] } {
+): FileRecord<T> {
   const whole = isMap(own) ? withIds(isPatch ? merge({ ...old }, own, schema) : own, schema) : own;
   const { value, faults } = parsed<T>(schema, whole);
   const keys = readKeys(whole);
@@ -129,10 +126,8 @@ function completed<T>(
   const isNamed = ownKeys[idField] !== undefined || !isMalformed;
   const others = isMap(own) ? nameFaults(name.kind, own) : [];
   const mediaIds = new Set([...ownKeys.photos, ...ownKeys.videos]);
-  return {
-    record: { name, keys, idField, mediaIds, value },
-    faults: [...(first && isNamed ? [first] : []), ...wrong, ...others, ...entryFaults(keys)],
-  };
+  const all = [...(first && isNamed ? [first] : []), ...wrong, ...others, ...entryFaults(keys)];
+  return { name, keys, idField, mediaIds, value, faults: all };
 }
 
 /** Makes the first of the photos that a sheet brings the hero photo of a listing without one. */

@@ -1,7 +1,7 @@
 /** The records of a listings file. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
-import type { ImportProblem, RecordName } from './problem.ts';
+import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { FileListing, RecordKeys } from './records.ts';
 
 export type Section = 'locations' | 'amenities' | 'properties';
@@ -37,6 +37,7 @@ export type FileRecord<T> = {
   /** The first photo of a sheet becomes the hero photo of a listing without one. */
   takesHero?: boolean;
   value: T | undefined;
+  faults: Fault[];
 };
 
 export type WholeFile = {
