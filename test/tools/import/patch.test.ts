@@ -117,7 +117,6 @@ describe('a patch', () => {
   });
 
   it.each([
-    ['one at the end', 20, '1 2 new', [10, 20, 21]],
     ['a photo between two', 20, '1 new 2', [10, 11, 20]],
     ['no room between two', 11, '1 new 2', [10, 11, 12]],
     ['a new photo first', 20, 'new 2 1', [1, 2, 3]],

@@ -129,9 +129,6 @@ const FILES: Case[] = [
 ];
 
 const description = (place: object) => ({ description: { fr: { type: 'doc', ...place } } });
-const videoOf = (address: string) => ({
-  videos: [{ url: address, type: 'hero', web_visible: true, sort_order: 1 }],
-});
 const nested = JSON.parse('['.repeat(128) + ']'.repeat(128));
 
 /** The fields of a listing, and their problem. */
@@ -155,12 +152,8 @@ const FIELDS: [object, string][] = [
   [{ photos: [photo, photo] }, `photos.1 "${OTHER_ID}" repeats photos.0`],
   [{ location: 'bay', location_id: BAY }, 'location "bay" must not be combined with location_id'],
   [
-    { photos: [photo], hero_photo_id: ID },
-    `hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
-  ],
-  [
-    videoOf(`https://o'brien.example/`),
-    `videos.0.url "https://o'brien.example/" must be an absolute http or https URL`,
+    { financial_analysis_url: `https://o'brien.example/` },
+    `financial_analysis_url "https://o'brien.example/" must be an absolute http or https URL`,
   ],
   [
     { photos: [{ ...photo, url: 'https://a.example/a\nb' }] },
