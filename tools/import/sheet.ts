@@ -60,5 +60,5 @@ function formatCell(name: string, values: Patch): string {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string') return '';
   // A spreadsheet would take such a text for a formula. The import drops the apostrophe.
-  return /^'*[=+\-@]/.test(value) ? `'${value}` : value;
+  return /^[=+\-@]/.test(value) ? `'${value}` : value;
 }

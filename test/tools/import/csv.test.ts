@@ -88,6 +88,16 @@ it('makes its first photo the hero photo of a home without one, and says so', as
   expect(await load(sheet(second, first))).not.toContain(line);
 });
 
+it('of an export keeps a hero photo whose address another photo has too', async () => {
+  const photos = ['1', '2'].map((end) => ({
+    id: `00000000-0000-4000-8000-00000000000${end}`,
+    url: 'https://a.example/1.jpg',
+  }));
+  const home = { slug: 'casa-marea', photos, hero_photo_id: photos[1]?.id };
+  expect((await imports.load({ properties: [home] }, '--patch')).code).toBe(0);
+  expect(await load(await imports.exported(','))).toContain('Nothing changed');
+});
+
 it('names prices that change by a factor of ten, and public homes that get another slug', async () => {
   const renamed = 'another slug, and so another address: 1 listing: casa-marea → villa-mar\n';
   const priced = 'a price that changes by a factor of ten or more: 1 listing: casa-marea 1 → 10\n';

@@ -16,7 +16,7 @@ type ReadCell = { value: unknown } | Pick<Fault, 'code' | 'details'>;
 /** The kinds of cells. Spreadsheets begin a cell in upper case, which a `word` ignores. */
 const CELLS = {
   // An apostrophe keeps a spreadsheet from reading `=1+1` as a formula.
-  text: (cell) => ({ value: /^'+[=+\-@]/.test(cell) ? cell.slice(1) : cell }),
+  text: (cell) => ({ value: /^'[=+\-@]/.test(cell) ? cell.slice(1) : cell }),
   word: (cell) => ({ value: cell.toLowerCase() }),
   words: (cell) => ({ value: splitEntries(cell.toLowerCase()) }),
   photos: (cell) => ({ value: splitEntries(cell).map((url) => ({ url })) }),
