@@ -69,7 +69,7 @@ function contents(database: Database) {
 
 it('a working copy is brought back, but for the events that its ledger lists', async () => {
   const project = await copyWithStore('empty');
-  project.execute(['anna', 'bert'].map(eventOf).join(''));
+  for (const guest of ['anna', 'bert']) project.rows(eventOf(guest));
   const [identity] = project.rows(IDENTITY);
   const events = project.rows(EVENTS);
   // A command that reads waits for no other one.

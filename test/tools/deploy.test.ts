@@ -124,7 +124,8 @@ describe('deploy', () => {
   async function wrangler(args: readonly string[]) {
     const value = (option: string) => args[args.indexOf(option) + 1] ?? '';
     const step = args.includes('--dry-run') ? 'build' : 'upload';
-    if (step === failsAt) return { isDone: false, output: 'Could not resolve "./missing.ts"' };
+    const failure = 'Could not resolve "./missing.ts"\nCurrent Version ID: none';
+    if (step === failsAt) return { isDone: false, output: failure };
     if (step === 'build') return { isDone: true, output: '' };
     const all = JSON.parse(readFileSync(value('--config'), 'utf8'));
     const [, environment = ''] = args.at(-1)?.split('=') ?? [];
@@ -183,7 +184,11 @@ describe('deploy', () => {
         SHARED_DOMAIN,
         'production would share the route api.example.com with staging',
       ],
-      ['staging', SHARED_DOMAIN, 'staging would share the route api.example.com with production: '],
+      [
+        'staging',
+        `route = "api.example.com/*"\n${CONFIG}`,
+        'staging would share the route api.example.com/* with production: ',
+      ],
       [
         'staging',
         set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`),
@@ -235,6 +240,12 @@ describe('deploy', () => {
       failOnce(/./, { status: 403 });
       const hint = 'a fault [code: 10001]: see "What you need" in docs/operate/runbook.md';
       await expectStopped('production', hint);
+    });
+
+    it('the token opens several accounts', async () => {
+      cloudflare.accounts.push({ id: 'b'.repeat(32) });
+      const message = 'the credentials open several accounts: set CLOUDFLARE_ACCOUNT_ID';
+      await expectStopped('production', message);
     });
 
     it('the custom domain leads to another Worker', async () => {
@@ -362,6 +373,7 @@ describe('deploy', () => {
       expect.stringContaining(
         `is deployed, and ${origin}/api/health/detailed gets its responses from nothing that is usable (offline). Request it again in some minutes`,
       );
+    cloudflare.domains.push({ hostname: 'api.example.com', service: NAME });
     configure(WITH_DOMAIN);
     expect((await deploy()).stderr).toEqual(unreachable('https://api.example.com'));
     configure(CONFIG);

@@ -29,7 +29,6 @@ const deployment = z.looseObject({
 });
 
 const wranglerConfig = deployment.extend({
-  main: text,
   compatibility_date: z.string(),
   env: z.record(z.string(), deployment).default({}),
 });

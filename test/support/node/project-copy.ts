@@ -20,7 +20,6 @@ import { neutralConfig } from './neutral-config.ts';
 import { type ServedCopy, serveCopy } from './served-copy.ts';
 
 const COPIED = 'src tools migrations docs/guides package.json tsconfig.json .dev.vars.example';
-const COMMAND_DEADLINE_MS = 90_000;
 const READY_DEADLINE_MS = 60_000;
 /** The last of the lines that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;
@@ -64,16 +63,10 @@ export class ProjectCopy {
     return path;
   }
 
-  /** Queries the local database. */
-  rows(query: string): Record<string, unknown>[] {
-    using database = new DatabaseSync(this.databaseFile(), { readOnly: true });
-    return database.prepare(query).all();
-  }
-
-  /** Changes the local database behind the project's back. */
-  execute(statements: string): void {
+  /** Runs a statement on the local database. */
+  rows(statement: string): Record<string, unknown>[] {
     using database = new DatabaseSync(this.databaseFile());
-    database.exec(statements);
+    return database.prepare(statement).all();
   }
 
   /** Returns the file of the local database. */
@@ -82,14 +75,12 @@ export class ProjectCopy {
     return globSync(files).find((name) => /\/[0-9a-f]{64}\.sqlite$/.test(name)) ?? '';
   }
 
-  /** Runs `node tools/…` to its end, and kills it when that does not come in time. */
+  /** Runs `node tools/…` to its end. */
   async run(program: string, ...args: string[]): Promise<Finished> {
-    const started = this.#start([process.execPath, join('tools', program), ...args]);
-    const deadline = setTimeout(() => signalAll(started, 'SIGKILL'), COMMAND_DEADLINE_MS);
-    const { stdout, stderr } = started.child;
-    const [code, ...printed] = await Promise.all([started.ended, text(stdout), text(stderr)]);
-    clearTimeout(deadline);
-    return { code, stdout: printed[0], stderr: printed[1] };
+    const { child, ended } = this.#start([process.execPath, join('tools', program), ...args]);
+    const printed = Promise.all([text(child.stdout), text(child.stderr)]);
+    const [code, [stdout, stderr]] = await Promise.all([ended, printed]);
+    return { code, stdout, stderr };
   }
 
   /** Interrupts all that runs, as a terminal does. */

@@ -7,21 +7,16 @@ import { readVars } from '../../../tools/configuration/dev-vars.ts';
 
 const TOML = `name = "feed"
 compatibility_date = "2026-11-01"
-[vars] # a comment
-COMMENTED = "https://a.example/" # not part of it
-SINGLE = 'C:\\no\\escape'
-ESCAPED = "a \\"b\\" \\u00e9"
+[vars]
 NUMBER = 42
 FLAG = true
 OVERRIDDEN = "from wrangler.toml"
 `;
 const DEV_VARS = `\ufeffFIRST=after a byte order mark
-  INDENTED = spaced
 export EXPORTED=yes
 OVERRIDDEN='it's' # a comment
 DOUBLE="a\\nb # no comment"
 EMPTY=\r
-HASH=a#b
 LINES="one
 two"
 `;
