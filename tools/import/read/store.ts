@@ -12,7 +12,7 @@ const SUMMARIES_PER_QUERY = 5_000;
 const LISTINGS_PER_QUERY = 50;
 
 /** The part of a stored listing that shows whether a file changes it. */
-export type ListingSummary = Pick<
+type ListingSummary = Pick<
   typeof properties.$inferSelect,
   'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
 > & { hid: string | null };
