@@ -23,11 +23,13 @@ function load(content: unknown, ...options: string[]): Promise<Finished> {
   return project.run('import-listings.ts', project.write('listings.json', content), ...options);
 }
 
-it('a dry run migrates nothing', async () => {
+it('a dry run and an export migrate nothing', async () => {
   const next = project.write('migrations/9999_next.sql', 'CREATE TABLE next (id text)');
-  const { code, stderr } = await load({ properties: [] }, '--dry-run');
+  const dry = await load({ properties: [] }, '--dry-run');
+  const exported = await project.run('export-listings.ts');
   rmSync(next);
-  expect([code, stderr]).toEqual([1, expect.stringContaining('local database lacks migrations')]);
+  const stderr = expect.stringContaining('the local database lacks migrations: run `npm run dev`');
+  for (const each of [dry, exported]) expect(each).toMatchObject({ code: 1, stderr });
 });
 
 it('names the fault of PUBLIC_SITE_URL, and of an unreadable file, in one line', async () => {

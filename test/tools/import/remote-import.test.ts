@@ -1,5 +1,7 @@
 /** `import-listings --remote` against a stand-in of Cloudflare that fails at each call. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccount } from '../../../tools/cloudflare/account.ts';
 import { restDatabase } from '../../../tools/database/rest-database.ts';
@@ -33,10 +35,10 @@ afterEach(async () => {
 });
 
 /** Runs the command in this process, on the database of production, without pauses. */
-async function load(): Promise<Finished> {
+async function load(...options: string[]): Promise<Finished> {
   const account = await openAccount({ accountId: ACCOUNT_ID }, [0, 0, 0, 0]);
   const { uuid } = cloudflare.database(NAME);
-  return runImportOn(restDatabase(account, uuid), importListings, file);
+  return runImportOn(restDatabase(account, uuid), importListings, file, ...options);
 }
 
 const rows = (name = NAME) => cloudflare.database(name).rows(LISTINGS);
@@ -45,7 +47,9 @@ const stored = () => rows().map(({ slug }) => slug);
 describe('a remote import', () => {
   it('finds the database by its name, needs the right to D1 only, and takes the vars of --env', async () => {
     const run = () => project.run('import-listings.ts', file, '--remote', '--env', 'staging');
-    expect(await run()).toMatchObject({ code: 0, stderr: '' });
+    const { code, stdout, stderr } = await run();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/\nTo undo it: .* --allow-emptied --remote --env staging\n$/);
     const [row] = rows(`${NAME}-staging`);
     expect([stored(), row?.slug]).toEqual([[], 'one']);
     expect(JSON.parse(String(row?.document))).toMatchObject({ beds: 2 });
@@ -84,8 +88,9 @@ describe('a remote import', () => {
       isGone ||= APPLY.test(body);
       return isGone ? { status: 502, isAfter: true } : undefined;
     };
-    const { code, stderr } = await load();
-    expect([code, stored()]).toEqual([1, ['one', 'two']]);
+    const undo = join(project.directory, 'undo.json');
+    const { code, stderr } = await load('--undo', undo);
+    expect([code, stored(), existsSync(undo)]).toEqual([1, ['one', 'two'], true]);
     expect(stderr).toContain(
       'It is not known whether the listings were changed. Run the same command again',
     );

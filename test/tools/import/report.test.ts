@@ -174,14 +174,20 @@ it('a file to undo an import is never replaced, and is gone if the import fails'
   expect(existsSync(undo)).toBe(false);
 });
 
-it('undoing an import removes the amenities that it added, if no other listing has them by now', async () => {
+it('undoing an import gives a slug back, and removes the added amenities that no other listing has', async () => {
   const undo = join(mkdtempSync(join(tmpdir(), 'undo-')), 'undo.json');
+  const old = propertyOf({ slug: 'home' });
+  const added = propertyOf({ slug: 'home', amenities: ['pool', 'sauna'] });
+  await imports.load({ properties: [old] });
   const amenities = ['pool', 'sauna'].map((slug) => ({ slug, label: { en: slug } }));
-  const one = propertyOf({ slug: 'one', amenities: ['pool', 'sauna'] });
-  await imports.load({ amenities, properties: [one] }, '--undo', undo);
-  await imports.load({ properties: [propertyOf({ slug: 'two', amenities: ['pool'] })] });
-  expect((await imports.run(undo, '--allow-emptied')).stdout).toContain('Removed: amenity sauna\n');
+  const file = { amenities, properties: [{ ...old, slug: 'moved' }, added] };
+  await imports.load(file, '--undo', undo);
+  await imports.load({ properties: [propertyOf({ slug: 'other', amenities: ['pool'] })] });
+  const undone = await imports.run(undo, '--allow-emptied');
+  expect(undone.stdout).toContain('Removed: amenity sauna\n');
   expect(imports.rows('SELECT slug FROM amenities')).toEqual([{ slug: 'pool' }]);
+  const slugs = imports.rows('SELECT slug FROM properties ORDER BY slug').map(({ slug }) => slug);
+  expect(slugs).toEqual(['home', 'other', `undone-${added.id}`]);
 });
 
 it('quality is reported with counts, and rejects nothing; earlier findings take one line', async () => {
