@@ -241,6 +241,7 @@ it('renew-pages.ts shows an import after a signed hook and not before, and finds
   const [id = ''] = listingsWhere(`slug = '${SLUG}'`);
   await rig().change({ id, title: { en: 'Before' } });
   expect((await getListing(SLUG))?.title.en).toBe('Before');
+  expect((await getCards()).find(({ slug }) => slug === SLUG)?.title.en).toBe('Before');
   await rig().change({ id, title: { en: 'After' } });
   const forged = await fetch(`${site}/feed-changed`, { method: 'POST', body: '{"slugs":null}' });
   expect(forged.status).toBe(401);
