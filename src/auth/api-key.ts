@@ -83,12 +83,9 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
     validBefore: Number.POSITIVE_INFINITY,
   }));
   const known = [...named, ...(await Promise.all(openingAll))];
-  // Another request of this isolate may have logged this meanwhile.
-  if (
-    !knownKeys.has(config) &&
-    !isDevelopment &&
-    apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))
-  ) {
+  // Logged once: another request of this isolate may have come first.
+  const hasDevelopmentKey = apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX));
+  if (hasDevelopmentKey && !isDevelopment && !knownKeys.has(config)) {
     const reason = `API_KEY contains a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
     logFault('a development key is ignored', new Error(reason));
   }

@@ -155,8 +155,7 @@ export async function judgeBearer(
   };
   try {
     checkClaims(token, options);
-    const verifying = { ...options, algorithms: ALGORITHMS };
-    const claims = await verify(token, findKey, verifying);
+    const claims = await verify(token, findKey, { ...options, algorithms: ALGORITHMS });
     return { outcome: hasPermission(claims.permissions, permission) ? 'valid' : 'denied' };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;

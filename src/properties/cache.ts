@@ -51,6 +51,7 @@ export type CachedResponse = {
   ttlMs: number;
 };
 
+/** Both levels, for all requests of an isolate. A key is the JSON text of a request. */
 export class FeedCache {
   /** The current version first. */
   #checks: Check[] = [];
@@ -91,6 +92,7 @@ export class FeedCache {
     return { response, isNewest, state, ttlMs: Math.min(-1, leftMs) };
   }
 
+  /** Keeps a response in memory, unless there is one of a newer version. */
   remember(key: string, response: FeedResponse): void {
     const known = this.#memory.get(key);
     if (known && this.#findRank(known.check) < this.#findRank(response.check)) return;
@@ -121,7 +123,7 @@ export class FeedCache {
 
   /**
    * Reads D1, and learns the version. A replica may lag: a read that finds neither the current
-   * version nor a newer one is repeated at the primary, which decides.
+   * version nor a newer one is repeated at the primary, which decides. Throws D1's error.
    */
   async read<Result extends { version: string }>(
     database: D1Database,
@@ -213,7 +215,7 @@ export class FeedCache {
   }
 }
 
-/** The first of `checks` is the current one. */
+/** Whether a version is newer than all of `checks` in the generation of the first, current one. */
 function isNewer(version: string, checks: readonly Check[]): boolean {
   const [generation, number] = version.split(' ');
   const all = checks.map((check) => check.version.split(' '));

@@ -60,6 +60,7 @@ type ServedResponse = {
   cacheStatus: string;
 };
 
+/** Serves pages and listings, one for each isolate. Requests share the cache and D1's faults. */
 export class Feed {
   #cache: FeedCache | undefined;
   #renewalAt = Number.NEGATIVE_INFINITY;

@@ -17,13 +17,7 @@ import {
   locationParameters,
 } from './parameters.ts';
 import { slug } from './slug.ts';
-import {
-  decodeListingPosition,
-  type FeedList,
-  LISTING,
-  LISTING_PAGE,
-  noSuchProperty,
-} from './store.ts';
+import { decodeListingPosition, LISTING, LISTING_PAGE, noSuchProperty } from './store.ts';
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
@@ -53,7 +47,7 @@ export function propertyRoutes() {
 async function respondWithPage(
   c: Context<AppEnv>,
   feed: Feed,
-  list: FeedList['list'],
+  list: 'properties' | 'property-cards',
   query: z.output<typeof listParameters>,
 ): Promise<Response> {
   const { limit, cursor, locale, fresh, ...filters } = query;

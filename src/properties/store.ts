@@ -59,7 +59,7 @@ const REPRESENTATIONS = { properties: 'document', 'property-cards': 'card' } as 
 type Representation = 'document' | 'card';
 
 /** One list of the feed, at any position. */
-export type FeedList = CursorScope & { list: keyof typeof REPRESENTATIONS; filters: FeedFilters };
+type FeedList = CursorScope & { list: keyof typeof REPRESENTATIONS; filters: FeedFilters };
 
 type PageRequest = FeedList & { limit: number; after?: Position | undefined };
 

@@ -64,6 +64,7 @@ export const properties = sqliteTable(
   ],
 );
 
+/** The locations that listings may name. `name` is JSON of a `LocaleMap`. */
 export const locations = sqliteTable(
   'locations',
   {
@@ -79,6 +80,7 @@ export const locations = sqliteTable(
   ],
 );
 
+/** The amenities that listings may have. `label` is JSON of a `LocaleMap`. */
 export const amenities = sqliteTable('amenities', {
   slug: text().primaryKey(),
   label: text().notNull(),

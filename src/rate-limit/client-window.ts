@@ -20,11 +20,12 @@ const CALL_DEADLINE_MS = 300;
 /** Between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
 
+/** Requests of the window. `reserved` ones wait for the object. `sent` is the latest report. */
 type Tally = {
   passed: number;
   reserved: number;
   sent: number;
-  /** The greatest confirmed count. */
+  /** The greatest count that the object has confirmed. */
   reported: number;
   /** The requests of all other isolates, from the object's replies. */
   others: number;
@@ -54,6 +55,7 @@ type ObjectState = { kind: 'responding' } | { kind: 'called'; at: number } | { k
 /** `overloaded`: the client floods its own object. */
 type Verdict = 'passed' | 'rejected' | 'overloaded';
 
+/** A window of one client on one counter. Times are in milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
   readonly #record = crypto.randomUUID();
@@ -77,6 +79,7 @@ export class ClientWindow {
     return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
 
+  /** For the headers: the requests left, and the seconds until the window ends, at least 1. */
   stateAt(now: number): { remaining: number; resetSeconds: number } {
     const { passed, reserved, others } = this.#tally;
     const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);

@@ -8,17 +8,20 @@ export const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
 export type CounterName = 'default' | 'ingest';
 
+/** A message of an isolate about one window of one client. */
 export type Report = {
   /** A random id of the isolate's window: a restarted isolate hides no count. */
   record: string;
   formerRecord?: string | undefined;
   /** The requests so far. A request that wants a place has its own number here. */
   count: number;
-  /** Of the window: clocks differ. */
+  /** The age of the window, and not its start: clocks differ. */
   ageMs: number;
+  /** Whether a request waits for the reply. */
   wantsPlace: boolean;
 };
 
+/** `own` is the count of the record, and `others` the sum of all other records. */
 type Reply = { isGranted: boolean; own: number; others: number; ageMs: number };
 
 /** A window in the object. Times are in milliseconds since the epoch, by the object's clock. */

@@ -49,10 +49,13 @@ type Statement<Row> = {
 /** A query of Drizzle's builder, or whole SQL. Columns have their names of the database. */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
+/** Compiles the query at its first use: the start of an isolate does not wait for it. */
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
-  const { sql: text, params } = query instanceof SQL ? dialect.sqlToQuery(query) : query.toSQL();
-  const bindTo = (connection: Connection, values: Values) =>
-    connection.prepare(text).bind(...fillPlaceholders(params, values));
+  let compiled: Query | undefined;
+  const bindTo = (connection: Connection, values: Values) => {
+    compiled ??= query instanceof SQL ? dialect.sqlToQuery(query) : query.toSQL();
+    return connection.prepare(compiled.sql).bind(...fillPlaceholders(compiled.params, values));
+  };
   return {
     bindTo,
     rows: async (connection, values) => (await bindTo(connection, values).all<Row>()).results,
