@@ -10,7 +10,7 @@ import { v5 } from 'uuid';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { CONNECTION_LOST, failingD1, MODES } from '../support/faults.ts';
+import { CONNECTION_LOST, failingD1, gatedD1, MODES, OUT_OF_ORDER } from '../support/faults.ts';
 import {
   API_KEY,
   callWith,
@@ -163,6 +163,19 @@ describe('a fault that the caller does not see', () => {
     const faults = log.mock.calls.map(([line]) => JSON.parse(String(line)));
     expect(faults).toContainEqual(expect.objectContaining({ message, request_id: 'in-the-log' }));
   });
+});
+
+it('KV replays before D1 responds, and the later fault of D1 is logged', async () => {
+  const key = freshKey();
+  await ingestWith({}, A, key);
+  const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const gate = Promise.withResolvers<never>();
+  const DB = gatedD1(env.DB, gate.promise);
+  const { response, settled } = await callWith({ DB }, PATH, ingestInit(A, key));
+  await expectStatus(response, 200);
+  gate.reject(new Error(OUT_OF_ORDER));
+  await settled;
+  expect(log.mock.calls.join()).toContain('D1 failed; KV responded');
 });
 
 describe('when the response of D1 is lost after the commit', () => {

@@ -82,16 +82,22 @@ it.each([
 });
 
 it('is reported each 25 requests, and at most 60 are unreported, to the object of the key', async () => {
-  const names: string[] = [];
+  const reports: [name: string, count: number][] = [];
   const reply = Promise.withResolvers<never>();
-  const stub = { report: () => reply.promise };
-  const objects = { idFromName: (name: string) => names.push(name), get: () => stub };
+  const get = (name: string) => ({
+    report(_counter: string, _limit: number, { count }: { count: number }) {
+      reports.push([name, count]);
+      return reply.promise;
+    },
+  });
+  const objects = { idFromName: (name: string) => name, get };
   const RATE_COUNTER = objects as unknown as Env['RATE_COUNTER'];
   const headers = { 'x-api-key': site.key };
   const sent = Array.from({ length: 61 }, () =>
     sendWith({ API_KEYS, RATE_COUNTER }, '/api/health', { headers }, app),
   );
-  await vi.waitFor(() => expect(names).toEqual(Array(3).fill('key marketing-site')));
+  const expected = [25, 50, 61].map((count) => ['key marketing-site', count]);
+  await vi.waitFor(() => expect(reports).toEqual(expected));
   vi.spyOn(console, 'error').mockReturnValue(undefined);
   reply.reject(new Error('out of order'));
   await Promise.all(sent);

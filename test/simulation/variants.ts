@@ -25,13 +25,6 @@ export const BAD_EVENTS: Variants = {
   const [, found] = await writeD1(() =>`,
     ],
   ],
-  'each attempt without a key has its own id': [
-    [
-      STORE,
-      'INSERT.bindTo(database, values)',
-      'INSERT.bindTo(database, { ...values, id: crypto.randomUUID() })',
-    ],
-  ],
   'the events of a batch are stored one by one': [
     [
       STORE,
@@ -73,9 +66,6 @@ export const BAD_RATE_LIMIT: Variants = {
   'any number may be unreported': [[ISOLATE, 'Math.min(fifth, MAX_UNREPORTED)', 'limit']],
   'the next window of an isolate is counted in the last one': [
     [ARITHMETIC, 'known.counts.has(formerRecord);', 'known.counts.has(`the one before`);'],
-  ],
-  'a call for a place has the number of another request': [
-    [ISOLATE, 'this.#tally.passed + this.#tally.reserved', 'this.#tally.passed + 1'],
   ],
   'a place is denied because a later number has overtaken it': [
     [ARITHMETIC, 'report.count <= before || ', ''],
