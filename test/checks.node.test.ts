@@ -10,7 +10,7 @@ import * as storage from '../src/storage/table.ts';
 import { migrationNames } from '../tools/database/migrations.ts';
 
 it.concurrent.each([
-  ['format and lint', 'biome', ['ci', '--error-on-warnings', '.']],
+  ['format and lint', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
   ['types of the bindings', 'npm', ['run', '-s', 'types', '--', '--check']],
   // A second checker would repeat much of the first one's work.
   ['types', 'tsc', ['--checkers', '1']],
