@@ -4,9 +4,6 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api';
 import { expect, it } from 'vitest';
-import * as events from '../src/events/table.ts';
-import * as properties from '../src/properties/table.ts';
-import * as storage from '../src/storage/table.ts';
 import { migrationNames } from '../tools/database/migrations.ts';
 
 it.concurrent.each([
@@ -26,7 +23,8 @@ it.concurrent.each([
 it('the migrations make the tables of the schema; npm run migration adds what is missing', async () => {
   const number = migrationNames().at(-1)?.slice(0, 4);
   const made = JSON.parse(readFileSync(`migrations/meta/${number}_snapshot.json`, 'utf8'));
-  const tables = { ...events, ...properties, ...storage };
+  const files = import.meta.glob<object>('../src/*/table.ts', { eager: true });
+  const tables = Object.assign({}, ...Object.values(files));
   const missing = await generateSQLiteMigration(made, await generateSQLiteDrizzleJson(tables));
   expect(missing).toEqual([]);
 });
