@@ -57,10 +57,6 @@ function disableFilters({ parameters }: Operation, named: Record<string, Schema>
   }
 }
 
-/** The page loads from its own origin only. Scalar adds its style sheet and icons itself. */
-export const API_PAGE_SOURCES =
-  "script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:";
-
 /** The page has the key with which requests are tried. The document never has a key. */
 export function ApiPage({ apiKey }: { apiKey: string | undefined }) {
   return (

@@ -7,7 +7,7 @@ import { createOpenApiDocument } from '../api-document.ts';
 import { type AppEnv, readConfig } from '../config.ts';
 import apiScript from './api-page.browser.js';
 import apiStyle from './api-page.css';
-import { API_PAGE_SOURCES, ApiPage, pageDocument } from './api-page.tsx';
+import { ApiPage, pageDocument } from './api-page.tsx';
 import frameStyle from './frame.css';
 import { respond } from './frame.tsx';
 import script from './pages.browser.js';
@@ -16,7 +16,11 @@ import { CataloguePage } from './preview/catalogue-page.tsx';
 import { ListingPage } from './preview/listing-page.tsx';
 import style from './preview/preview.css';
 import { view } from './preview/view.ts';
-import { drawPhoto, GUIDES, GuidePage, StartPage } from './start-page.tsx';
+import { drawPhoto, findGuidePage, StartPage } from './start-page.tsx';
+
+/** The API page loads from its own origin only. Scalar adds its style sheet and icons itself. */
+const API_PAGE_SOURCES =
+  "script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:";
 
 export function pageRoutes() {
   return new Hono<AppEnv>()
@@ -24,10 +28,7 @@ export function pageRoutes() {
       const { origin } = new URL(c.req.url);
       return respond(c, <StartPage apiKey={readConfig(c.env).apiKeys[0]} origin={origin} />);
     })
-    .get('/guides/:name', (c) => {
-      const guide = GUIDES.find(({ name }) => name === c.req.param('name'));
-      return respond(c, guide && <GuidePage {...guide} />);
-    })
+    .get('/guides/:name', (c) => respond(c, findGuidePage(c.req.param('name'))))
     .get('/sample-photos/*', (c) => sendFile(c, drawPhoto(c.req.path), 'image/svg+xml'))
     .get('/preview', async (c) => {
       const listings = await readListings(c.env);

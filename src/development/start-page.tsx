@@ -9,7 +9,7 @@ import copy from '../../docs/guides/staying-in-sync.md';
 import { firstRequests } from './first-requests.ts';
 import { Frame } from './frame.tsx';
 
-export const GUIDES = [
+const GUIDES = [
   { name: 'quickstart', subject: 'The first requests', text: quickstart },
   { name: 'building-a-site', subject: 'A marketing site from the listings', text: site },
   { name: 'apps', subject: 'A mobile app that shows the listings', text: apps },
@@ -64,7 +64,10 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
   );
 }
 
-export function GuidePage({ subject, text }: { subject: string; text: string }) {
+export function findGuidePage(name: string) {
+  const guide = GUIDES.find((each) => each.name === name);
+  if (guide === undefined) return undefined;
+  const { subject, text } = guide;
   return (
     <Frame title={subject}>
       <h1>{subject}</h1>

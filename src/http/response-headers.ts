@@ -56,7 +56,7 @@ export function conditionalResponse(c: Context, body: Blob, headers: Headers): R
 }
 
 /** A proxy that compresses marks the tag `W/`: compare weakly (RFC 9110 section 13.1.2). */
-export function namesTag(ifNoneMatch: string, etag: string): boolean {
+function namesTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

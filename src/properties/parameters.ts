@@ -18,9 +18,8 @@ export const publicStatus = z
   .enum(PUBLIC_STATUSES)
   .meta({ id: 'PropertyStatus', description: 'Web status, never `hidden`.' });
 
-export const PROPERTY_TYPES = ['beach', 'ski'] as const;
 export const propertyType = z
-  .enum(PROPERTY_TYPES)
+  .enum(['beach', 'ski'])
   .meta({ id: 'PropertyType', description: 'Type of a home.' });
 
 /** A listing must fit each filter, and have any of the statuses. */

@@ -39,7 +39,7 @@ export const placeholder = (name: string) => sql`${sql.placeholder(name)}`;
 /** Name of a `placeholder` → value. A value without a placeholder may be undefined. */
 type Values = Readonly<Record<string, string | number | null | undefined>>;
 
-export type Connection = Pick<D1Database, 'prepare'>;
+type Connection = Pick<D1Database, 'prepare'>;
 
 type Statement<Row> = {
   bindTo(connection: Connection, values: Values): D1PreparedStatement;
