@@ -169,7 +169,6 @@ describe('the body of a request', () => {
     ['malformed', 'The body is not well-formed JSON.', '{"event_type":'],
     ['empty', 'The body is not well-formed JSON.', ''],
     ['an array', 'The body must be a JSON object.', '[]'],
-    ['null', 'The body must be a JSON object.', 'null'],
     ['not UTF-8', 'The body is not UTF-8 text.', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('is rejected as a whole when it is %s', async (_, message, body) => {
     const response = await send(INGEST, { ...ingestInit(''), body });
