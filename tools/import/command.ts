@@ -145,22 +145,22 @@ function statusPatch(status: string, slugs: readonly string[]): ReadFile {
 }
 
 async function run(request: ImportRequest, open = withDatabase): Promise<number> {
+  let outcome: ImportOutcome;
   try {
     // Import, 1.
     const read = request.read();
-    const outcome: ImportOutcome =
+    outcome =
       read.kind === 'read'
-        ? await loadListings(read, { ...request, saveUndo: request.undo?.save }, open)
+        ? await loadListings(read, request, open)
         : { kind: 'rejected', problems: read.problems };
-    await report(outcome, request, formatUndoCommand(request));
-    return outcome.kind === 'accepted' ? 0 : 1;
   } catch (error) {
-    if (!(error instanceof OutcomeUnknown)) request.undo?.discard();
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
     console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
     return 1;
   }
+  await report(outcome, request, formatUndoCommand(request));
+  return outcome.kind === 'accepted' ? 0 : 1;
 }
 
 /** Returns the command that undoes an import, if there is a file for it. */

@@ -18,10 +18,11 @@ import { changeCursor } from '../../src/properties/changes.ts';
 import { compare } from './plan/compare.ts';
 import { limitShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
-import type { ImportOptions, ImportOutcome } from './plan/types.ts';
+import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
 import { read } from './read/read.ts';
+import type { Catalogue } from './read/store.ts';
 import type { ReadableFile } from './read/types.ts';
-import { apply } from './write/apply.ts';
+import { apply, OutcomeUnknown } from './write/apply.ts';
 import { undoFile } from './write/undo.ts';
 
 const MAX_ATTEMPTS = 10;
@@ -59,12 +60,29 @@ async function attemptImport(
   if (problems.length > 0) return { kind: 'rejected', problems, effect };
 
   // Import, 5.
-  if (!options.isDryRun && listings.length + effect.records.length > 0) {
-    options.saveUndo?.(undoFile(effect));
-    if ((await apply(effect, stored, options)) === 'overtaken') return 'overtaken';
-  }
   const seq = stored.newestChange + listings.filter(({ latest }) => latest.isNew).length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
+  if (!options.isDryRun && listings.length + effect.records.length > 0) {
+    if ((await applyWithUndo(effect, stored, options)) === 'overtaken') return 'overtaken';
+  }
   return { kind: 'accepted', file: planned.file, effect, resumeCursor };
+}
+
+/** As `apply`. The file that undoes the import stays if it was applied, or may have been. */
+async function applyWithUndo(
+  effect: Effect,
+  stored: Catalogue,
+  options: ImportOptions,
+): Promise<'applied' | 'overtaken'> {
+  const { undo } = options;
+  try {
+    undo?.save(undoFile(effect));
+    const result = await apply(effect, stored, options);
+    if (result === 'overtaken') undo?.discard();
+    return result;
+  } catch (error) {
+    if (!(error instanceof OutcomeUnknown)) undo?.discard();
+    throw error;
+  }
 }

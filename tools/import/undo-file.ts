@@ -22,8 +22,7 @@ export function undoFileAt(path: string) {
     save(pieces: Iterable<string>): void {
       try {
         mkdirSync(dirname(path), { recursive: true });
-        // An import that begins again saves its file again.
-        const file = openSync(path, isSaved ? 'w' : 'wx');
+        const file = openSync(path, 'wx');
         isSaved = true;
         for (const piece of pieces) writeSync(file, piece);
         closeSync(file);

@@ -17,8 +17,8 @@ export type ImportOptions = {
   isDryRun: boolean;
   pruning?: Pruning;
   allowEmptied?: boolean;
-  /** Keeps the file that undoes the import, before the import changes something. */
-  saveUndo?: ((pieces: Iterable<string>) => void) | undefined;
+  /** The file that undoes the import, saved before the import changes something. */
+  undo?: { save: (pieces: Iterable<string>) => void; discard: () => void } | undefined;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
