@@ -172,6 +172,10 @@ describe('a patch', () => {
       location: { slug: 'coast' },
       amenities: [{ slug: 'pool' }, { slug: 'wifi' }],
     });
+    const locations = [{ slug: 'coast', name: null }];
+    await imports.load({ locations, amenities: [{ slug: 'pool', label: null }] }, '--patch');
+    const emptied = await imports.stored('nueva');
+    expect([emptied?.location?.name, emptied?.amenities[0]?.label]).toEqual([{}, {}]);
   });
 });
 

@@ -12,6 +12,8 @@ export function merged(record: Patch, patch: Patch, { shape }: z.ZodObject): Pat
     const old = isMap(record[name]) ? record[name] : {};
     // The schema gives an undefined field its default.
     if (value === null && shape[name] instanceof z.ZodDefault) return [name, undefined];
+    // A location's name and an amenity's label have no default.
+    if (value === null && isMap(record[name])) return [name, {}];
     if (!isMap(value)) return [name, value];
     const languages = Object.entries({ ...old, ...value });
     return [name, Object.fromEntries(languages.filter(isKept))];
