@@ -11,7 +11,7 @@ import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/targ
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
 import { exportListings, exportNames, type Form } from './import/export.ts';
-import { requireTables } from './import/load-listings.ts';
+import { ensureTables } from './import/load-listings.ts';
 
 const USAGE = `Usage: npm run -s export-listings -- [--out FILE] [--csv] [--separator CHARACTER] [--names] [--remote] [--env NAME]
 
@@ -52,7 +52,7 @@ function parse(args: string[]) {
 
 async function run({ target, out, form, isNames }: Request, open = withDatabase): Promise<number> {
   const write = async (database: D1Database) => {
-    await requireTables(database, target, false);
+    await ensureTables(database, target, false);
     const progress = showProgress(process.stderr);
     const onProgress = (done: number, total: number) =>
       progress.update('listings read', done, total);

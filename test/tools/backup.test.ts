@@ -13,7 +13,7 @@ import { withLocalLock } from '../../tools/command-line/local-lock.ts';
 import { isUnfinished } from '../../tools/database/identity.ts';
 import type { WithDatabase } from '../../tools/database/open.ts';
 import { hashAggregate } from '../../tools/erasure/ledger.ts';
-import { requireTables } from '../../tools/import/load-listings.ts';
+import { ensureTables } from '../../tools/import/load-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { failingDatabase, GONE } from '../support/node/failing-database.ts';
@@ -201,7 +201,7 @@ describe('a restore that is interrupted', () => {
       expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     }
     const target = { kind: 'remote', environment: undefined } as const;
-    await expect(requireTables(database, target, false)).rejects.toThrow(message);
+    await expect(ensureTables(database, target, false)).rejects.toThrow(message);
   }
 
   it.each([

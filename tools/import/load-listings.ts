@@ -1,5 +1,6 @@
 /** Loads a listings file into the local or the remote database, for `import-listings` and `dev`. */
 
+import { DatabaseSync } from 'node:sqlite';
 import { publicSiteUrl } from '../../src/config.ts';
 import { formatCommand } from '../command-line/environment.ts';
 import { showProgress } from '../command-line/progress.ts';
@@ -8,8 +9,10 @@ import { UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
 import { readWranglerConfig, resolveVars } from '../configuration/wrangler-config.ts';
 import { rejectUnfinishedRestore } from '../database/identity.ts';
+import { wrapSqlite } from '../database/local.ts';
 import { findPendingMigrations, migrate } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
+import { readTables } from '../database/tables.ts';
 import { importListings } from './import.ts';
 import type { ImportOptions, ImportOutcome } from './plan/types.ts';
 import type { ReadableFile } from './read/types.ts';
@@ -29,9 +32,11 @@ export async function loadListings(
   const vars = isRemote ? resolveVars(readWranglerConfig(), target.environment) : readVars();
   const site = publicSiteUrl().safeParse(vars.get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
-  const load = async (database: D1Database) => {
-    // Import, 2.
-    await requireTables(database, target, !isDryRun);
+  const load = async (opened: D1Database) => {
+    // Import, 2. Before the first `npm run dev`, a dry run compares with an empty store.
+    const isFresh = isDryRun && !isRemote && (await readTables(opened)).length === 0;
+    const database = isFresh ? wrapSqlite(new DatabaseSync(':memory:')) : opened;
+    await ensureTables(database, target, isFresh || !isDryRun);
     const progress = showProgress(process.stdout);
     try {
       return await importListings(read, {
@@ -47,14 +52,14 @@ export async function loadListings(
   return open(target, load, isDryRun ? 'read' : 'write');
 }
 
-/** Throws a `UserError` if the database lacks tables, which only a write to the local one makes. */
-export async function requireTables(
+/** Throws a `UserError` if the database lacks migrations. Only a local one is migrated here. */
+export async function ensureTables(
   database: D1Database,
   { kind, environment }: Target,
-  isWrite: boolean,
+  mayMigrate: boolean,
 ): Promise<void> {
   await rejectUnfinishedRestore(database);
-  if (kind === 'local' && isWrite) await migrate(database);
+  if (kind === 'local' && mayMigrate) await migrate(database);
   if ((await findPendingMigrations(database)).length === 0) return;
   const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
   throw new UserError(`the ${kind} database lacks migrations: run \`${command}\` first`);
