@@ -85,56 +85,10 @@ describe('the source tree', () => {
     expect(crossings).toEqual([]);
   });
 
-  it.each([
-    [
-      'http, storage and config',
-      /^(http|storage|config)\b/,
-      /^((http|storage)\/|(config|deadline|named-keys|schema|version)\.ts)/,
-    ],
-    [
-      'auth',
-      /^auth\//,
-      /^((auth|http|storage)\/|(config|deadline|named-keys)\.ts|openapi\/chapter\.ts)/,
-    ],
-    ['openapi', /^openapi\//, /^((openapi|http)\/|(schema|version)\.ts|rate-limit\/)/],
-    ['deadline, named-keys and schema', /^(deadline|named-keys|schema)\.ts/, /^$/],
-  ])('lets %s import nothing above them', (_, own, mayImport) => {
-    const upward = files
-      .filter(({ path }) => own.test(path))
-      .flatMap((file) =>
-        targetsOf(file)
-          .filter((target) => !mayImport.test(target))
-          .map((target) => `${file.path} -> ${target}`),
-      );
-    expect(upward).toEqual([]);
-  });
-
   it('has no import cycle', () => {
     expect(findCircles(files.map((file) => ({ from: file.path, to: targetsOf(file) })))).toEqual(
       [],
     );
-  });
-
-  it('is the Worker and nothing else: it imports no tool, and the Worker no documentation page', () => {
-    const reached = new Set<string>();
-    const visit = (path: string) => {
-      if (reached.has(path)) return;
-      reached.add(path);
-      const file = files.find((each) => each.path === path);
-      if (file) targetsOf(file).forEach(visit);
-    };
-    visit('index.ts');
-    expect(reached.size).toBeGreaterThan(20);
-    expect(
-      [...reached].filter(
-        (path) => /^(openapi|development)\//.test(path) && !CHAPTER_WRITERS.test(path),
-      ),
-    ).toEqual([]);
-    // The sample listings are data: the examples of the OpenAPI document are made of them.
-    const targets = files.flatMap((file) => file.imports);
-    expect(targets.filter((target) => /\/(tools|test)\//.test(target))).toEqual([
-      '../../../tools/samples/listings.json',
-    ]);
   });
 
   it('has one kind of room for what describes the API, from which deployed code takes types alone', () => {

@@ -1,6 +1,5 @@
 /** The bundle that a deployment uploads. */
 
-import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -43,25 +42,5 @@ describe('the deployed bundle', () => {
       .filter((name) => name !== '' && existsSync(join('node_modules', name)));
     const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
     expect([...new Set(packages)].sort()).toEqual(Object.keys(dependencies).sort());
-  });
-});
-
-describe('a stack of the deployed bundle', () => {
-  it('is translated into lines of src by the command in docs/operate/operations.md', () => {
-    const [, program = ''] =
-      /npx node -p "(.*)"/.exec(readFileSync('docs/operate/operations.md', 'utf8')) ?? [];
-    const lines = readFileSync(join(directory, 'index.js'), 'utf8').split('\n');
-    // A text that only src/config.ts has, where the error is made.
-    const line = lines.findIndex((each) => each.includes('malformed configuration: '));
-    const column = lines[line]?.indexOf('malformed configuration: ') ?? -1;
-    const asked = program
-      .replace('dist', directory)
-      .replace('77, 3173', `${line + 1}, ${column + 1}`);
-    const { stdout, stderr } = spawnSync(process.execPath, ['-p', asked], { encoding: 'utf8' });
-    const source = readFileSync('src/config.ts', 'utf8').split('\n');
-    const expected = source.findIndex((each) => each.includes('malformed configuration: ')) + 1;
-    expect(stderr).toBe('');
-    expect(stdout).toMatch(/fileName: '[^']*src\/config\.ts'/);
-    expect(stdout).toContain(`lineNumber: ${expected},`);
   });
 });

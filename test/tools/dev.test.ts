@@ -115,21 +115,3 @@ async function killAlone({ group }: Service, victim: string): Promise<void> {
 }
 
 it('no process survives when dev itself is killed', () => killAlone(second, 'tools/dev.ts$'));
-
-it.runIf(process.env.FULL).each(['npm run dev', 'wrangler/.* dev', 'workerd serve'])(
-  'no process survives when %s alone is killed',
-  async (victim) => killAlone(await project.serveByNpm(await claimPort()), victim),
-);
-
-// Root may write everywhere, so the program becomes another user.
-it.skipIf(process.getuid?.() !== 0)('says which file another user may not write', () => {
-  const script = `
-    const { command } = await import('./tools/dev.ts');
-    const { runToExitCode } = await import('./tools/command-line/command.ts');
-    process.setuid(65534);
-    process.exitCode = await runToExitCode(command, []);`;
-  const options = { cwd: project.directory, encoding: 'utf8' } as const;
-  const { stderr, status } = spawnSync(process.execPath, ['--eval', script], options);
-  const message = `cannot access ${project.directory}: permission denied\n`;
-  expect({ stderr, status }).toEqual({ stderr: message, status: 1 });
-});
