@@ -54,20 +54,6 @@ it('the README leads to the index of docs, and this to every document', () => {
   expect(others.filter((path) => !linked.includes(path))).toEqual([]);
 });
 
-it.each([
-  ['Feed read', 'A feed read'],
-  ['Import', 'An import'],
-])('the code marks each step of a walk, e.g. `%s, 3`', (mark, heading) => {
-  const [, section = ''] = textOf('docs/explain/architecture.md').split(`\n## ${heading}\n`);
-  const steps = section.split('\n## ')[0]?.match(/^\d+(?=\. )/gm);
-  const marks = globSync('{src,tools}/**/*.ts').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(new RegExp(`\\b${mark}, (\\d+)`, 'gi'))].map(
-      ([, step]) => step,
-    ),
-  );
-  expect([...new Set(marks)].sort()).toEqual(steps);
-});
-
 const parameter = z.object({ name: z.string(), in: z.string() });
 const parameterOrRef = z.union([parameter, z.object({ $ref: z.string() })]);
 const operation = z.object({ parameters: z.array(parameterOrRef).default([]) });

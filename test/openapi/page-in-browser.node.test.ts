@@ -2,8 +2,6 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/api-document.ts';
 import { axeFindings, hasChromium, type Opened, openSamples } from '../support/node/browser.ts';
 
 const DESK = { width: 1440, height: 900 };
@@ -11,13 +9,6 @@ const PHONE = { width: 390, height: 844 };
 
 const LOCATIONS = 'GET/api/v1/web/locations';
 const INGEST = 'POST/api/public/events/ingest';
-
-const { tags = [], paths = {} } = createOpenApiDocument();
-/** The entries of the sidebar. */
-const CHAPTERS = ['Introduction', ...tags.map(({ name }) => name), 'All operations'];
-const OPERATIONS = Object.values(paths)
-  .flatMap((methods) => Object.values(methods))
-  .map((operation) => z.object({ summary: z.string() }).parse(operation).summary);
 
 /**
  * What axe finds in the controls of @scalar/api-reference 1.72.1, which no setting and no style
@@ -57,13 +48,6 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
     expect(await page.evaluate(outline)).toBe('none');
     const opensOn = sectionOf(INGEST).getByRole('tab', { selected: true });
     await expect.poll(() => opensOn.textContent()).toContain('202');
-  });
-
-  it('lists the operations by their reader', async () => {
-    const entries = await page.getByRole('complementary').getByRole('link').allInnerTexts();
-    const names = entries.map((entry) => entry.split('\n')[0] ?? '');
-    expect(names.filter((name) => CHAPTERS.includes(name))).toEqual(CHAPTERS);
-    expect(names).toEqual(expect.arrayContaining(OPERATIONS));
   });
 
   it('has samples with the address, the key and no filter, and sends them', async () => {

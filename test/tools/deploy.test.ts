@@ -95,16 +95,6 @@ describe('in a copy of the project', () => {
     });
     expect(cloudflare.requests).toEqual([]);
   });
-
-  it('the program says where it was interrupted, and leaves no file', async () => {
-    const finished = project.run('deploy.ts');
-    await expect.poll(scratchFiles).not.toEqual([]);
-    project.interrupt();
-    const { code, stderr } = await finished;
-    expect(code).toBe(null);
-    expect(stderr).toContain('failed at the checks: it was interrupted.\nNothing has changed.');
-    expect(scratchFiles()).toEqual([]);
-  });
 });
 
 describe('deploy', () => {
@@ -186,11 +176,6 @@ describe('deploy', () => {
       ],
       [
         'staging',
-        `route = "api.example.com/*"\n${CONFIG}`,
-        'staging would share the route api.example.com/* with production: ',
-      ],
-      [
-        'staging',
         set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`),
         `staging would share the database ${NAME} with production: give each its own`,
       ],
@@ -234,18 +219,6 @@ describe('deploy', () => {
         'production',
         'the bundle cannot be built\nCould not resolve "./missing.ts"',
       );
-    });
-
-    it('the token lacks a permission', async () => {
-      failOnce(/./, { status: 403 });
-      const hint = 'a fault [code: 10001]: see "What you need" in docs/operate/runbook.md';
-      await expectStopped('production', hint);
-    });
-
-    it('the token opens several accounts', async () => {
-      cloudflare.accounts.push({ id: 'b'.repeat(32) });
-      const message = 'the credentials open several accounts: set CLOUDFLARE_ACCOUNT_ID';
-      await expectStopped('production', message);
     });
 
     it('the custom domain leads to another Worker', async () => {
@@ -303,8 +276,8 @@ describe('deploy', () => {
       expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([1, 1]);
     });
 
-    it.each([502, 429])('a %i after the migration is no failure', async (status) => {
-      failOnce(MIGRATION, { status, isAfter: true });
+    it('a 502 after the migration is no failure', async () => {
+      failOnce(MIGRATION, { status: 502, isAfter: true });
       const { code, stderr } = await deploy();
       expect(code).toBe(0);
       expect(stderr).toMatch(/^Cloudflare: [^\n]+\. The request is repeated\.\n$/);

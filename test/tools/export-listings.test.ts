@@ -4,11 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withLocalLock } from '../../tools/command-line/local-lock.ts';
 import { command } from '../../tools/export-listings.ts';
 import { runOn } from '../support/node/in-process.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
-import { copyWithStore } from '../support/node/stores.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const imports = openMemoryImports();
@@ -73,16 +71,6 @@ describe('export-listings', () => {
       code: 1,
       stderr: `The export to ${folder} failed: it is no file\n`,
     });
-  });
-
-  it('is a program that prints the local database, locked or not', async () => {
-    const project = await copyWithStore('samples');
-    const lock = join(project.directory, '.wrangler/lock.sqlite');
-    const run = () => project.run('export-listings.ts');
-    const { code, stdout, stderr } = await withLocalLock(run, lock);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toBe((await exportHere()).stdout);
-    await project.remove();
   });
 
   it('begins again when an import is applied while it reads', async () => {

@@ -83,11 +83,6 @@ export class ProjectCopy {
     return { code, stdout, stderr };
   }
 
-  /** Interrupts all that runs, as a terminal does. */
-  interrupt(): void {
-    for (const program of this.#programs) signalAll(program, 'SIGINT');
-  }
-
   /** Serves the copy from this process, until `remove` or its own `stop`. */
   async serve(): Promise<ServedCopy> {
     const served = await serveCopy(this.directory);
@@ -100,9 +95,9 @@ export class ProjectCopy {
     return this.#serveBy([process.execPath, 'tools/dev.ts'], String(port), READY);
   }
 
-  /** As `serveByDev` by npm, or until `until` matches. Without a port it takes that of .dev.vars. */
-  serveByNpm(port?: number, until = READY): Promise<Service> {
-    return this.#serveBy(['npm', 'run', 'dev'], String(port ?? ''), until);
+  /** Starts `dev` by npm and waits until it prints what `until` matches. */
+  serveByNpm(port: number, until: RegExp): Promise<Service> {
+    return this.#serveBy(['npm', 'run', 'dev'], String(port), until);
   }
 
   async #serveBy(command: string[], PORT: string, until: RegExp): Promise<Service> {
@@ -126,7 +121,7 @@ export class ProjectCopy {
 
   /** Ends whatever still runs, waits for its last lines, and removes the copy. */
   async remove(): Promise<void> {
-    for (const program of this.#programs) signalAll(program, 'SIGKILL');
+    for (const program of this.#programs) killAll(program);
     await Promise.all(this.#programs.map(({ ended }) => ended));
     await Promise.all(this.#served.map((served) => served.stop()));
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
@@ -146,9 +141,9 @@ export class ProjectCopy {
   }
 }
 
-function signalAll({ child }: Program, signal: NodeJS.Signals): void {
+function killAll({ child }: Program): void {
   try {
-    process.kill(-Number(child.pid), signal);
+    process.kill(-Number(child.pid), 'SIGKILL');
   } catch {
     // The group has ended.
   }
