@@ -9,7 +9,6 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { jsonLd } from '../../docs/examples/json-ld.ts';
 import { importListings } from '../../tools/import/command.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import { runImportOn } from '../support/node/in-process.ts';
@@ -157,21 +156,6 @@ it('listings.json is a file that an import takes', async () => {
   const file = exampleOf('listings.json');
   const done = await runImportOn(rig().service.database, importListings, file, '--dry-run');
   expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('New: casa-marea') });
-});
-
-it('json-ld.ts describes a share, leaves out what is null, and ends no script element', async () => {
-  const response = await fetch(`${rig().service.origin}/api/v1/web/properties/${SLUG}?fresh=true`, {
-    headers: { 'x-api-key': API_KEY },
-  });
-  const listing = await response.json<Parameters<typeof jsonLd>[0]>();
-  const title = { en: 'A </script> in a title' };
-  const json = jsonLd({ ...listing, title, price_from: 98_000, latitude: null }, 'en');
-  expect(json).not.toMatch(/<|null/);
-  expect(JSON.parse(json)).toMatchObject({
-    '@type': ['Accommodation', 'Product'],
-    name: title.en,
-    offers: { price: 98_000, priceCurrency: 'EUR' },
-  });
 });
 
 function cardsPage(): string {

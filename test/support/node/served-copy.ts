@@ -16,8 +16,6 @@ export type ServedCopy = {
   vars: ReadonlyMap<string, string>;
   /** The service's own. */
   database: D1Database;
-  /** Returns all that the service has logged so far. */
-  log: () => string;
   stop: () => Promise<void>;
 };
 
@@ -29,16 +27,14 @@ export async function serveCopy(directory: string): Promise<ServedCopy> {
   createDevVars(directory);
   await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
-  const heard: string[] = [];
   const { script, texts } = await developmentBundle();
   const runtime = await startRuntime(script, Object.fromEntries(vars), {
     texts,
     state: join(directory, '.wrangler/state/v3'),
-    onLog: ({ message }) => heard.push(message),
   });
   const { database } = runtime;
   const { origin } = runtime.url;
-  return { origin, vars, database, log: () => heard.join('\n'), stop: runtime.stop };
+  return { origin, vars, database, stop: runtime.stop };
 }
 
 /** The bundle of the working copy's Worker for development, built once in a run of the tests. */

