@@ -54,10 +54,9 @@ async function startRig(vars: readonly string[]) {
   const service = await project.serve();
   const servers: Server[] = [];
   const programs: { child: ChildProcess; ended: Promise<unknown> }[] = [];
-  /** Of the current test: requests, their statuses and ports, and faults of the next requests. */
+  /** Of the current test: requests, their statuses, and faults of the next requests. */
   const requests: string[] = [];
   const statuses: number[] = [];
-  const ports = new Set<number | undefined>();
   const faults: (Fault | undefined)[] = [];
 
   /** Sends a request on. Rejects when its sender hangs up. */
@@ -75,7 +74,6 @@ async function startRig(vars: readonly string[]) {
 
   const origin = await listen(servers, async (request, response) => {
     if (request.method !== 'OPTIONS') requests.push(`${request.method} ${request.url}`);
-    ports.add(request.socket.remotePort);
     const fault = faults.shift();
     const client = new AbortController();
     response.on('close', () => client.abort());
@@ -103,13 +101,11 @@ async function startRig(vars: readonly string[]) {
     origin,
     requests,
     statuses,
-    ports,
     faults,
     folderOf,
 
     beginTest() {
       for (const list of [requests, statuses, faults]) list.length = 0;
-      ports.clear();
     },
     /** No request of an ended program may meet the faults of the next test. */
     async killPrograms() {

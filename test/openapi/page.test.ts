@@ -1,7 +1,6 @@
 /** The API page is there in development. Neither it nor the preview is anywhere else. */
 
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import worker from '../../src/development/dev-worker.ts';
 import { type Changes, expectError, expectStatus, send, sendWith } from '../support/http.ts';
 
@@ -15,11 +14,6 @@ const FILES = [
   '/api/docs/scalar.js',
   '/api/docs/start.js',
 ];
-
-const documentShape = z.object({
-  tags: z.array(z.object({ description: z.string() })),
-  paths: z.record(z.string(), z.unknown()),
-});
 
 describe('in development', () => {
   const ENVIRONMENT = 'development';
@@ -55,19 +49,6 @@ describe('in development', () => {
     const response = await ask(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(await response.text()).not.toContain(API_KEY);
-  });
-
-  it('the document of the page names common headers and errors once, behind the operations', async () => {
-    const response = await ask('/api/docs/page.json', { ENVIRONMENT });
-    const { tags, paths } = documentShape.parse(await response.json());
-    const operations = JSON.stringify(paths);
-    const common = tags.at(-1)?.description;
-    for (const name of ['"X-RateLimit-Remaining":', '"429":', '"500":']) {
-      expect(operations).not.toContain(name);
-    }
-    for (const name of ['"ETag":', '"200":', '"404":']) expect(operations).toContain(name);
-    expect(common).toContain('| `X-RateLimit-Remaining` |');
-    expect(common).toContain('| 429 `');
   });
 });
 

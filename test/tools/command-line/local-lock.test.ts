@@ -46,17 +46,8 @@ it('waiting work says for whom, and does not begin if the lock is not free withi
   const failed = expect(waiting).rejects.toThrow(
     `(process ${process.pid}) has been writing to the local database for two minutes`,
   );
-  await vi.advanceTimersByTimeAsync(900);
-  expect(log).not.toHaveBeenCalled();
-  await vi.advanceTimersByTimeAsync(118_100);
-  expect(log.mock.calls).toEqual([
-    [
-      expect.stringMatching(
-        RegExp(`^Waiting for \\S+ \\(process ${process.pid}\\), which writes to the local`),
-      ),
-    ],
-  ]);
-  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(119_000);
+  expect(log.mock.calls).toEqual([[expect.stringContaining(`(process ${process.pid}), which`)]]);
   await vi.advanceTimersByTimeAsync(2_000);
   await failed;
   expect(work).not.toHaveBeenCalled();
