@@ -51,7 +51,7 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
         await requireLineage(database, target);
         await dump(database, name, file);
       };
-      await open(target, write, 'read');
+      await open(target, write);
       using loaded = await loadDump(file, folder);
       renameSync(file, path);
       const shown = relative(process.cwd(), path) || path;

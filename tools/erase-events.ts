@@ -78,7 +78,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       const erased = await applyLedger(database, lineage, readLedger(ledger));
       console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
     };
-    await open(target, work, isDryRun ? 'read' : 'write');
+    await open(target, work);
     return 0;
   } catch (error) {
     const failed = error instanceof UserError ? '' : 'The erasure failed: ';

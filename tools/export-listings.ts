@@ -66,7 +66,7 @@ async function run({ target, out, form, isNames }: Request, open = withDatabase)
     }
   };
   try {
-    await open(target, write, 'read');
+    await open(target, write);
     return 0;
   } catch (error) {
     const to = out === undefined ? '' : ` to ${out}`;

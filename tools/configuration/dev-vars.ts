@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
 import { resolveEnvironment } from '../command-line/environment.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
-import { messageOf, UserError, withPath } from '../command-line/user-error.ts';
+import { withPath } from '../command-line/user-error.ts';
 import { readWranglerConfig, resolveVars } from './wrangler-config.ts';
 
 const DEV_VARS_FILE = '.dev.vars';
@@ -40,11 +40,5 @@ export function setKeySet(directory: string, keySet: object): void {
   const known = /^JWT_JWKS=.*$/m;
   const gap = text === '' || text.endsWith('\n') ? '' : '\n';
   const changed = known.test(text) ? text.replace(known, () => line) : `${text}${gap}${line}\n`;
-  try {
-    writeFileSync(file, changed);
-  } catch (error) {
-    throw new UserError(
-      `the development key cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${messageOf(error)})`,
-    );
-  }
+  if (changed !== text) withPath(file, () => writeFileSync(file, changed));
 }

@@ -2,7 +2,6 @@
 
 import { openAccount } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
-import { withLocalLock } from '../command-line/local-lock.ts';
 import type { Target } from '../command-line/target.ts';
 import { loadDeployment } from '../configuration/wrangler-config.ts';
 import { openLocal } from './local.ts';
@@ -10,18 +9,14 @@ import { restDatabase } from './rest-database.ts';
 
 export type WithDatabase = typeof withDatabase;
 
-/** Opens the database for the work, the local one under its lock if the work writes. */
+/** Opens the database for the work. */
 export async function withDatabase<T>(
   { kind, environment }: Target,
   work: (database: D1Database) => Promise<T>,
-  access: 'read' | 'write' = 'write',
 ): Promise<T> {
   if (kind === 'remote') return work(await openRemote(environment));
-  const workLocally = async () => {
-    using local = openLocal();
-    return await work(local.database);
-  };
-  return access === 'write' ? withLocalLock(workLocally) : workLocally();
+  using local = openLocal();
+  return await work(local.database);
 }
 
 async function openRemote(environment: string | undefined): Promise<D1Database> {

@@ -21,7 +21,6 @@ const publicHalf = z.object({
   alg: z.literal('ES256'),
 });
 const keyPair = publicHalf.extend({ d: z.string() });
-const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
 
 export type SigningKey = z.infer<typeof keyPair>;
 
@@ -54,15 +53,7 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
 function publish(key: SigningKey, directory: string): void {
   const vars = readDevVars(directory);
   const keySet = vars.get('JWT_JWKS');
-  const isDue = keySet === undefined ? !vars.has('JWT_JWKS_URL') : isOwnOfAnotherPair(keySet, key);
-  if (isDue) setKeySet(directory, { keys: [publicHalf.parse(key)] });
-}
-
-function isOwnOfAnotherPair(keySet: string, key: SigningKey): boolean {
-  try {
-    const [published] = ownKeySet.parse(JSON.parse(keySet)).keys;
-    return published.x !== key.x || published.y !== key.y;
-  } catch {
-    return false;
-  }
+  const isForeign =
+    keySet === undefined ? vars.has('JWT_JWKS_URL') : !keySet.includes(`"kid":"${KEY_ID}"`);
+  if (!isForeign) setKeySet(directory, { keys: [publicHalf.parse(key)] });
 }

@@ -14,7 +14,12 @@ const logged = z.looseObject({ status: z.int(), rejected_origin: z.string().opti
 
 export const isNoise = (line: string) => NOISE.test(line);
 
+/** Says how to use the service, or why every response is an error. */
 export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<string, string>) {
+  const faults = findFaults(Object.fromEntries(vars));
+  if (faults.length > 0) {
+    return `\nNot ready: every response of ${origin} is an error: ${faults.join('; ')}. Restart after a change of .dev.vars.\n`;
+  }
   const keys = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
   const apiKey = keys.find((key) => key !== '') ?? '';
   const pages = { 'Start page': '/', Preview: '/preview', 'API page': '/api/docs' };
@@ -33,12 +38,6 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
     ...firstRequests(origin, apiKey),
     '',
   ].join('\n');
-}
-
-/** Says why every response is an error. */
-export function notReady(origin: string, status: number, vars: ReadonlyMap<string, string>) {
-  const reason = findFaults(Object.fromEntries(vars)).join('; ') || 'the log says why';
-  return `\nNot ready: every response of ${origin} is a ${status}: ${reason}. Restart after a change of .dev.vars.\n`;
 }
 
 /** Returns the short line of a request: `200 GET /api/v1/web/properties 12 ms memory site`. */

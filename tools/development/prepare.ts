@@ -8,7 +8,7 @@ import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { createDevVars } from '../configuration/dev-vars.ts';
 import { migrate } from '../database/migrations.ts';
-import { type WithDatabase, withDatabase } from '../database/open.ts';
+import { withDatabase } from '../database/open.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
@@ -22,12 +22,9 @@ export async function prepareDevelopment(): Promise<void> {
   if (await migrateLocal()) await loadSampleListings();
 }
 
-/** `dev` has the lock. */
-const inTurn: WithDatabase = (target, work) => withDatabase(target, work, 'read');
-
 /** Migrates the local database. Returns whether it has no listings. */
 function migrateLocal(): Promise<boolean> {
-  return inTurn(LOCAL, async (database) => {
+  return withDatabase(LOCAL, async (database) => {
     const applied = await migrate(database);
     if (applied.length > 0) console.log(`Migrated the local database: ${applied.join(', ')}.`);
     const any = database.prepare('SELECT EXISTS (SELECT 1 FROM properties) AS found');
@@ -38,7 +35,7 @@ function migrateLocal(): Promise<boolean> {
 async function loadSampleListings(): Promise<void> {
   const read = readListingsFile(readFileSync(SAMPLES));
   const outcome =
-    read.kind === 'read' && (await loadListings(read, { target: LOCAL, isDryRun: false }, inTurn));
+    read.kind === 'read' && (await loadListings(read, { target: LOCAL, isDryRun: false }));
   if (!outcome || outcome.kind === 'rejected')
     throw new UserError('the sample listings do not fit the store');
   console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);

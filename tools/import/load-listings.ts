@@ -21,7 +21,7 @@ export type LoadOptions = Omit<ImportOptions, 'database' | 'publicSiteUrl' | 'on
   target: Target;
 };
 
-/** Imports into the database of the target. A dry run waits for no other program. */
+/** Imports into the database of the target. */
 export async function loadListings(
   read: ReadableFile,
   options: LoadOptions,
@@ -49,7 +49,7 @@ export async function loadListings(
       progress.end();
     }
   };
-  return open(target, load, isDryRun ? 'read' : 'write');
+  return open(target, load);
 }
 
 /** Throws a `UserError` if the database lacks migrations. Only a local one is migrated here. */

@@ -3,10 +3,12 @@
  * the others wait.
  */
 
-import { existsSync, mkdtempSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { inject } from 'vitest';
-import { withLocalLock } from '../../../tools/command-line/local-lock.ts';
+import { inject, vi } from 'vitest';
+
+/** Longer than a bundle takes on a busy machine. */
+const DEADLINE_MS = 100_000;
 
 /** Returns the directory of that name, which `fill` has filled. */
 export async function madeOnce(
@@ -14,11 +16,20 @@ export async function madeOnce(
   fill: (directory: string) => Promise<void>,
 ): Promise<string> {
   const made = join(inject('runDirectory'), name);
-  await withLocalLock(async () => {
-    if (existsSync(made)) return;
-    const unfinished = mkdtempSync(`${made}-`);
+  const unfinished = `${made}.unfinished`;
+  if (isFirst(unfinished)) {
     await fill(unfinished);
     renameSync(unfinished, made);
-  }, `${made}.turn`);
+  }
+  await vi.waitUntil(() => existsSync(made), { timeout: DEADLINE_MS });
   return made;
+}
+
+function isFirst(directory: string): boolean {
+  try {
+    mkdirSync(directory);
+    return true;
+  } catch {
+    return false;
+  }
 }

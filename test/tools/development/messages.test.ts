@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { notReady, requestLine, welcome } from '../../../tools/development/messages.ts';
+import { requestLine, welcome } from '../../../tools/development/messages.ts';
+import { TEST_VARS } from '../../support/vars.ts';
 
 const read = { method: 'GET', route: '/api/v1/web/properties', status: 200, duration_ms: 12 };
 
@@ -19,14 +20,15 @@ it.each([
 });
 
 it('the first API key is quoted for a shell', () => {
-  const shown = welcome('http://localhost:3001', 9_229, new Map([['API_KEY', " the key's,other"]]));
+  const vars = new Map(Object.entries({ ...TEST_VARS, API_KEY: " the key's,other" }));
+  const shown = welcome('http://localhost:3001', 9_229, vars);
   expect(shown).toContain(`-H 'x-api-key: the key'\\''s'`);
   expect(shown).not.toContain('other');
 });
 
 it('a malformed var is named when every response is an error', () => {
   const vars = new Map([['FEED_CACHE_SECONDS', 'soon']]);
-  expect(notReady('http://localhost:3001', 500, vars)).toMatch(
-    /Not ready: every response of http:\S+ is a 500: .*FEED_CACHE_SECONDS must be a whole number/,
+  expect(welcome('http://localhost:3001', 9_229, vars)).toMatch(
+    /Not ready: every response of http:\S+ is an error: .*FEED_CACHE_SECONDS must be a whole number/,
   );
 });
