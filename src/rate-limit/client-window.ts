@@ -12,7 +12,7 @@ import { type CounterName, WINDOW_MS } from './window.ts';
 /** An isolate reports each twelfth of the limit. From an unreported fifth on, requests reserve. */
 const REPORT_DIVISOR = 12;
 const UNREPORTED_DIVISOR = 5;
-/** The most of both. So 20 isolates let 8 % more than a limit of 6,000 pass, not 137 %. */
+/** Caps of the twelfth, and of the fifth. 20 isolates exceed a limit of 6,000 by 8 %, not 137 %. */
 const MAX_UNSENT = 25;
 const MAX_UNREPORTED = 60;
 /** Then the object counts as failing. */
@@ -20,10 +20,12 @@ const CALL_DEADLINE_MS = 300;
 /** Between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
 
-/** Requests of the window. `reserved` ones wait for the object. `sent` is the latest report. */
+/** Counts of requests in the window. */
 type Tally = {
   passed: number;
+  /** Requests that wait for the object. */
   reserved: number;
+  /** The count in the latest report, which the object may not have received yet. */
   sent: number;
   /** The greatest count that the object has confirmed. */
   reported: number;
@@ -49,8 +51,8 @@ function decide(
 /** `client` names the object. */
 type Quota = { client: string; counter: CounterName; limit: number };
 
-/** `called`: has not replied since the call `at` a time, and counts as failing 300 ms later. */
-type ObjectState = { kind: 'responding' } | { kind: 'called'; at: number } | { kind: 'failing' };
+/** `called`: the object has not replied since the call `at` a time. It fails 300 ms later. */
+type CounterState = { kind: 'responding' } | { kind: 'called'; at: number } | { kind: 'failing' };
 
 /** `overloaded`: the client floods its own object. */
 type Verdict = 'passed' | 'rejected' | 'overloaded';
@@ -63,7 +65,7 @@ export class ClientWindow {
   readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, reported: 0, others: 0 };
   #beganAt: number;
   #sentAt = Number.NEGATIVE_INFINITY;
-  #object: ObjectState = { kind: 'responding' };
+  #counter: CounterState = { kind: 'responding' };
 
   /** `former` is the client's previous window, which has ended. */
   constructor(quota: Quota, now: number, former?: ClientWindow) {
@@ -71,7 +73,7 @@ export class ClientWindow {
     this.#beganAt = now;
     if (former === undefined) return;
     this.#formerRecord = former.#record;
-    this.#object = former.#object;
+    this.#counter = former.#counter;
   }
 
   /** Also if the clock was set back since. */
@@ -87,11 +89,11 @@ export class ClientWindow {
     return { remaining, resetSeconds };
   }
 
-  /** Counts a request. Only one that reserves a place waits, at most 300 ms. Never rejects. */
-  count({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
-    const object = this.#object;
-    const isLate = object.kind === 'called' && now > object.at + CALL_DEADLINE_MS;
-    const isFailing = isLate || object.kind === 'failing';
+  /** Counts a request, and decides about it. Only one that reserves a place waits, at most 300 ms. Never rejects. */
+  admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
+    const state = this.#counter;
+    const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
+    const isFailing = isLate || state.kind === 'failing';
     const decision = decide(this.#tally, this.#quota.limit, isFailing);
     if (decision === 'reject') return 'rejected';
     if (decision === 'reserve') {
@@ -111,45 +113,52 @@ export class ClientWindow {
     const startedAt = Date.now();
     this.#tally.reserved += 1;
     const calling = this.#report(env, this.#tally.passed + this.#tally.reserved, true);
-    const inTime = await firstWithin(calling, CALL_DEADLINE_MS, undefined);
-    const verdict = inTime ?? this.#fail(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
+    const result = await firstWithin(calling, CALL_DEADLINE_MS, 'late');
+    if (result === 'late') this.#noteFault(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
     addToLogField('counter_ms', Date.now() - startedAt);
     this.#tally.reserved -= 1;
-    if (verdict === 'passed') this.#tally.passed += 1;
-    return verdict;
+    if (result === 'denied') return 'rejected';
+    if (result === 'overloaded') return 'overloaded';
+    // Granted, or the object fails: then the isolate decides alone.
+    this.#tally.passed += 1;
+    return 'passed';
   }
 
-  /** Never rejects. */
-  async #report(env: Env, count: number, wantsPlace: boolean): Promise<Verdict> {
+  /** Sends a report. Only a request that wants a place needs the result. Never rejects. */
+  async #report(
+    env: Env,
+    count: number,
+    wantsPlace: boolean,
+  ): Promise<'granted' | 'denied' | 'overloaded' | 'failed'> {
     const { client, counter, limit } = this.#quota;
     const now = Date.now();
     this.#tally.sent = count;
     this.#sentAt = now;
-    if (this.#object.kind === 'responding') this.#object = { kind: 'called', at: now };
+    if (this.#counter.kind === 'responding') this.#counter = { kind: 'called', at: now };
     try {
       const [record, formerRecord, ageMs] = [this.#record, this.#formerRecord, now - this.#beganAt];
       const report = { record, formerRecord, count, ageMs, wantsPlace };
       // The result of a remote call keeps the call open until it is disposed of.
       using reply = await getCounter(env, client).report(counter, limit, report);
-      this.#object = { kind: 'responding' };
+      this.#counter = { kind: 'responding' };
       // Replies may overtake each other: a smaller count is old.
       this.#tally.reported = Math.max(this.#tally.reported, reply.own);
       this.#tally.others = Math.max(this.#tally.others, reply.others);
+      // An age of a whole window ends this one: `hasEnded`.
       this.#beganAt = Math.min(this.#beganAt, Date.now() - reply.ageMs);
-      return reply.isGranted ? 'passed' : 'rejected';
+      return reply.isGranted ? 'granted' : 'denied';
     } catch (error) {
-      this.#fail(error);
+      this.#noteFault(error);
       // The platform's mark of an object with too many requests.
       const isOverloaded = error instanceof Error && 'overloaded' in error && error.overloaded;
-      return isOverloaded === true ? 'overloaded' : 'passed';
+      return isOverloaded === true ? 'overloaded' : 'failed';
     }
   }
 
-  /** Logs the first fault since the last reply. The isolate decides alone: the request passes. */
-  #fail(error: unknown): 'passed' {
-    if (this.#object.kind !== 'failing') logFault('rate counter failed', error);
-    this.#object = { kind: 'failing' };
-    return 'passed';
+  /** Logs the first fault since the last reply. */
+  #noteFault(error: unknown): void {
+    if (this.#counter.kind !== 'failing') logFault('rate counter failed', error);
+    this.#counter = { kind: 'failing' };
   }
 }
 

@@ -52,8 +52,9 @@ export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
       window = new ClientWindow({ client, counter, limit }, now, window);
       windows.set(key, window, { size: 1 });
     }
-    // Feed read, 1.
-    const verdict = await window.count(c, now);
+    // Feed read, 1; ingest, 1.
+    const verdict = await window.admit(c, now);
+    // A rejection is not thrown: its response gets the headers below too.
     if (verdict === 'passed') {
       await next();
     } else if (verdict === 'rejected') {

@@ -44,7 +44,7 @@ export function addReport(
 ): { window: ObjectWindow | undefined; reply: Reply } {
   const found = findWindow(known, report, now);
   if (found.kind === 'late') {
-    // With this age, the isolate begins its next window.
+    // With this age the isolate's window has ended, so its next request begins a new one.
     const reply = { isGranted: true, own: report.count, others: 0, ageMs: WINDOW_MS };
     return { window: known, reply };
   }
@@ -83,6 +83,7 @@ function findWindow(
   const beganAt = now - ageMs;
   // A window that begins much later is of a clock that was set back.
   const isUnknown = known === undefined || known.beganAt - now >= WINDOW_MS;
+  // No window is known before this one, so a record of any start belongs to it.
   const isFirst = isUnknown && formerRecord === undefined;
   const notBefore = isFirst ? Number.NEGATIVE_INFINITY : beganAt - HALF_WINDOW_MS;
   const next: ObjectWindow = { beganAt, notBefore, counts: new Map(), changes: 0 };
