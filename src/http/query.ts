@@ -13,8 +13,8 @@ type SentQuery = Readonly<Record<string, string[]>>;
 /**
  * Validates the query. `aliases` maps names from other parts of the API to parameters.
  *
- * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. A
- * cursor that is bad by itself passes: the handler decodes it, and throws `invalid_cursor`.
+ * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. A bad
+ * cursor joins other problems. Alone it passes: the handler decodes it, and throws `invalid_cursor`.
  *
  * @example .get('/', validQuery(z.object(pagingParameters)), (c) => c.req.valid('query').limit)
  */

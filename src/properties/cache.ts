@@ -33,7 +33,10 @@ const ENTRY_OVERHEAD_BYTES = 512;
 /** A larger response is cached at the edge only. */
 const MAX_ENTRY_PART = 1 / 16;
 
-/** A version, and the start of the latest read that found it, in milliseconds since the epoch. */
+/**
+ * A version, and the start of the latest read that found it, in milliseconds since the epoch. Each
+ * version has one object, whose `at` is renewed in place: for all responses of the version.
+ */
 type Check = { readonly version: string; at: number };
 
 /** All responses of a version share its check. A missing listing has no body. */
@@ -139,25 +142,30 @@ export class FeedCache {
       // Another read may have found a newer version meanwhile.
       const isDecided = from === 'first-primary' && current === before;
       if (isDecided || version === current?.version || isNewer(version, this.#checks)) {
-        const check = this.#learn({ version, at }, true);
+        const check = this.#learn(version, true);
+        // Also an earlier time: the clock may have been set back.
         check.at = at;
         return { ...result, check };
       }
     }
   }
 
-  /** Learns a check of another isolate. After its time a rewind may have undone it. */
+  /** Learns a check of another isolate. A rewind may have undone the version of an ended check. */
   #hear({ version, at }: Check): Check {
     // A time in the future is from a clock that was set back since.
     const heard = { version, at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at };
     const isUsable = !this.#hasEnded(heard) || this.#hasEnded(this.#checks[0]);
     const isSame = version === this.#checks[0]?.version;
-    return this.#learn(heard, isSame || (isUsable && isNewer(version, this.#checks)));
+    const isCurrent = isSame || (isUsable && isNewer(version, this.#checks));
+    const check = this.#learn(version, isCurrent);
+    check.at = Math.max(check.at, heard.at);
+    return check;
   }
 
-  #learn(found: Check, isCurrent: boolean): Check {
-    const check = this.#checks.find(({ version }) => version === found.version) ?? found;
-    check.at = Math.max(check.at, found.at);
+  /** Returns the check of a version. A new check has no time yet: its caller sets it. */
+  #learn(found: string, isCurrent: boolean): Check {
+    const known = this.#checks.find(({ version }) => version === found);
+    const check = known ?? { version: found, at: 0 };
     const others = this.#checks.filter((each) => each !== check);
     this.#checks = (isCurrent ? [check, ...others] : [...others, check]).slice(0, MAX_CHECKS);
     return check;
@@ -215,12 +223,17 @@ export class FeedCache {
   }
 }
 
-/** Whether a version is newer than all of `checks` in the generation of the first, current one. */
+/**
+ * Whether a version has the generation of the current check, the first, and a greater number than
+ * all checks of this generation. Any version is newer than none.
+ */
 function isNewer(version: string, checks: readonly Check[]): boolean {
+  const [current] = checks;
+  if (current === undefined) return true;
   const [generation, number] = version.split(' ');
-  const all = checks.map((check) => check.version.split(' '));
-  const same = all.filter(([itsGeneration]) => itsGeneration === generation);
-  return same[0] === all[0] && same.every(([, itsNumber]) => Number(itsNumber) < Number(number));
+  if (current.version.split(' ')[0] !== generation) return false;
+  const known = checks.map((check) => check.version.split(' '));
+  return known.every(([other, its]) => other !== generation || Number(its) < Number(number));
 }
 
 function logEdgeFault(error: unknown): undefined {
