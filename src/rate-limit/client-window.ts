@@ -89,7 +89,10 @@ export class ClientWindow {
     return { remaining, resetSeconds };
   }
 
-  /** Counts a request, and decides about it. Only one that reserves a place waits, at most 300 ms. Never rejects. */
+  /**
+   * Counts a request, and decides about it. Only one that reserves a place waits, at most 300 ms.
+   * Never rejects.
+   */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const state = this.#counter;
     const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
