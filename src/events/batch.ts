@@ -39,6 +39,8 @@ const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
 /** An item whose key is valid. The rest of its body may be invalid. */
 type Item = {
+  /** Its place in the batch. */
+  index: number;
   key: string;
   body: JsonObject;
   /** Size of the body's canonical JSON in UTF-8. */
@@ -46,6 +48,8 @@ type Item = {
   identity: Identity;
   parsed: Parsed<IngestRequest>;
 };
+
+type Decisions = ReadonlyMap<Item, Decision | undefined>;
 
 /**
  * Stores the events, or finds the events that their keys have stored. Any problem rejects the whole
@@ -57,45 +61,76 @@ export async function ingestBatch(
   header: string | undefined,
   context: IngestContext,
 ): Promise<BatchOutcome> {
-  const { database } = context;
   const frame = parseWith(batch, body);
-  const problems: Problem[] = frame.ok ? [] : frame.problems;
-  if (header !== undefined) problems.push(HEADER_PROBLEM);
-  const { events } = body;
-  const isReadable = Array.isArray(events) && events.length <= MAX_BATCH_EVENTS;
-  const read = isReadable ? await Promise.all(events.map(readItem)) : [];
+  // The items are validated even if the frame is invalid: one response names all problems.
+  const read = await readItems(body.events);
+  const items = read.filter((item) => item.ok).map(({ value }) => value);
 
-  const items = read.flatMap(({ item }) => item ?? []);
-  problems.push(...sizeProblems(items));
-  const valid = items.filter(({ parsed }) => parsed.ok);
-  const requests = valid.flatMap(({ identity, parsed }) =>
-    parsed.ok ? [{ ...identity, ...parsed.value }] : [],
-  );
-  const invalid = items.filter(({ parsed }) => !parsed.ok);
-  const identities = invalid.map(({ identity }) => identity);
-  const decisionsOnInvalid =
-    invalid.length === 0 ? [] : await lookUpKeys(database, identities, context);
-
-  const keys = read.map(({ item }) => item?.key);
-  for (const [index, { item, problems: ofItem }] of read.entries()) {
-    const isFree = item !== undefined && decisionsOnInvalid[invalid.indexOf(item)]?.kind === 'free';
-    const ofBody = isFree && !item.parsed.ok ? item.parsed.problems : [];
-    const all = [...ofItem, ...repeatedKey(keys, index), ...ofBody];
-    problems.push(...all.map((problem) => within(`events.${index}`, problem)));
-  }
+  // An invalid item whose key is held is no problem.
+  const found = await lookUpInvalid(items, context);
+  const problems = [
+    ...(frame.ok ? [] : frame.problems),
+    ...(header === undefined ? [] : [HEADER_PROBLEM]),
+    ...sizeProblems(items),
+    ...itemProblems(read, items, found),
+  ];
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
 
-  const decisionsOnValid =
-    requests.length === 0
-      ? []
-      : await acceptKeyed(database, requests, context, sumComparedBytes(decisionsOnInvalid));
-  const results = items.map((item) => {
-    const decision =
-      decisionsOnValid[valid.indexOf(item)] ?? decisionsOnInvalid[invalid.indexOf(item)];
-    if (decision === undefined) throw new Error('D1 decides for each item');
-    return makeResult(item, decision);
-  });
-  return { kind: 'done', results };
+  const stored = await storeValid(items, context, sumComparedBytes(found));
+  const decisions = new Map([...found, ...stored]);
+  return { kind: 'done', results: items.map((item) => makeResult(item, decisions.get(item))) };
+}
+
+/** Reads the items of a batch, unless there are too many. */
+async function readItems(events: JsonObject[string] | undefined): Promise<Parsed<Item>[]> {
+  if (!Array.isArray(events) || events.length > MAX_BATCH_EVENTS) return [];
+  return Promise.all(events.map(readItem));
+}
+
+/** The paths of the problems begin at the item. */
+async function readItem(value: JsonObject[string], index: number): Promise<Parsed<Item>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { ok: false, problems: [{ path: '', message: 'must be of type object' }] };
+  }
+  const { idempotency_key: _, ...body } = value;
+  const canonical = canonicalBody(body);
+  if (!canonical.ok) return canonical;
+  const parsed = parseIngestRequest(body);
+  const keyed = parseWith(keyedItem, value);
+  if (!keyed.ok) {
+    return { ok: false, problems: [...keyed.problems, ...(parsed.ok ? [] : parsed.problems)] };
+  }
+  const key = keyed.value.idempotency_key;
+  const identity = await identify(key, canonical.value);
+  const bytes = canonical.value.length;
+  return { ok: true, value: { index, key, body, bytes, identity, parsed } };
+}
+
+async function lookUpInvalid(items: readonly Item[], context: IngestContext): Promise<Decisions> {
+  const invalid = items.filter(({ parsed }) => !parsed.ok);
+  if (invalid.length === 0) return new Map();
+  const identities = invalid.map(({ identity }) => identity);
+  return pair(invalid, await lookUpKeys(context.database, identities, context));
+}
+
+async function storeValid(
+  items: readonly Item[],
+  context: IngestContext,
+  comparedBytes: number,
+): Promise<Decisions> {
+  const requests = new Map<Item, Identity & IngestRequest>();
+  for (const item of items) {
+    if (item.parsed.ok) requests.set(item, { ...item.identity, ...item.parsed.value });
+  }
+  if (requests.size === 0) return new Map();
+  const sent = [...requests.values()];
+  const decisions = await acceptKeyed(context.database, sent, context, comparedBytes);
+  return pair([...requests.keys()], decisions);
+}
+
+/** D1 decides in the order of the items. */
+function pair(items: readonly Item[], decisions: readonly Decision[]): Decisions {
+  return new Map(items.map((item, index) => [item, decisions[index]]));
 }
 
 /** A batch has the bound of its body in canonical form too. */
@@ -111,44 +146,50 @@ const HEADER_PROBLEM: Problem = {
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-/** The paths of the problems begin at the item. */
-async function readItem(value: JsonObject[string]): Promise<{ item?: Item; problems: Problem[] }> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { problems: [{ path: '', message: 'must be of type object' }] };
-  }
-  const { idempotency_key: _, ...body } = value;
-  const canonical = canonicalBody(body);
-  if (!canonical.ok) return { problems: canonical.problems };
-  const parsed = parseIngestRequest(body);
-  const keyed = parseWith(keyedItem, value);
-  if (!keyed.ok) return { problems: [...keyed.problems, ...(parsed.ok ? [] : parsed.problems)] };
-  const key = keyed.value.idempotency_key;
-  const identity = await identify(key, canonical.value);
-  return { item: { key, body, bytes: canonical.value.length, identity, parsed }, problems: [] };
+/** Returns the problems of all items. Their paths begin at the batch. */
+function itemProblems(read: readonly Parsed<Item>[], items: readonly Item[], found: Decisions) {
+  return read.flatMap((item, index) => {
+    const problems = item.ok
+      ? [...repeatedKey(item.value, items), ...bodyProblems(item.value, found)]
+      : item.problems;
+    return problems.map((problem) => prefixPath(`events.${index}`, problem));
+  });
 }
 
-function repeatedKey(keys: readonly (string | undefined)[], index: number): Problem[] {
-  const first = keys.indexOf(keys[index]);
-  if (keys[index] === undefined || first === index) return [];
+/** The first item with a key has no problem. */
+function repeatedKey(item: Item, items: readonly Item[]): Problem[] {
+  const first = items.find(({ key }) => key === item.key);
+  if (first === undefined || first === item) return [];
   const field = 'idempotency_key';
-  return [{ path: field, field, message: `is the key of events.${first} too` }];
+  return [{ path: field, field, message: `is the key of events.${first.index} too` }];
 }
 
-function within(place: string, { path, message, field }: Problem): Problem {
+function bodyProblems(item: Item, found: Decisions): Problem[] {
+  if (item.parsed.ok || found.get(item)?.kind !== 'free') return [];
+  return item.parsed.problems;
+}
+
+function prefixPath(prefix: string, { path, message, field }: Problem): Problem {
   return {
-    path: formatPath(path === '' ? [place] : [place, path]),
+    path: formatPath(path === '' ? [prefix] : [prefix, path]),
     message,
     field: field === undefined ? 'events' : `events.${field}`,
   };
 }
 
-function sumComparedBytes(decisions: readonly Decision[]): number {
-  const holders = decisions.flatMap((each) => (each.kind === 'conflict' ? each.holder : []));
-  const read = holders.filter(({ payload }) => payload !== null);
-  return read.reduce((sum, { compared }) => sum + (compared ?? 0), 0);
+/** Sums the sizes of the payloads that were read. */
+function sumComparedBytes(decisions: Decisions): number {
+  let sum = 0;
+  for (const decision of decisions.values()) {
+    if (decision?.kind !== 'conflict') continue;
+    const { payload, compared_bytes } = decision.holder;
+    if (payload !== null) sum += compared_bytes ?? 0;
+  }
+  return sum;
 }
 
-function makeResult({ key, body, parsed }: Item, decision: Decision): IngestResult {
+function makeResult({ key, body, parsed }: Item, decision: Decision | undefined): IngestResult {
+  if (decision === undefined) throw new Error('D1 decides for each item');
   const outcome = resolveOutcome(decision, body, parsed);
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {

@@ -14,8 +14,8 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
   );
 }
 
-/** Returns the paths at which a body differs from the body that holds the key. */
-export function conflictDetails(stored: unknown, sent: unknown): Problem[] {
+/** Returns the paths at which a body differs from the body that holds the key, its own first. */
+export function conflictDetails(sent: unknown, stored: unknown): Problem[] {
   return differingPaths(sent, stored).map((path) => ({ path, message: DIFFERS }));
 }
 

@@ -19,13 +19,13 @@ import {
   acceptKeyed,
   acceptKeyless,
   type Decision,
-  type IngestCall,
   lookUpKeys,
-  pendingEvent,
-  readBody,
+  makeEventResource,
+  rebuildBody,
+  type StoreContext,
 } from './store.ts';
 
-export type IngestContext = IngestCall & {
+export type IngestContext = StoreContext & {
   database: D1Database;
   cache: KVNamespace;
   /** Keeps work alive that the response does not wait for, and that never rejects. */
@@ -45,7 +45,7 @@ export async function ingestWithoutKey(body: JsonObject, context: IngestContext)
   if (!parsed.ok) return { kind: 'invalid', problems: parsed.problems };
   const id = crypto.randomUUID();
   await acceptKeyless(context.database, id, parsed.value, context);
-  const event = pendingEvent({ id, type: parsed.value.event_type, created_at: context.now });
+  const event = makeEventResource({ id, type: parsed.value.event_type, created_at: context.now });
   return { kind: 'accepted', event };
 }
 
@@ -55,7 +55,7 @@ export async function ingestWithKey(
   identity: Identity,
   context: IngestContext,
 ): Promise<Outcome> {
-  // Both calls begin now, and neither promise rejects.
+  // Ingest, 4. Both calls begin now, and neither promise rejects.
   const storing = storeOrFind(body, identity, context);
   const lookingUp = findCachedResponse(context.cache, identity, context);
 
@@ -68,7 +68,7 @@ export async function ingestWithKey(
   const stored = await storing;
   if (stored.kind !== 'failed') return stored;
 
-  // D1 has failed: KV alone decides.
+  // Ingest, 5. D1 has failed: KV alone decides.
   const cached = await lookingUp;
   if (cached.kind === 'unknown') throw stored.error;
   logFailure(stored);
@@ -77,7 +77,7 @@ export async function ingestWithKey(
 
 type Failure = { kind: 'failed'; error: unknown };
 
-/** Asks D1, for an invalid body too: it is invalid only if its key is free. Never rejects. */
+/** Asks D1, for an invalid body too: a held key comes before the schema. Never rejects. */
 async function storeOrFind(
   body: JsonObject,
   identity: Identity,
@@ -86,6 +86,7 @@ async function storeOrFind(
   const { database, cache, background } = context;
   const parsed = parseIngestRequest(body);
   try {
+    // Ingest, 6
     const [decision] = parsed.ok
       ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], context)
       : await lookUpKeys(database, [identity], context);
@@ -100,7 +101,7 @@ async function storeOrFind(
   }
 }
 
-/** Turns D1's decision into an outcome. Pure. */
+/** Ingest, 7: turns D1's decision into an outcome. Pure. */
 export function resolveOutcome(
   decision: Decision,
   body: JsonObject,
@@ -108,13 +109,13 @@ export function resolveOutcome(
 ): Outcome {
   switch (decision.kind) {
     case 'accepted':
-      return { kind: 'accepted', event: pendingEvent(decision.event) };
+      return { kind: 'accepted', event: makeEventResource(decision.event) };
     case 'replayed':
-      return { kind: 'replayed', event: { ...pendingEvent(decision.event), status: 'idempotent' } };
+      return { kind: 'replayed', event: makeEventResource(decision.event, 'idempotent') };
     case 'conflict': {
-      const stored = readBody(decision.holder);
+      const stored = rebuildBody(decision.holder);
       if (stored === undefined) return { kind: 'conflict' };
-      return { kind: 'conflict', details: conflictDetails(stored, body) };
+      return { kind: 'conflict', details: conflictDetails(body, stored) };
     }
     case 'free':
       if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');

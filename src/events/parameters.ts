@@ -106,10 +106,10 @@ type FilterName = keyof typeof FILTERS;
 /** An event must pass all filters of a request. */
 export type EventFilters = { [Name in FilterName]?: string | number };
 
-export const filters = Object.entries<Filter>(FILTERS);
+export const FILTER_ENTRIES = Object.entries<Filter>(FILTERS);
 
 const filterParameters = Object.fromEntries(
-  filters.map(([name, { schema }]) => [name, schema]),
+  FILTER_ENTRIES.map(([name, { schema }]) => [name, schema]),
 ) as { [Name in FilterName]: (typeof FILTERS)[Name]['schema'] };
 
 export const listParameters = z

@@ -9,7 +9,7 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import type { EventResource } from './openapi/resource.ts';
 import type { Identity } from './request.ts';
-import { holdsKey, type IngestCall } from './store.ts';
+import type { StoreContext } from './store.ts';
 
 const KV_DEADLINE_MS = 1_000;
 
@@ -26,13 +26,14 @@ type CacheLookup =
 export async function findCachedResponse(
   cache: KVNamespace,
   { keyId, fingerprint }: Identity,
-  call: IngestCall,
+  { heldSince }: StoreContext,
 ): Promise<CacheLookup> {
   try {
     const read = cache.get<Entry>(keyId, 'json');
     const entry = await withDeadline(read, KV_DEADLINE_MS, 'KV read');
-    // An entry of another shape has no `accepted_at`, so it is not valid.
-    if (entry === null || !holdsKey(entry.accepted_at, call)) return { kind: 'unknown' };
+    // An entry of another shape has no `accepted_at`, so it holds no key.
+    const holdsKey = entry !== null && entry.accepted_at > heldSince;
+    if (!holdsKey) return { kind: 'unknown' };
     if (entry.fingerprint !== fingerprint) return { kind: 'conflict' };
     return { kind: 'replayed', event: { ...entry.response, status: 'idempotent' } };
   } catch (error) {
@@ -46,11 +47,11 @@ export async function cacheResponse(
   cache: KVNamespace,
   { keyId, fingerprint }: Identity,
   response: EventResource,
-  { now, retentionMs }: IngestCall,
+  { now, heldSince }: StoreContext,
 ): Promise<void> {
   const entry: Entry = { fingerprint, accepted_at: now, response };
   try {
-    const options = { expirationTtl: retentionMs / 1_000 };
+    const options = { expirationTtl: (now - heldSince) / 1_000 };
     const write = cache.put(keyId, JSON.stringify(entry), options);
     await withDeadline(write, KV_DEADLINE_MS, 'KV write');
   } catch (error) {

@@ -17,7 +17,7 @@ import {
 } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { parseWith } from '../http/validate.ts';
-import { pollUntil } from '../http/wait.ts';
+import { pollWhile } from '../http/wait.ts';
 import { FULL_ACCESS_CALLER } from '../named-keys.ts';
 import { isUuid } from '../schema.ts';
 import { BATCH_BODY, ingestBatch } from './batch.ts';
@@ -51,6 +51,7 @@ export function ingestRoutes() {
     .post('/ingest', requireScope('events:write'), jsonObject(EVENT_BODY), async (c) => {
       const body = c.req.valid('json');
       const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
+      // Ingest, 2
       const canonical = canonicalBody(body);
       if (!canonical.ok) throw validationError(canonical.problems);
       const parsedKey = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
@@ -59,6 +60,7 @@ export function ingestRoutes() {
         const others = parsedBody.ok ? [] : parsedBody.problems;
         throw validationError([...parsedKey.problems, ...others]);
       }
+      // Ingest, 3
       const context = makeContext(c);
       const work =
         key === undefined
@@ -86,19 +88,20 @@ export function eventRoutes() {
       requireScope('events:read'),
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
-        const { limit, cursor, wait, ...filters } = c.req.valid('query');
-        const size = limit ?? (filters.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
-        const scope = { list: 'events', filters };
+        const { limit: sentLimit, cursor, wait, ...query } = c.req.valid('query');
+        const limit = sentLimit ?? (query.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
+        const scope = { list: 'events', filters: query };
         const [generation, seq] = (await decodeCursor(cursor, scope, position)) ?? [];
         const readNext = async (last?: EventPage) => {
           const after_seq = last?.resume ?? seq;
-          const page = await findEvents(c.env.DB, { ...filters, limit: size, after_seq });
-          const known = last?.generation ?? generation ?? page.generation;
-          if (page.generation !== known) throw invalidCursor();
+          const page = await findEvents(c.env.DB, { ...query, limit, after_seq });
+          // A position of another generation is invalid. A first request has no position.
+          const expected = last?.generation ?? generation ?? page.generation;
+          if (page.generation !== expected) throw invalidCursor();
           return page;
         };
         const isEmpty = ({ documents }: EventPage) => documents.length === 0;
-        const { result: page, headers } = await pollUntil(c, readNext, isEmpty, wait);
+        const { result: page, headers } = await pollWhile(c, readNext, isEmpty, wait);
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
         const next = page.hasMore ? resume_cursor : null;
         return json(listJson(page.documents, next, { resume_cursor }), headers);
@@ -114,18 +117,20 @@ export function eventRoutes() {
 
 function makeContext(c: Context<AppEnv>): IngestContext {
   const caller = c.get('caller');
+  const now = Date.now();
   return {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
     background: c.executionCtx,
-    attemptId: crypto.randomUUID(),
+    receipt: crypto.randomUUID(),
     receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
     mayReadEvents: c.get('scopes')?.includes('events:read') ?? false,
-    now: Date.now(),
-    retentionMs: readConfig(c.env).idempotencyRetentionSeconds * 1_000,
+    now,
+    heldSince: now - readConfig(c.env).idempotencyRetentionSeconds * 1_000,
   };
 }
 
+/** Ingest, 8: makes a 202 or a 200, or throws a 400 or a 409. */
 function responseTo(outcome: Outcome, c: Context<AppEnv>): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
   setLogFields({ outcome: outcome.kind });

@@ -11,31 +11,35 @@ import { readD1, writeD1 } from '../storage/d1.ts';
 import {
   insertInto,
   keysetPage,
+  memoizeStatement,
   nullIfOversized,
   placeholder,
   readPage,
   selecting,
   statementOf,
-  statementsOf,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import type { EventResource } from './openapi/resource.ts';
-import { type EventFilters, filters } from './parameters.ts';
+import { type EventFilters, FILTER_ENTRIES } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
-/** The request that sends the events. */
-export type IngestCall = {
-  /** Random. Each event of this request keeps it as its `receipt`. */
-  attemptId: string;
+/** Facts about the request that sends events. They are the same for each attempt at D1. */
+export type StoreContext = {
+  /** A random id of the request. Each event that it stores keeps it. */
+  receipt: string;
   /** The name of the API key; null for the key that opens everything. */
   receivedFrom: string | null;
   /** Whether the API key has the scope `events:read`. */
   mayReadEvents: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  retentionMs: number;
+  /** An event that was accepted after this time still holds its key. */
+  heldSince: number;
 };
+
+/** A request reads at most this size of stored payloads, to compare them with sent bodies. */
+const MAX_COMPARED_BYTES = 1024 * 1024;
 
 export type Decision =
   /** This request stored the event. */
@@ -48,43 +52,43 @@ export type Decision =
   | { kind: 'free' };
 
 /**
- * Stores each event, or finds the event that its key has stored, in one transaction and in order.
- * The keys must differ. A stored event writes 4 rows. `lookUpKeys` has read `comparedBytes` of
- * payloads already.
+ * Ingest, 6: stores each event, or finds the event that its key has stored, in one transaction and
+ * in order. The keys must differ. A stored event writes 4 rows. `comparedBytes` is the size of the
+ * payloads that `lookUpKeys` has read for the same request.
  */
 export async function acceptKeyed(
   database: D1Database,
   events: readonly (Identity & IngestRequest)[],
-  call: IngestCall,
+  context: StoreContext,
   comparedBytes = 0,
 ): Promise<Decision[]> {
-  const { attemptId, receivedFrom, now, retentionMs } = call;
-  const values = { attemptId, receivedFrom, now, heldSince: now - retentionMs };
+  const { receipt, receivedFrom, now, heldSince } = context;
+  const sent = { events: JSON.stringify(events), receipt, receivedFrom, now, heldSince };
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
-      INSERT_UNLESS_HELD.bindTo(database, { ...values, events: JSON.stringify(events) }),
-      EVENTS_OF_KEYS.bindTo(database, bindLookUp(events, call, comparedBytes)),
+      INSERT_UNLESS_HELD.bindTo(database, sent),
+      EVENTS_OF_KEYS.bindTo(database, bindLookUp(events, context, comparedBytes)),
     ]),
   );
-  return decide(events, found?.results ?? [], call);
+  return decide(events, found?.results ?? [], context);
 }
 
 /** Finds the events that each key has stored, and stores nothing: for invalid bodies. */
 export async function lookUpKeys(
   database: D1Database,
   identities: readonly Identity[],
-  call: IngestCall,
+  context: StoreContext,
 ): Promise<Decision[]> {
-  const values = bindLookUp(identities, call, 0);
+  const values = bindLookUp(identities, context, 0);
   const found = await readD1(() => EVENTS_OF_KEYS.rows(database, values));
-  return decide(identities, found, call);
+  return decide(identities, found, context);
 }
 
-/** Decides about each event. `found` has the events of the keys, newest first. Pure. */
+/** Ingest, 7: decides about each event. `found` has the events of the keys, newest first. Pure. */
 function decide(
   identities: readonly Identity[],
   found: readonly EventOfKey[],
-  call: IngestCall,
+  { receipt, heldSince }: StoreContext,
 ): Decision[] {
   const decisions: Decision[] = [];
   for (const { keyId, fingerprint } of identities) {
@@ -92,18 +96,13 @@ function decide(
     const [newest, earlier] = found.filter(({ key_id }) => key_id === keyId);
     const same = newest?.fingerprint === fingerprint ? newest : earlier;
     // Stored by this request, perhaps in an attempt whose response was lost.
-    if (same?.receipt === call.attemptId) decisions.push({ kind: 'accepted', event: same });
-    else if (newest !== undefined && newest !== same && holdsKey(newest.created_at, call)) {
+    if (same?.receipt === receipt) decisions.push({ kind: 'accepted', event: same });
+    else if (newest && newest !== same && newest.created_at > heldSince) {
       decisions.push({ kind: 'conflict', holder: newest });
-    } else
-      decisions.push(same === undefined ? { kind: 'free' } : { kind: 'replayed', event: same });
+    } else if (same) decisions.push({ kind: 'replayed', event: same });
+    else decisions.push({ kind: 'free' });
   }
   return decisions;
-}
-
-/** Reports whether an event of that time still holds its key. */
-export function holdsKey(acceptedAt: number, { now, retentionMs }: IngestCall): boolean {
-  return acceptedAt + retentionMs > now;
 }
 
 /** Stores an event without a key. Writes 3 rows. */
@@ -111,22 +110,22 @@ export async function acceptKeyless(
   database: D1Database,
   id: string,
   event: IngestRequest,
-  { now, receivedFrom }: IngestCall,
+  { now, receivedFrom }: StoreContext,
 ): Promise<void> {
   const values = { ...event, payload: JSON.stringify(event.payload), id, now, receivedFrom };
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
-/** Returns the first response for an event. */
-export function pendingEvent(
-  row: Pick<typeof events.$inferSelect, 'id' | 'type' | 'created_at'>,
+/** A stored event is `pending`. In the response of a replay it is `idempotent`. */
+export function makeEventResource(
+  { id, type, created_at }: Pick<typeof events.$inferSelect, 'id' | 'type' | 'created_at'>,
+  status: EventResource['status'] = 'pending',
 ): EventResource {
-  const created_at = new Date(row.created_at).toISOString();
-  return { object: 'event', id: row.id, type: row.type, status: 'pending', created_at };
+  return { object: 'event', id, type, status, created_at: new Date(created_at).toISOString() };
 }
 
-/** Undefined without its payload. */
-export function readBody(event: EventOfKey): unknown {
+/** Returns the body that was sent for an event; undefined if its payload was not read. */
+export function rebuildBody(event: EventOfKey): unknown {
   const { type, aggregate_id, aggregate_type, payload } = event;
   if (payload === null) return undefined;
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
@@ -148,7 +147,7 @@ const INSERT = statementOf(
 
 function bindLookUp(
   identities: readonly Identity[],
-  { receivedFrom, mayReadEvents }: IngestCall,
+  { receivedFrom, mayReadEvents }: StoreContext,
   comparedBytes: number,
 ) {
   return {
@@ -160,14 +159,15 @@ function bindLookUp(
 }
 
 /**
- * Inserts each event unless another one holds its key, or the key has ever stored this body.
+ * Inserts each event unless another one holds its key, or the key has ever stored this body. The
+ * first event of a key has the id `key_id`, and each later one its own `reused_key_event_id`.
  * `events` is JSON text, because a statement has at most 100 parameters:
  *
  *     [{"keyId":"6bf0…","fingerprint":"9c1e…","reusedKeyEventId":"1d7a…","event_type":"booking.…
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
-  with event as materialized (
-    select key as place, value->>'keyId' as key_id, value->>'reusedKeyEventId' as reused_key_event_id,
+  with sent as materialized (
+    select key as item_index, value->>'keyId' as key_id, value->>'reusedKeyEventId' as reused_key_event_id,
       value->>'fingerprint' as fingerprint, value->>'event_type' as type,
       value->>'aggregate_type' as aggregate_type, value->>'aggregate_id' as aggregate_id,
       value->'payload' as payload
@@ -177,17 +177,17 @@ const INSERT_UNLESS_HELD = statementOf(sql`
     (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload,
       received_from)
   select
-    case when exists (select 1 from events as known where known.key_id = event.key_id)
+    case when exists (select 1 from events as known where known.key_id = sent.key_id)
       then reused_key_event_id else key_id end,
-    key_id, fingerprint, ${placeholder('attemptId')}, type, aggregate_type, aggregate_id, ${placeholder('now')},
+    key_id, fingerprint, ${placeholder('receipt')}, type, aggregate_type, aggregate_id, ${placeholder('now')},
     payload, ${placeholder('receivedFrom')}
-  from event
+  from sent
   where not exists (
     select 1 from events as known
-    where known.key_id = event.key_id
-      and (known.created_at > ${placeholder('heldSince')} or known.fingerprint = event.fingerprint)
+    where known.key_id = sent.key_id
+      and (known.created_at > ${placeholder('heldSince')} or known.fingerprint = sent.fingerprint)
   )
-  order by place
+  order by item_index
   on conflict do nothing
 `);
 
@@ -197,33 +197,32 @@ type EventOfKey = Omit<
   'seq' | 'received_from' | 'erased_at' | 'payload'
 > & {
   payload: string | null;
-  compared: number | null;
+  /** The size of a payload to compare. A payload beyond `MAX_COMPARED_BYTES` is null. */
+  compared_bytes: number | null;
 };
-
-const MAX_COMPARED_BYTES = 1024 * 1024;
 
 /**
  * The newest event of each key, and its event with the fingerprint, newest first. A payload is read
  * for the comparison with another body, unless it was erased or the caller may not read it, up to
- * 1 MiB in all (`compared` is its size):
+ * `MAX_COMPARED_BYTES` in all:
  *
- *     key_id  fingerprint  compared  payload
- *     6bf0…   9c1e…        230       {"guests":2}   another body, which holds the key
- *     6bf0…   04d2…        null      null           the body that is sent
+ *     key_id  fingerprint  compared_bytes  payload
+ *     6bf0…   9c1e…        230             {"guests":2}   another body, which holds the key
+ *     6bf0…   04d2…        null            null           the body that is sent
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   with found as (
     select seq, key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
       case when fingerprint <> wanted.value->>'fingerprint' and erased_at is null
         and (${placeholder('mayRead')} or received_from is ${placeholder('receivedFrom')})
-        then octet_length(payload) end as compared
+        then octet_length(payload) end as compared_bytes
     from json_each(${placeholder('keys')}) as wanted cross join events
     where key_id = wanted.value->>'keyId'
       and (fingerprint = wanted.value->>'fingerprint'
         or seq = (select max(seq) from events as known where known.key_id = wanted.value->>'keyId'))
   )
-  select key_id, id, type, created_at, fingerprint, receipt, aggregate_type, aggregate_id, compared,
-    case when compared and sum(compared) over (order by seq desc) <= ${placeholder('maxBytes')}
+  select key_id, id, type, created_at, fingerprint, receipt, aggregate_type, aggregate_id, compared_bytes,
+    case when compared_bytes and sum(compared_bytes) over (order by seq desc) <= ${placeholder('maxBytes')}
       then (select payload from events where events.seq = found.seq) end as payload
   from found
   order by seq desc
@@ -256,8 +255,9 @@ export async function findEvents(
   { order, limit, after_seq, after_id, ...filters }: EventPageRequest,
 ): Promise<EventPage> {
   const statement = pageStatement({ order, filters });
+  // If it is null, the statement itself finds the position of `after_id`.
   const after0 = after_seq ?? (after_id === undefined ? BEGINNING[order] : null);
-  const { state, documents, last, next } = await readPage({
+  const { state, documents, last, hasMore } = await readPage({
     connection: database,
     state: STATE,
     page: statement,
@@ -268,10 +268,11 @@ export async function findEvents(
   const { generation, anchor, newest } = state;
   if (after_id !== undefined && anchor === null) throw unknownAfterId();
 
-  if (next !== undefined) return { documents, hasMore: true, resume: next.seq, generation };
   const start = after_seq ?? anchor ?? BEGINNING[order];
-  const resume = order === 'asc' ? Math.max(newest, start) : (last?.seq ?? start);
-  return { documents, hasMore: false, resume, generation };
+  const end = last?.seq ?? start;
+  // `STATE` is read in the transaction of the page: a last page has seen all events up to `newest`.
+  const resume = order === 'asc' && !hasMore ? Math.max(newest, start) : end;
+  return { documents, hasMore, resume, generation };
 }
 
 /** Reads an event as JSON text. `id` is in lower case. */
@@ -332,12 +333,12 @@ const EVENT = statementOf(
 
 type Shape = Pick<EventPageRequest, 'order'> & { filters: EventFilters };
 
-const pageStatement = statementsOf(pageQuery, ({ order, filters }) =>
+const pageStatement = memoizeStatement(pageQuery, ({ order, filters }) =>
   [order, ...Object.keys(filters)].join(),
 );
 
-function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
-  const own = filters.filter(([name]) => name in wanted);
+function pageQuery({ order, filters }: Shape): SQL<EventPageRow> {
+  const own = FILTER_ENTRIES.filter(([name]) => name in filters);
   const tables = own.flatMap(([, { from }]) => from ?? []);
   const conditions = own.map(([name, { condition }]) => condition(placeholder(name)));
   return keysetPage<EventPageRow>({
@@ -356,5 +357,5 @@ function formatEvent({ payload, ...row }: EventPageRow): string | undefined {
   const { aggregate_id, aggregate_type, received_from } = row;
   const erased_at = row.erased_at === null ? null : new Date(row.erased_at).toISOString();
   const stored = { aggregate_id, aggregate_type, received_from, erased_at };
-  return jsonWithField({ ...pendingEvent(row), ...stored }, 'payload', payload);
+  return jsonWithField({ ...makeEventResource(row), ...stored }, 'payload', payload);
 }

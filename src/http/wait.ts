@@ -31,12 +31,12 @@ const waits = new Set<Wait>();
 type Waited<Result> = { result: Result; headers: Record<string, string> };
 
 /**
- * Reads at once, and then once a second until the result is not empty, `seconds` have passed or the
- * client disconnects. `read` gets the previous result. A later read that fails is repeated.
+ * Reads at once, and then once a second while the result is empty, for `seconds` at most and until
+ * the client disconnects. `read` gets the previous result. A later read that fails is repeated.
  *
- * @example await pollUntil(c, (last) => readPage(last?.end ?? start), (page) => page.isEmpty, 20)
+ * @example await pollWhile(c, (last) => readPage(last?.end ?? start), (page) => page.isEmpty, 20)
  */
-export async function pollUntil<Result>(
+export async function pollWhile<Result>(
   c: Context<AppEnv>,
   read: (last?: Result) => Promise<Result>,
   isEmpty: (result: Result) => boolean,
@@ -50,7 +50,8 @@ export async function pollUntil<Result>(
   try {
     for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(left, POLL_MS)));
-      if (!signal.aborted) result = await read(result).catch((error) => unlessFault(error, result));
+      if (!signal.aborted)
+        result = await read(result).catch((error) => keepResultAfterFault(error, result));
       left = wait.endsAt - Date.now();
     }
     return { result, headers: {} };
@@ -70,7 +71,8 @@ function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
   return wait;
 }
 
-function unlessFault<Result>(error: unknown, result: Result): Result {
+/** Throws the rejection of a request; a fault is logged, and the next read may succeed. */
+function keepResultAfterFault<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
   logFault('a waiting request reads again after a failure', error);
   return result;

@@ -83,7 +83,7 @@ export async function readChanges(
   publicSiteUrl: string,
   { limit, after, locale }: ChangesRequest,
 ): Promise<{ json: string; isEmpty: boolean; place: ChangePlace }> {
-  const { state, documents, last, next } = await readPage({
+  const { state, documents, last, hasMore } = await readPage({
     connection: database.withSession('first-primary'),
     state: LIST_STATE,
     page: CHANGES,
@@ -101,11 +101,12 @@ export async function readChanges(
   if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
 
   const start = after?.start ?? newest ?? 0;
+  const end = last?.change_seq ?? after?.seq ?? 0;
   // The last page of a first pass ends after the removals that it skipped.
-  const seq = next?.change_seq ?? Math.max(start, last?.change_seq ?? after?.seq ?? 0);
+  const seq = hasMore ? end : Math.max(start, end);
   const place = { generation, seq, start };
   const cursor = await changeCursor(place);
-  const json = listJson(documents, next ? cursor : null, { resume_cursor: cursor });
+  const json = listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
   return { json, isEmpty: documents.length === 0, place };
 }
 

@@ -20,7 +20,7 @@ import { logFault, setLogFields } from '../http/log.ts';
 import { conditionalResponse } from '../http/response-headers.ts';
 import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
-import { type FeedKind, noSuchProperty, readVersion } from './store.ts';
+import { type FeedReader, noSuchProperty, readVersion } from './store.ts';
 
 const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
@@ -44,7 +44,7 @@ type FeedOptions = {
 
 type FeedCall = Pick<FeedOptions, 'locale'> & {
   c: Context<AppEnv>;
-  kind: FeedKind<unknown>;
+  reader: FeedReader<unknown>;
   request: unknown;
   cache: FeedCache;
   key: string;
@@ -52,7 +52,8 @@ type FeedCall = Pick<FeedOptions, 'locale'> & {
   edge: FeedResponse | undefined;
 };
 
-type D1State = 'running' | 'slow' | 'failed';
+/** `healthy`: no recent fault is known, and no read of this request is slow. */
+type D1State = 'healthy' | 'slow' | 'failed';
 
 type ServedResponse = {
   response: FeedResponse;
@@ -71,14 +72,14 @@ export class Feed {
   /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error. */
   async respond<Request>(
     c: Context<AppEnv>,
-    kind: FeedKind<Request>,
+    reader: FeedReader<Request>,
     request: Request,
     { locale, fresh = false }: FeedOptions,
   ): Promise<Response> {
     const config = readConfig(c.env);
     this.#cache ??= new FeedCache(config);
-    const key = JSON.stringify([kind.name, request, locale]);
-    const call = { c, kind, request, locale, cache: this.#cache, key, edge: undefined };
+    const key = JSON.stringify([reader.name, request, locale]);
+    const call = { c, reader, request, locale, cache: this.#cache, key, edge: undefined };
     const isOff = config.feedCacheSeconds === 0;
     const served = isOff || fresh ? await this.#bypassCache(call, fresh) : await this.#serve(call);
     setLogFields({ cache: served.source });
@@ -87,13 +88,13 @@ export class Feed {
 
   async #serve(call: FeedCall): Promise<ServedResponse> {
     // Feed read, 3: 0 ms
-    const inMemory = this.#serveCached(call, 'running');
+    const inMemory = this.#serveCached(call, 'healthy');
     if (inMemory) return inMemory;
     const edgeLookup = this.#findAtEdge(call);
     await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
 
     // Feed read, 4: 20 ms
-    const d1 = isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : 'running';
+    const d1 = isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : 'healthy';
     return this.#serveCached(call, d1) ?? this.#serveFromD1(call, edgeLookup);
   }
 
@@ -108,7 +109,7 @@ export class Feed {
     // The read continues after a stale response was served.
     call.c.executionCtx.waitUntil(reading.catch(() => undefined));
     try {
-      // Until 300 ms, and until 2 s, when D1 has stalled.
+      // Until 300 ms, and until 2 s: by then, `#watch` has noted the stall as a fault.
       for (const waitMs of [D1_HEAD_START_MS, STALL_MS - D1_HEAD_START_MS]) {
         const response = await firstWithin(reading, waitMs, undefined);
         if (response) return { response, source: 'database', cacheStatus };
@@ -126,7 +127,11 @@ export class Feed {
     }
   }
 
-  /** Another request may have cached a response meanwhile. */
+  /**
+   * Serves the cached response if `mayServe` allows it for this state of D1. Then a response of the
+   * edge goes into memory, and a check that is due is renewed. Another request may have cached a
+   * response since the last look.
+   */
   #serveCached(call: FeedCall, d1: D1State): ServedResponse | undefined {
     const { c, cache, key, edge } = call;
     const cached = cache.find(key, edge);
@@ -195,7 +200,8 @@ function isWithin(time: number, milliseconds: number): boolean {
 }
 
 function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): boolean {
-  if (state !== 'stale') return state !== 'expired';
+  if (state === 'expired') return false;
+  if (state !== 'stale') return true;
   // A missing listing may have been published since.
   if (response.body === undefined) return false;
   return d1 === 'failed' || (d1 === 'slow' && -ttlMs <= SLOW_GRACE_MS);
@@ -206,17 +212,18 @@ function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): bool
  * reads one row. A replica may respond: its lag is shorter than the time of a check.
  */
 async function read(
-  { c, kind, request, locale, cache, key, edge }: FeedCall,
+  { c, reader, request, locale, cache, key, edge }: FeedCall,
   constraint?: D1SessionConstraint,
 ): Promise<FeedResponse> {
   const known = cache.find(key, edge);
   if (known?.isNewest && constraint === undefined) {
     const { check } = await cache.read(c.env.DB, readVersion);
+    // A version has one check: the same check means the same version.
     if (check === known.response.check) return known.response;
   }
   const { publicSiteUrl } = readConfig(c.env);
-  const find = (session: D1DatabaseSession) => kind.find(session, publicSiteUrl, request);
-  const { json, check } = await cache.read(c.env.DB, find, constraint);
+  const readJson = (session: D1DatabaseSession) => reader.read(session, publicSiteUrl, request);
+  const { json, check } = await cache.read(c.env.DB, readJson, constraint);
   return makeResponse(json && locale ? inLanguages(json, locale) : json, check);
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { keysetPage, nullIfOversized, readPage, statementOf } from '../storage/statement.ts';
-import { type FeedKind, VERSION } from './store.ts';
+import { type FeedReader, VERSION } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -33,11 +33,11 @@ type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string 
 
 const BEGINNING: LocationPosition = ['', ''];
 
-export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
+export const LOCATION_PAGE: FeedReader<LocationsRequest> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */
-  async find(session, _, { limit, after = BEGINNING }) {
-    const { state, documents, next } = await readPage({
+  async read(session, _, { limit, after = BEGINNING }) {
+    const { state, documents, last, hasMore } = await readPage({
       connection: session,
       state: VERSION,
       page: PAGE,
@@ -45,7 +45,7 @@ export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
       limit,
       format: formatLocation,
     });
-    const cursor = next ? await encodeCursor(SCOPE, [next.sort_slug, next.id]) : null;
+    const cursor = hasMore && last ? await encodeCursor(SCOPE, [last.sort_slug, last.id]) : null;
     return { ...state, json: listJson(documents, cursor) };
   },
 };

@@ -5,7 +5,7 @@ import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import { type AppEnv, readConfig } from '../config.ts';
 import { validQuery } from '../http/query.ts';
-import { pollUntil } from '../http/wait.ts';
+import { pollWhile } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
 import { decodeChangePlace, readChanges } from './changes.ts';
 import { Feed } from './feed.ts';
@@ -67,7 +67,7 @@ async function respondWithChanges(
     const after = last === undefined ? start : last.place;
     return readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
   };
-  const { result, headers } = await pollUntil(c, readNext, ({ isEmpty }) => isEmpty, wait);
+  const { result, headers } = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);
   const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
   return new Response(result.json, { headers: { ...type, ...headers } });
 }

@@ -8,12 +8,12 @@ import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
   keysetPage,
+  memoizeStatement,
   nullIfOversized,
   placeholder,
   readPage,
   selecting,
   statementOf,
-  statementsOf,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import type { FeedFilters } from './parameters.ts';
@@ -21,11 +21,11 @@ import { formatRendering, render, toCard } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 
-/** A kind of response that is cached under its request: equal requests have equal JSON texts. */
-export type FeedKind<Request> = {
+/** Reads responses of one kind, which are cached: equal requests have equal JSON texts. */
+export type FeedReader<Request> = {
   name: string;
   /** Reads the version of the catalogue and the JSON text, undefined for a missing listing. */
-  find(
+  read(
     session: D1DatabaseSession,
     publicSiteUrl: string,
     request: Request,
@@ -76,10 +76,10 @@ export function decodeListingPosition(
 /** Comes before every position: orders are 32-bit integers. */
 const BEGINNING: Position = [-2_147_483_649, ''];
 
-export const LISTING_PAGE: FeedKind<PageRequest> = {
+export const LISTING_PAGE: FeedReader<PageRequest> = {
   name: 'page',
   /** Feed read, 5. Reads `limit + 1` rows, one per further status, and per status a `location`. */
-  async find(session, publicSiteUrl, { list, filters, limit, after = BEGINNING }) {
+  async read(session, publicSiteUrl, { list, filters, limit, after = BEGINNING }) {
     const feedList = { list, filters };
     const { status, ...exact } = filters;
     const values = {
@@ -89,7 +89,7 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
       after1: after[1],
       rendering: formatRendering(publicSiteUrl),
     };
-    const { state, documents, next } = await readPage({
+    const { state, documents, last, hasMore } = await readPage({
       connection: session,
       state: VERSION,
       page: pageStatement(feedList),
@@ -97,15 +97,16 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
       limit,
       format: (row) => formatListing(row, publicSiteUrl, REPRESENTATIONS[list]),
     });
-    const cursor = next ? await encodeCursor(feedList, [next.display_order, next.id]) : null;
+    const cursor =
+      hasMore && last ? await encodeCursor(feedList, [last.display_order, last.id]) : null;
     return { ...state, json: listJson(documents, cursor) };
   },
 };
 
 /** One listing. A hidden one is missing. */
-export const LISTING: FeedKind<ListingKey> = {
+export const LISTING: FeedReader<ListingKey> = {
   name: 'listing',
-  async find(session, publicSiteUrl, key) {
+  async read(session, publicSiteUrl, key) {
     const { state, documents } = await readPage({
       connection: session,
       state: VERSION,
@@ -166,7 +167,7 @@ const BY_SLUG = listingBy('slug');
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
-const pageStatement = statementsOf(pageQuery, ({ list, filters }) =>
+const pageStatement = memoizeStatement(pageQuery, ({ list, filters }) =>
   [list, filters.status.length, ...Object.keys(filters)].join(),
 );
 

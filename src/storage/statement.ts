@@ -62,8 +62,8 @@ export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   };
 }
 
-/** Compiles one statement for each shape of request. */
-export function statementsOf<Request, Row>(
+/** Compiles one statement for each shape of request, at the first request of this shape. */
+export function memoizeStatement<Request, Row>(
   makeQuery: (request: Request) => TypedQuery<Row>,
   describeShape: (request: Request) => string,
 ): (request: Request) => Statement<Row> {
@@ -76,8 +76,8 @@ export function statementsOf<Request, Row>(
   };
 }
 
-/** The texts of the items, and the row of the last one. `next` is that row if a page follows. */
-type Page<Row> = { documents: string[]; last: Row | undefined; next: Row | undefined };
+/** The texts of the items, and the row of the last one. */
+type Page<Row> = { documents: string[]; last: Row | undefined; hasMore: boolean };
 
 type List = {
   columns: SQL;
@@ -139,25 +139,34 @@ type PageRequest<State, Row> = {
 /** Reads a page in one round trip, or in two if its first text is too large for a page. */
 export async function readPage<State, Row>(
   request: PageRequest<State, Row>,
-  rows = request.limit + 1,
-  maxItemBytes = Math.floor(MAX_SELECTED_BYTES / request.limit),
 ): Promise<Page<Row> & { state: State }> {
-  const { connection, values } = request;
+  const { limit, format } = request;
+  const maxItemBytes = Math.floor(MAX_SELECTED_BYTES / limit);
+  const { state, rows } = await readRows(request, limit + 1, maxItemBytes);
+  const page = takePage(rows, limit, format);
+  if (page.documents.length > 0 || rows.length === 0) return { state, ...page };
+
+  const again = await readRows(request, 1, Number.MAX_SAFE_INTEGER);
+  const { documents, last } = takePage(again.rows, 1, format);
+  // The state stays that of the first read: a later one may be newer than the page.
+  return { state, documents, last, hasMore: last !== undefined && rows.length > 1 };
+}
+
+async function readRows<State, Row>(
+  { connection, values, state, page }: PageRequest<State, Row>,
+  rows: number,
+  maxItemBytes: number,
+): Promise<{ state: State; rows: Row[] }> {
   const [first, list] = await readD1(() =>
     connection.batch<State & Row>([
-      request.state.bindTo(connection, values),
-      request.page.bindTo(connection, { ...values, rows, maxItemBytes }),
+      state.bindTo(connection, values),
+      page.bindTo(connection, { ...values, rows, maxItemBytes }),
     ]),
   );
-  const state = first?.results[0];
+  const [found] = first?.results ?? [];
   // An unfinished restore has not written the row yet.
-  if (state === undefined) throw new Error('The database has no identity.');
-  const found = list?.results ?? [];
-  const page = takePage(found, request.limit, request.format);
-  if (page.documents.length > 0 || found.length === 0 || rows === 1) return { state, ...page };
-  const { documents, last } = await readPage(request, 1, Number.MAX_SAFE_INTEGER);
-  // The state stays that of the first read: a later one may be newer than the page.
-  return { state, documents, last, next: found.length > 1 ? last : undefined };
+  if (found === undefined) throw new Error('The database has no identity.');
+  return { state: found, rows: list?.results ?? [] };
 }
 
 function takePage<Row>(
@@ -175,5 +184,5 @@ function takePage<Row>(
     documents.push(document);
   }
   const last = rows[documents.length - 1];
-  return { documents, last, next: documents.length < rows.length ? last : undefined };
+  return { documents, last, hasMore: documents.length < rows.length };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { conflictDetails } from '../../src/events/conflict.ts';
 
-const pathsOf = (a: unknown, b: unknown) => conflictDetails(b, a).map(({ path }) => path);
+const pathsOf = (a: unknown, b: unknown) => conflictDetails(a, b).map(({ path }) => path);
 
 it.each<[paths: string[], a: unknown, b: unknown]>([
   [['a'], { a: 1 }, { a: 2 }],

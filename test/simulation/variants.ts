@@ -20,7 +20,7 @@ export const BAD_EVENTS: Variants = {
     [
       STORE,
       '  const [, found] = await writeD1(() =>',
-      `  const before = await lookUpKeys(database, events, call);
+      `  const before = await lookUpKeys(database, events, context);
   if (before.every(({ kind }) => kind !== 'free')) return before;
   const [, found] = await writeD1(() =>`,
     ],
@@ -28,17 +28,17 @@ export const BAD_EVENTS: Variants = {
   'the events of a batch are stored one by one': [
     [
       STORE,
-      '  const { attemptId, receivedFrom, now, retentionMs } = call;',
+      '  const { receipt, receivedFrom, now, heldSince } = context;',
       `  if (events.length > 1) {
     const decisions = [];
-    for (const event of events) decisions.push(...(await acceptKeyed(database, [event], call)));
+    for (const event of events) decisions.push(...(await acceptKeyed(database, [event], context)));
     return decisions;
   }
-  const { attemptId, receivedFrom, now, retentionMs } = call;`,
+  const { receipt, receivedFrom, now, heldSince } = context;`,
     ],
   ],
   'an entry of KV is valid for as long as KV has it': [
-    ['src/events/replay-cache.ts', 'holdsKey(entry.accepted_at, call)', 'true'],
+    ['src/events/replay-cache.ts', 'entry.accepted_at > heldSince', 'true'],
   ],
 };
 

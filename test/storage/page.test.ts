@@ -27,11 +27,12 @@ describe('a page', () => {
     const statement = { bindTo, rows: async () => [] };
     const batch = async () => [{ results: [{}] }, { results: sizes }];
     const connection = { prepare: bindTo, batch } as unknown as D1Database;
-    const { documents, next } = await readPage<object, number>({
+    const { documents, last, hasMore } = await readPage<object, number>({
       ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },
     });
     expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
-    expect(next).toBe(count < sizes.length ? sizes[count - 1] : undefined);
+    expect(last).toBe(sizes[count - 1]);
+    expect(hasMore).toBe(count < sizes.length);
   });
 });
 

@@ -115,7 +115,7 @@ export const eventChapter = chapter(tag, {
       {
         description:
           'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ, if the caller sent the stored event or may read events.',
-        errors: [keyInUse(conflictDetails(EXAMPLES.body, EXAMPLES.otherBody))],
+        errors: [keyInUse(conflictDetails(EXAMPLES.otherBody, EXAMPLES.body))],
       },
       ...bodyErrors(MAX_BODY_BYTES),
     ],
