@@ -39,7 +39,6 @@ const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
 /** An item whose key is valid. The rest of its body may be invalid. */
 type Item = {
-  /** Its place in the batch. */
   index: number;
   key: string;
   body: JsonObject;
@@ -62,11 +61,10 @@ export async function ingestBatch(
   context: IngestContext,
 ): Promise<BatchOutcome> {
   const frame = parseWith(batch, body);
-  // The items are validated even if the frame is invalid: one response names all problems.
+  // An invalid frame does not hide the problems of its items.
   const read = await readItems(body.events);
   const items = read.filter((item) => item.ok).map(({ value }) => value);
 
-  // An invalid item whose key is held is no problem.
   const found = await lookUpInvalid(items, context);
   const problems = [
     ...(frame.ok ? [] : frame.problems),
@@ -81,7 +79,6 @@ export async function ingestBatch(
   return { kind: 'done', results: items.map((item) => makeResult(item, decisions.get(item))) };
 }
 
-/** Reads the items of a batch, unless there are too many. */
 async function readItems(events: JsonObject[string] | undefined): Promise<Parsed<Item>[]> {
   if (!Array.isArray(events) || events.length > MAX_BATCH_EVENTS) return [];
   return Promise.all(events.map(readItem));
@@ -146,7 +143,6 @@ const HEADER_PROBLEM: Problem = {
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-/** Returns the problems of all items. Their paths begin at the batch. */
 function itemProblems(read: readonly Parsed<Item>[], items: readonly Item[], found: Decisions) {
   return read.flatMap((item, index) => {
     const problems = item.ok
@@ -156,7 +152,6 @@ function itemProblems(read: readonly Parsed<Item>[], items: readonly Item[], fou
   });
 }
 
-/** The first item with a key has no problem. */
 function repeatedKey(item: Item, items: readonly Item[]): Problem[] {
   const first = items.find(({ key }) => key === item.key);
   if (first === undefined || first === item) return [];
@@ -177,7 +172,6 @@ function prefixPath(prefix: string, { path, message, field }: Problem): Problem 
   };
 }
 
-/** Sums the sizes of the payloads that were read. */
 function sumComparedBytes(decisions: Decisions): number {
   let sum = 0;
   for (const decision of decisions.values()) {

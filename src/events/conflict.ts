@@ -14,7 +14,7 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
   );
 }
 
-/** Returns the paths at which a body differs from the body that holds the key, its own first. */
+/** Names the differences: the paths of the sent body come first. */
 export function conflictDetails(sent: unknown, stored: unknown): Problem[] {
   return differingPaths(sent, stored).map((path) => ({ path, message: DIFFERS }));
 }

@@ -39,7 +39,7 @@ export type Outcome =
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
-/** Stores an event without a key, under a random id that every attempt shares. */
+/** Every attempt at D1 has the same random id. */
 export async function ingestWithoutKey(body: JsonObject, context: IngestContext): Promise<Outcome> {
   const parsed = parseIngestRequest(body);
   if (!parsed.ok) return { kind: 'invalid', problems: parsed.problems };
@@ -49,7 +49,6 @@ export async function ingestWithoutKey(body: JsonObject, context: IngestContext)
   return { kind: 'accepted', event };
 }
 
-/** Stores an event with a key, or finds the event that the key has stored. */
 export async function ingestWithKey(
   body: JsonObject,
   identity: Identity,

@@ -29,7 +29,7 @@ export const aggregateFields = {
 
 const requests = new Map<EventType, ReturnType<typeof createRequest>>();
 
-/** Returns the schema of one type, which is made at its first use. */
+/** The schema is made at its first use. */
 export function makeRequestSchema(type: EventType) {
   const request = requests.get(type) ?? createRequest(type);
   requests.set(type, request);
@@ -50,7 +50,6 @@ const requestOfUnknownType = z.strictObject({
 
 export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 
-/** Parses a body by the schema of its own `event_type`. */
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const type = eventType.safeParse(body.event_type);
   const parsed = parseWith<z.ZodType<IngestRequest>>(

@@ -36,7 +36,6 @@ import { type EventPage, findEvent, findEvents, noSuchEvent } from './store.ts';
 /** The names below the payload of an event are the caller's own. */
 const EVENT_BODY = { fields: ['payload'] };
 
-/** No cache may store an event. */
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** The header of a single event. The path of its problems is the header's name. */
@@ -95,7 +94,7 @@ export function eventRoutes() {
         const readNext = async (last?: EventPage) => {
           const after_seq = last?.resume ?? seq;
           const page = await findEvents(c.env.DB, { ...query, limit, after_seq });
-          // A position of another generation is invalid. A first request has no position.
+          // A position of another generation is invalid.
           const expected = last?.generation ?? generation ?? page.generation;
           if (page.generation !== expected) throw invalidCursor();
           return page;
@@ -130,7 +129,7 @@ function makeContext(c: Context<AppEnv>): IngestContext {
   };
 }
 
-/** Ingest, 8: makes a 202 or a 200, or throws a 400 or a 409. */
+/** Ingest, 8. */
 function responseTo(outcome: Outcome, c: Context<AppEnv>): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
   setLogFields({ outcome: outcome.kind });
@@ -144,7 +143,6 @@ function responseTo(outcome: Outcome, c: Context<AppEnv>): Response {
   }
 }
 
-/** Sends JSON text. */
 function json(text: string, headers?: Record<string, string>): Response {
   const type = { 'Content-Type': 'application/json' };
   return new Response(text, { headers: { ...type, ...NO_STORE, ...headers } });

@@ -24,13 +24,12 @@ import { type EventFilters, FILTER_ENTRIES } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
-/** Facts about the request that sends events. They are the same for each attempt at D1. */
+/** Of a request that sends events. Each attempt at D1 has the same. */
 export type StoreContext = {
-  /** A random id of the request. Each event that it stores keeps it. */
+  /** A random id of the request, which its stored events keep. */
   receipt: string;
   /** The name of the API key; null for the key that opens everything. */
   receivedFrom: string | null;
-  /** Whether the API key has the scope `events:read`. */
   mayReadEvents: boolean;
   /** Milliseconds since the epoch. */
   now: number;
@@ -38,7 +37,7 @@ export type StoreContext = {
   heldSince: number;
 };
 
-/** A request reads at most this size of stored payloads, to compare them with sent bodies. */
+/** The stored payloads that one request reads, to compare them with sent bodies. */
 const MAX_COMPARED_BYTES = 1024 * 1024;
 
 export type Decision =
@@ -53,8 +52,8 @@ export type Decision =
 
 /**
  * Ingest, 6: stores each event, or finds the event that its key has stored, in one transaction and
- * in order. The keys must differ. A stored event writes 4 rows. `comparedBytes` is the size of the
- * payloads that `lookUpKeys` has read for the same request.
+ * in order. The keys must differ. A stored event writes 4 rows. `lookUpKeys` has read payloads of
+ * `comparedBytes` for the same request.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -73,7 +72,7 @@ export async function acceptKeyed(
   return decide(events, found?.results ?? [], context);
 }
 
-/** Finds the events that each key has stored, and stores nothing: for invalid bodies. */
+/** Decides about invalid bodies, and stores nothing. */
 export async function lookUpKeys(
   database: D1Database,
   identities: readonly Identity[],
@@ -116,7 +115,6 @@ export async function acceptKeyless(
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
-/** A stored event is `pending`. In the response of a replay it is `idempotent`. */
 export function makeEventResource(
   { id, type, created_at }: Pick<typeof events.$inferSelect, 'id' | 'type' | 'created_at'>,
   status: EventResource['status'] = 'pending',
@@ -124,7 +122,7 @@ export function makeEventResource(
   return { object: 'event', id, type, status, created_at: new Date(created_at).toISOString() };
 }
 
-/** Returns the body that was sent for an event; undefined if its payload was not read. */
+/** Returns the sent body; undefined without its payload. */
 export function rebuildBody(event: EventOfKey): unknown {
   const { type, aggregate_id, aggregate_type, payload } = event;
   if (payload === null) return undefined;
@@ -197,7 +195,7 @@ type EventOfKey = Omit<
   'seq' | 'received_from' | 'erased_at' | 'payload'
 > & {
   payload: string | null;
-  /** The size of a payload to compare. A payload beyond `MAX_COMPARED_BYTES` is null. */
+  /** Null if there is nothing to compare. */
   compared_bytes: number | null;
 };
 
@@ -239,7 +237,6 @@ type EventPageRequest = EventFilters & {
 /** Before every position of the order. */
 const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 
-/** One page of the list, as JSON texts. */
 export type EventPage = {
   documents: string[];
   hasMore: boolean;
@@ -255,7 +252,7 @@ export async function findEvents(
   { order, limit, after_seq, after_id, ...filters }: EventPageRequest,
 ): Promise<EventPage> {
   const statement = pageStatement({ order, filters });
-  // If it is null, the statement itself finds the position of `after_id`.
+  // Null: the statement finds the position of `after_id`.
   const after0 = after_seq ?? (after_id === undefined ? BEGINNING[order] : null);
   const { state, documents, last, hasMore } = await readPage({
     connection: database,
@@ -270,7 +267,7 @@ export async function findEvents(
 
   const start = after_seq ?? anchor ?? BEGINNING[order];
   const end = last?.seq ?? start;
-  // `STATE` is read in the transaction of the page: a last page has seen all events up to `newest`.
+  // `newest` is read in the transaction of the page.
   const resume = order === 'asc' && !hasMore ? Math.max(newest, start) : end;
   return { documents, hasMore, resume, generation };
 }

@@ -41,7 +41,7 @@ export function accessLog() {
     await requests.run({ id, notes }, next);
     const duration = Date.now() - startedAt;
     const { headers } = c.res;
-    // Only the responses of /api have this header.
+    // Only /api has this header.
     if (headers.has('X-RateLimit-Limit')) {
       const { counter_ms, database_ms } = notes;
       const timings = [

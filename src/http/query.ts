@@ -106,7 +106,6 @@ function findCursorParameter(shape: object): string | undefined {
   return CURSOR_PARAMETERS.find((name) => Object.hasOwn(shape, name));
 }
 
-/** Returns the first problem of each parameter. */
 function parameterProblems(issues: readonly z.core.$ZodIssue[], sent: SentQuery): Problem[] {
   const first = new Map<string, Problem>();
   for (const issue of issues) {
@@ -126,7 +125,6 @@ function parameterProblems(issues: readonly z.core.$ZodIssue[], sent: SentQuery)
   return [...first.values()];
 }
 
-/** Adds the sent value for a parameter of fixed values. */
 function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string {
   if (issue.code !== 'invalid_value' || value === undefined) return issue.message;
   const shown = value === '' ? 'an empty value' : formatPath([value]);

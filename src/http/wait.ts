@@ -71,7 +71,7 @@ function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
   return wait;
 }
 
-/** Throws the rejection of a request; a fault is logged, and the next read may succeed. */
+/** Throws a rejection, and logs a fault. */
 function keepResultAfterFault<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
   logFault('a waiting request reads again after a failure', error);

@@ -34,8 +34,8 @@ const ENTRY_OVERHEAD_BYTES = 512;
 const MAX_ENTRY_PART = 1 / 16;
 
 /**
- * A version, and the start of the latest read that found it, in milliseconds since the epoch. Each
- * version has one object, whose `at` is renewed in place: for all responses of the version.
+ * A version, and the start of the latest read that found it, in milliseconds since the epoch. A
+ * version has one object, whose `at` is renewed in place.
  */
 type Check = { readonly version: string; at: number };
 
@@ -162,7 +162,7 @@ export class FeedCache {
     return check;
   }
 
-  /** Returns the check of a version. A new check has no time yet: its caller sets it. */
+  /** Returns the check of a version. The caller sets its time. */
   #learn(found: string, isCurrent: boolean): Check {
     const known = this.#checks.find(({ version }) => version === found);
     const check = known ?? { version: found, at: 0 };
@@ -223,10 +223,7 @@ export class FeedCache {
   }
 }
 
-/**
- * Whether a version has the generation of the current check, the first, and a greater number than
- * all checks of this generation. Any version is newer than none.
- */
+/** Whether a version has the current generation, and a greater number than all of its checks. */
 function isNewer(version: string, checks: readonly Check[]): boolean {
   const [current] = checks;
   if (current === undefined) return true;

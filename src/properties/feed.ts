@@ -52,7 +52,7 @@ type FeedCall = Pick<FeedOptions, 'locale'> & {
   edge: FeedResponse | undefined;
 };
 
-/** `healthy`: no recent fault is known, and no read of this request is slow. */
+/** `healthy`: no fault is known. */
 type D1State = 'healthy' | 'slow' | 'failed';
 
 type ServedResponse = {
@@ -109,7 +109,7 @@ export class Feed {
     // The read continues after a stale response was served.
     call.c.executionCtx.waitUntil(reading.catch(() => undefined));
     try {
-      // Until 300 ms, and until 2 s: by then, `#watch` has noted the stall as a fault.
+      // Until 300 ms, and until 2 s: by then `#watch` has noted a stall.
       for (const waitMs of [D1_HEAD_START_MS, STALL_MS - D1_HEAD_START_MS]) {
         const response = await firstWithin(reading, waitMs, undefined);
         if (response) return { response, source: 'database', cacheStatus };
@@ -127,11 +127,7 @@ export class Feed {
     }
   }
 
-  /**
-   * Serves the cached response if `mayServe` allows it for this state of D1. Then a response of the
-   * edge goes into memory, and a check that is due is renewed. Another request may have cached a
-   * response since the last look.
-   */
+  /** Also moves a response of the edge into memory, and renews a check that is due. */
   #serveCached(call: FeedCall, d1: D1State): ServedResponse | undefined {
     const { c, cache, key, edge } = call;
     const cached = cache.find(key, edge);
@@ -218,7 +214,7 @@ async function read(
   const known = cache.find(key, edge);
   if (known?.isNewest && constraint === undefined) {
     const { check } = await cache.read(c.env.DB, readVersion);
-    // A version has one check: the same check means the same version.
+    // The same check: the same version.
     if (check === known.response.check) return known.response;
   }
   const { publicSiteUrl } = readConfig(c.env);

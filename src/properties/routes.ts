@@ -72,7 +72,7 @@ async function respondWithChanges(
   return new Response(result.json, { headers: { ...type, ...headers } });
 }
 
-/** Returns the key in a path: an id or a slug. Throws a 404 for a name of neither form. */
+/** Throws a 404 for a name that is neither an id nor a slug. */
 function parseKey(slugOrId: string) {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
   if (slug.safeParse(slugOrId).success) return { slug: slugOrId };

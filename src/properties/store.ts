@@ -36,7 +36,6 @@ export type FeedReader<Request> = {
 const version = sql<string>`${databaseIdentity.catalogue_version}`.as('version');
 export const VERSION = statementOf(selecting.select({ version }).from(databaseIdentity));
 
-/** Reads the version alone. */
 export async function readVersion(session: D1DatabaseSession): Promise<{ version: string }> {
   const [row] = await readD1(() => VERSION.rows(session, {}));
   if (row === undefined) throw new Error('The database has no identity.');

@@ -20,12 +20,11 @@ const CALL_DEADLINE_MS = 300;
 /** Between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
 
-/** Counts of requests in the window. */
 type Tally = {
   passed: number;
   /** Requests that wait for the object. */
   reserved: number;
-  /** The count in the latest report, which the object may not have received yet. */
+  /** The count of the latest report, perhaps not received yet. */
   sent: number;
   /** The greatest count that the object has confirmed. */
   reported: number;
@@ -89,10 +88,7 @@ export class ClientWindow {
     return { remaining, resetSeconds };
   }
 
-  /**
-   * Counts a request, and decides about it. Only one that reserves a place waits, at most 300 ms.
-   * Never rejects.
-   */
+  /** Counts a request. Only a reservation waits, at most 300 ms. Never rejects. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const state = this.#counter;
     const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
@@ -127,7 +123,7 @@ export class ClientWindow {
     return 'passed';
   }
 
-  /** Sends a report. Only a request that wants a place needs the result. Never rejects. */
+  /** Only a reservation needs the result. Never rejects. */
   async #report(
     env: Env,
     count: number,
@@ -147,7 +143,6 @@ export class ClientWindow {
       // Replies may overtake each other: a smaller count is old.
       this.#tally.reported = Math.max(this.#tally.reported, reply.own);
       this.#tally.others = Math.max(this.#tally.others, reply.others);
-      // An age of a whole window ends this one: `hasEnded`.
       this.#beganAt = Math.min(this.#beganAt, Date.now() - reply.ageMs);
       return reply.isGranted ? 'granted' : 'denied';
     } catch (error) {

@@ -54,7 +54,7 @@ export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
     }
     // Feed read, 1; ingest, 1.
     const verdict = await window.admit(c, now);
-    // A rejection is not thrown: its response gets the headers below too.
+    // Not thrown: a 429 gets the headers below too.
     if (verdict === 'passed') {
       await next();
     } else if (verdict === 'rejected') {

@@ -44,7 +44,7 @@ export function addReport(
 ): { window: ObjectWindow | undefined; reply: Reply } {
   const found = findWindow(known, report, now);
   if (found.kind === 'late') {
-    // With this age the isolate's window has ended, so its next request begins a new one.
+    // With this age the isolate's window ends (`hasEnded`): its next request begins another.
     const reply = { isGranted: true, own: report.count, others: 0, ageMs: WINDOW_MS };
     return { window: known, reply };
   }

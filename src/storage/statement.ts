@@ -62,7 +62,7 @@ export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   };
 }
 
-/** Compiles one statement for each shape of request, at the first request of this shape. */
+/** Compiles one statement for each shape of request. */
 export function memoizeStatement<Request, Row>(
   makeQuery: (request: Request) => TypedQuery<Row>,
   describeShape: (request: Request) => string,
