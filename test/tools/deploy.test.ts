@@ -21,9 +21,11 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
 const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8'));
-/** Staging inherits the route. */
-const SHARED_DOMAIN = `routes = [{ pattern = "api.example.com", custom_domain = true }]\n${CONFIG}`;
-const WITH_DOMAIN = SHARED_DOMAIN.replace('[env.staging]', '[env.staging]\nroutes = []');
+const WITH_DOMAIN =
+  `routes = [{ pattern = "api.example.com", custom_domain = true }]\n${CONFIG}`.replace(
+    '[env.staging]',
+    '[env.staging]\nroutes = []',
+  );
 const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
 const inJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
@@ -169,8 +171,8 @@ describe('deploy', () => {
     it.each([
       [
         'production',
-        SHARED_DOMAIN,
-        'production would share the route api.example.com with staging',
+        `route = "api.example.com/*"\n${CONFIG}`,
+        'production would share the route api.example.com/* with staging',
       ],
       [
         'staging',
@@ -219,6 +221,12 @@ describe('deploy', () => {
       );
     });
 
+    it('the token opens several accounts', async () => {
+      cloudflare.accounts.push({ id: 'b'.repeat(32) });
+      const message = 'the credentials open several accounts: set CLOUDFLARE_ACCOUNT_ID';
+      await expectStopped('production', message);
+    });
+
     it('the custom domain leads to another Worker', async () => {
       configure(WITH_DOMAIN);
       cloudflare.domains.push({ hostname: 'api.example.com', service: 'shop' });
@@ -257,7 +265,7 @@ describe('deploy', () => {
     const REPLICAS = /^PUT .*\/d1\/database/;
 
     it.each<[step: string, known: string, request?: RegExp, fault?: Fault]>([
-      ['resources: a fault [code: 10001].', CREATED, CREATION, { status: 400 }],
+      ['resources: a fault [code: 10001]: see "What you need"', CREATED, CREATION, { status: 403 }],
       ['resources: Error: the title exists', CREATED, NAMESPACE, { status: 502, isAfter: true }],
       ['migrations: the migration 0000_init.sql', MIGRATED, MIGRATION, { status: 400 }],
       ['read replicas: a fault', '`--no-replicas` leaves out', REPLICAS, { status: 400 }],
@@ -274,8 +282,8 @@ describe('deploy', () => {
       expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([1, 1]);
     });
 
-    it('a 502 after the migration is no failure', async () => {
-      failOnce(MIGRATION, { status: 502, isAfter: true });
+    it('a 429 after the migration is no failure', async () => {
+      failOnce(MIGRATION, { status: 429, isAfter: true });
       const { code, stderr } = await deploy();
       expect(code).toBe(0);
       expect(stderr).toMatch(/^Cloudflare: [^\n]+\. The request is repeated\.\n$/);

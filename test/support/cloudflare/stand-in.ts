@@ -25,6 +25,7 @@ type Answer = { status: number; answer: object };
 type Call = { name: string; body: string; query: URLSearchParams };
 
 export class CloudflareStandIn {
+  readonly accounts = [{ id: ACCOUNT_ID }];
   readonly databases: Database[] = [];
   readonly namespaces: Namespace[] = [];
   /** The custom domains, each with the Worker that it leads to. */
@@ -85,7 +86,7 @@ export class CloudflareStandIn {
   }
 
   readonly #routes: Record<string, (call: Call) => unknown> = {
-    'GET /accounts': () => [{ id: ACCOUNT_ID }],
+    'GET /accounts': () => this.accounts,
 
     'GET /d1/database': ({ query }) =>
       this.databases.filter(({ name }) => name.includes(query.get('name') ?? '')),

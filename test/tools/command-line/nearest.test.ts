@@ -4,9 +4,11 @@ import { nearest } from '../../../tools/command-line/nearest.ts';
 it.each([
   ['dryrun', ['remote', 'dry-run'], 'dry-run'],
   ['casa-ginebrer', ['casa-palmera', 'casa-el-ginebrer'], 'casa-el-ginebrer'],
+  ['statsu', ['stats', 'status'], 'stats'],
   ['STATUS', ['state', 'status'], 'status'],
   ['hlep', ['heap', 'help'], 'help'],
   ['xyz', ['slug', 'name'], undefined],
+  ['x', ['y'], undefined],
   ['', ['y'], undefined],
 ])('the word nearest to %j in %j is %j', (word, candidates, expected) => {
   expect(nearest(word, candidates)).toBe(expected);
