@@ -1,7 +1,7 @@
 /** `npm run import-listings -- FILE`: loads a listings file. Its usage is in import/command.ts. */
 
 import { runCommand } from './command-line/command.ts';
-import { importListings as command } from './import/command.ts';
+import { importCommand as command } from './import/command.ts';
 
 export { command };
 

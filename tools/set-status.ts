@@ -1,7 +1,7 @@
 /** `npm run set-status -- STATUS SLUG...`: see its usage in import/command.ts. */
 
 import { runCommand } from './command-line/command.ts';
-import { setStatus as command } from './import/command.ts';
+import { statusCommand as command } from './import/command.ts';
 
 export { command };
 

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import * as z from 'zod';
-import { importListings } from '../../tools/import/command.ts';
+import { importCommand } from '../../tools/import/command.ts';
 import { runImportOn } from '../support/node/in-process.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
@@ -153,7 +153,7 @@ async function startRig(vars: readonly string[]) {
     /** Changes the listings, as an editor does. */
     async change(record: object, ...options: string[]): Promise<void> {
       const file = project.write('patch.json', { properties: [record] });
-      const done = await runImportOn(service.database, importListings, file, '--patch', ...options);
+      const done = await runImportOn(service.database, importCommand, file, '--patch', ...options);
       expect(done).toMatchObject({ code: 0 });
     },
     /** Undoes changes as a rewind does, after which the database has a new generation. */

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { importListings } from '../../tools/import/command.ts';
+import { importCommand } from '../../tools/import/command.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import { runImportOn } from '../support/node/in-process.ts';
 import { API_KEY, exampleOf, listen, SOON, useRig } from './example-rig.ts';
@@ -153,7 +153,7 @@ it('live-page.ts shows each page as it is now, and the latest one while the feed
 
 it('listings.json is a file that an import takes', async () => {
   const file = exampleOf('listings.json');
-  const done = await runImportOn(rig().service.database, importListings, file, '--dry-run');
+  const done = await runImportOn(rig().service.database, importCommand, file, '--dry-run');
   expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('New: casa-marea') });
 });
 

@@ -61,9 +61,9 @@ export async function startFilled(
 
 /** Imports the samples, and returns their number. */
 async function loadSamples(database: Database): Promise<number> {
-  const read = readListingsFile(readFileSync(SAMPLES));
+  const file = readListingsFile(readFileSync(SAMPLES));
   const options = { database, publicSiteUrl: PUBLIC_SITE_URL, isDryRun: false, onProgress() {} };
-  const outcome = read.kind === 'read' && (await importListings(read, options));
+  const outcome = file.kind === 'readable' && (await importListings(file, options));
   if (!outcome || outcome.kind === 'rejected') throw new Error('the samples do not fit the store');
   return outcome.effect.listings.length;
 }

@@ -33,10 +33,8 @@ function migrateLocal(): Promise<boolean> {
 }
 
 async function loadSampleListings(): Promise<void> {
-  const read = readListingsFile(readFileSync(SAMPLES));
-  const outcome =
-    read.kind === 'read' && (await loadListings(read, { target: LOCAL, isDryRun: false }));
-  if (!outcome || outcome.kind === 'rejected')
-    throw new UserError('the sample listings do not fit the store');
+  const file = readListingsFile(readFileSync(SAMPLES));
+  const outcome = await loadListings(file, { target: LOCAL, isDryRun: false });
+  if (outcome.kind === 'rejected') throw new UserError('the sample listings do not fit the store');
   console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }

@@ -11,7 +11,7 @@ import { readListingsFile } from './file.ts';
 import { type LoadOptions, loadListings } from './load-listings.ts';
 import type { ImportOutcome } from './plan/types.ts';
 import { readSheet } from './read/csv.ts';
-import type { ReadFile } from './read/types.ts';
+import type { ParsedFile } from './read/types.ts';
 import { parseHook } from './report/notify.ts';
 import { type ReportOptions, report } from './report/report.ts';
 import { datedUndoPath, type UndoFile, undoFileAt } from './undo-file.ts';
@@ -56,11 +56,11 @@ const UNKNOWN =
   'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
 
 type ImportRequest = LoadOptions &
-  ReportOptions & { undo: UndoFile | undefined; read: () => ReadFile };
+  ReportOptions & { undo: UndoFile | undefined; readFile: () => ParsedFile };
 
-export const importListings = { usage: IMPORT_USAGE, parse: parseImport, run };
+export const importCommand = { usage: IMPORT_USAGE, parse: parseImport, run };
 
-export const setStatus = { usage: STATUS_USAGE, parse: parseStatus, run };
+export const statusCommand = { usage: STATUS_USAGE, parse: parseStatus, run };
 
 const OPTIONS = {
   ...TARGET_OPTIONS,
@@ -98,7 +98,8 @@ function parseImport(args: string[]): ImportRequest {
     allowEmptied: values['allow-emptied'],
     listsAll: values.all,
     notifiesAlways: values['notify-always'],
-    read: () => readFile(path, values.patch),
+    // In `run`: an unreadable file is no invalid argument.
+    readFile: () => readFile(path, values.patch),
   };
 }
 
@@ -114,7 +115,7 @@ function parseStatus(args: string[]): ImportRequest {
     allowEmptied: false,
     listsAll: true,
     notifiesAlways: false,
-    read: () => statusPatch(status, slugs),
+    readFile: () => statusPatch(status, slugs),
   };
 }
 
@@ -130,29 +131,25 @@ function sharedOptions(
   return { target: resolveTarget(values), isDryRun: values['dry-run'], hook, undo };
 }
 
-function readFile(path: string, isPatch: boolean): ReadFile {
+function readFile(path: string, isPatch: boolean): ParsedFile {
   const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
   return /\.csv$/i.test(path) ? readSheet(bytes) : readListingsFile(bytes, { isPatch });
 }
 
-function statusPatch(status: string, slugs: readonly string[]): ReadFile {
+function statusPatch(status: string, slugs: readonly string[]): ParsedFile {
   const properties = [...new Set(slugs)].map((slug) => ({
     name: { kind: 'listing', place: slug } as const,
     value: { slug, status },
   }));
-  const file = { isPatch: true, locations: [], amenities: [], properties };
-  return { kind: 'read', file, problems: [], mustBeStored: true };
+  const others = { locations: [], amenities: [], problems: [] };
+  return { kind: 'readable', isPatch: true, mustBeStored: true, properties, ...others };
 }
 
 async function run(request: ImportRequest, open = withDatabase): Promise<number> {
   let outcome: ImportOutcome;
   try {
     // Import, 1.
-    const read = request.read();
-    outcome =
-      read.kind === 'read'
-        ? await loadListings(read, request, open)
-        : { kind: 'rejected', problems: read.problems };
+    outcome = await loadListings(request.readFile(), request, open);
   } catch (error) {
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);

@@ -3,9 +3,9 @@
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../src/http/errors.ts';
-import { decodeText, parsed, recordName, unreadable } from './read/parse.ts';
+import { decodeText, parseValue, unreadable, withKey } from './read/parse.ts';
 import { type Fault, type ImportProblem, THE_FILE } from './read/problem.ts';
-import type { RawFile, RawRecord, ReadFile, Section } from './read/types.ts';
+import type { ParsedFile, RawRecord, Section } from './read/types.ts';
 
 const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
 
@@ -19,7 +19,7 @@ const sections = z.strictObject({
 });
 
 /** Reads the bytes of a listings file in JSON. */
-export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
+export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ParsedFile {
   const decoded = decodeText(bytes, 'UTF-8');
   if ('fault' in decoded) return unreadable([decoded.fault]);
   const { value, losses } = parseJson(decoded.text);
@@ -28,27 +28,25 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   if (lostSections.length > 0) {
     return unreadable(lostSections.map((loss) => ({ ...loss, path: formatPath(loss.path) })));
   }
-  const { value: whole, faults } = parsed(sections, value);
-  if (whole === undefined) return unreadable(faults);
-  const raw = (section: Section): RawRecord[] =>
-    whole[section].map((each, index) => ({
-      name: recordName({ kind: KINDS[section], place: `${section}[${index}]` }, each),
+  const { value: root, faults } = parseValue(sections, value);
+  if (root === undefined) return unreadable(faults);
+  const listRecords = (section: Section): RawRecord[] =>
+    root[section].map((each, index) => ({
+      name: withKey({ kind: KINDS[section], place: `${section}[${index}]` }, each),
       value: each,
     }));
-  const file: RawFile = {
-    isPatch,
-    locations: raw('locations'),
-    amenities: raw('amenities'),
-    properties: raw('properties'),
-  };
-  const all = [...file.locations, ...file.amenities, ...file.properties];
+  const locations = listRecords('locations');
+  const amenities = listRecords('amenities');
+  const properties = listRecords('properties');
+  const all = [...locations, ...amenities, ...properties];
   const names = new Map(all.map(({ name }) => [name.place, name]));
   const problems = losses.map(({ path, ...fault }): ImportProblem => {
     const [section, index, ...rest] = path;
     const record = names.get(`${section}[${index}]`) ?? THE_FILE;
     return { record, path: formatPath(rest), ...fault };
   });
-  return { kind: 'read', file, problems, removed: whole.removed };
+  const { removed } = root;
+  return { kind: 'readable', isPatch, locations, amenities, properties, removed, problems };
 }
 
 /** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
@@ -61,12 +59,12 @@ function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   } catch (error) {
     // `visit` calls itself for each level of a text.
     if (error instanceof RangeError) return { losses: [{ path: [], code: 'too_deep' }] };
-    const details = [error instanceof Error ? error.message : ''];
+    const details = { why: error instanceof Error ? error.message : '' };
     return { losses: [{ path: [], code: 'not_json', details }] };
   }
 }
 
-/** Finds repeated fields, integers that JavaScript rounds, and numbers that are too large. */
+/** Finds findRepeated fields, integers that JavaScript rounds, and numbers that are too large. */
 function findLosses(text: string): Loss[] {
   const losses: Loss[] = [];
   const objects: Set<string>[] = [];
@@ -83,7 +81,7 @@ function findLosses(text: string): Loss[] {
       const number = text.slice(offset, offset + length);
       if (!Number.isFinite(value)) losses.push({ path: path(), code: 'too_large_number' });
       else if (isRounded(number, value)) {
-        losses.push({ path: path(), code: 'rounded', details: [value] });
+        losses.push({ path: path(), code: 'rounded', details: { number: value } });
       }
     },
   });

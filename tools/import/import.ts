@@ -2,71 +2,75 @@
  * An import brings a listings file into the store, all of it or nothing, while the service keeps
  * serving. Its phases are in folders of the same order:
  *
- *     read/    read     the stored records; completes the file with them
+ *     read/    store    the stored records
+ *              read     completes the file with them
  *     plan/    plan     the rows to write, and every problem
  *              compare  what changes, also for listings outside the file
  *              limits   reject an import that empties too many listings
  *     write/   undo     the file that undoes the import
  *              apply    the rows, in one transaction: it fails if another import was applied
- *                       since `read`
+ *                       since `store`
  *     report/  report   command.ts prints the outcome, and notifies the build hook
  *
- * A dry run ends after `limits`. An overtaken import begins again at `read`.
+ * A dry run ends after `limits`. An overtaken import begins again at `store`.
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
 import { compare } from './plan/compare.ts';
-import { limitShare } from './plan/limits.ts';
+import { checkShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
 import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
-import { read } from './read/read.ts';
-import type { Catalogue } from './read/store.ts';
-import type { ReadableFile } from './read/types.ts';
+import { completeFromStore } from './read/read.ts';
+import { type Catalogue, readCatalogue } from './read/store.ts';
+import type { ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
-import { undoFile } from './write/undo.ts';
+import { undoFile } from './write/listings-file.ts';
 
 const MAX_ATTEMPTS = 10;
 
 /** Imports a file. Throws if the store fails, or its outcome is not known. */
 export async function importListings(
-  input: ReadableFile,
+  file: ListingsFile,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const outcome = await attemptImport(input, options);
+    const outcome = await attemptImport(file, options);
     if (outcome !== 'overtaken') return outcome;
   }
   throw new Error('other imports were applied meanwhile, again and again: run it later');
 }
 
 async function attemptImport(
-  input: ReadableFile,
+  file: ListingsFile,
   options: ImportOptions,
 ): Promise<ImportOutcome | 'overtaken'> {
   // Import, 3.
-  const { stored, ...records } = await read(input, options.database);
-  const planned = plan(records, stored, options);
+  const stored = await readCatalogue(options.database);
+  const complete = await completeFromStore(file, stored, options.database);
+  const planned = plan(complete, stored, options);
   if (planned.problems.length > 0) return { kind: 'rejected', problems: planned.problems };
 
   // Import, 4.
   const effect = await compare(planned, stored, options);
   const { problems, listings } = effect;
-  if (!input.file.isPatch && !options.allowEmptied) {
+  if (!file.isPatch && !options.allowEmptied) {
     const emptied = listings.filter(
       (each) => each.old?.status !== 'hidden' && each.emptied.length > 0,
     );
-    problems.push(...limitShare('empties_too_many', emptied.length, stored));
+    problems.push(...checkShare('empties_too_many', emptied.length, stored));
   }
   if (problems.length > 0) return { kind: 'rejected', problems, effect };
 
   // Import, 5.
-  const seq = stored.newestChange + listings.filter(({ latest }) => latest.isNew).length;
+  const shown = listings.filter(({ latest }) => latest.changesFeed);
+  // `apply` numbers these from `newestChange` on.
+  const seq = stored.newestChange + shown.length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
   if (!options.isDryRun && listings.length + effect.records.length > 0) {
     if ((await applyWithUndo(effect, stored, options)) === 'overtaken') return 'overtaken';
   }
-  return { kind: 'accepted', file: planned.file, effect, resumeCursor };
+  return { kind: 'accepted', file: complete, effect, shown, resumeCursor };
 }
 
 /** As `apply`. The file that undoes the import stays if it was applied, or may have been. */

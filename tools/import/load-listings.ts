@@ -15,7 +15,7 @@ import { withDatabase } from '../database/open.ts';
 import { readTables } from '../database/tables.ts';
 import { importListings } from './import.ts';
 import type { ImportOptions, ImportOutcome } from './plan/types.ts';
-import type { ReadableFile } from './read/types.ts';
+import type { ParsedFile } from './read/types.ts';
 
 export type LoadOptions = Omit<ImportOptions, 'database' | 'publicSiteUrl' | 'onProgress'> & {
   target: Target;
@@ -23,10 +23,11 @@ export type LoadOptions = Omit<ImportOptions, 'database' | 'publicSiteUrl' | 'on
 
 /** Imports into the database of the target. */
 export async function loadListings(
-  read: ReadableFile,
+  file: ParsedFile,
   options: LoadOptions,
   open = withDatabase,
 ): Promise<ImportOutcome> {
+  if (file.kind === 'unreadable') return { kind: 'rejected', problems: file.problems };
   const { target, isDryRun } = options;
   const isRemote = target.kind === 'remote';
   const vars = isRemote ? resolveVars(readWranglerConfig(), target.environment) : readVars();
@@ -39,7 +40,7 @@ export async function loadListings(
     await ensureTables(database, target, isFresh || !isDryRun);
     const progress = showProgress(process.stdout);
     try {
-      return await importListings(read, {
+      return await importListings(file, {
         ...options,
         database,
         publicSiteUrl: site.data,

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Source } from '../../src/properties/source.ts';
 import { COLUMNS, readRow } from './read/csv.ts';
 import { isMap } from './read/listing-schemas.ts';
-import { mergedListing } from './read/merge.ts';
+import { mergeListing } from './read/merge.ts';
 import { type Patch, toFileListing } from './read/records.ts';
 
 const KEYS = ['slug', 'hid', 'id'];
@@ -47,7 +47,7 @@ function formatCells(listing: Source): string[] {
   return HEADER.map((name) => {
     const cell = formatCell(name, record);
     const patch = readRow([name], [cell.trim()]).value;
-    return isDeepStrictEqual(mergedListing(record, patch), record) ? cell : '';
+    return isDeepStrictEqual(mergeListing(record, patch), record) ? cell : '';
   });
 }
 

@@ -27,9 +27,9 @@ export function fileOf(
 
 /** Imports a file without the command, which does not run side by side in one process. */
 export async function importInto(database: D1Database, content: object): Promise<void> {
-  const read = readListingsFile(Buffer.from(JSON.stringify(content)));
-  if (read.kind !== 'read') throw new Error('the file cannot be read');
-  const outcome = await importListings(read, {
+  const file = readListingsFile(Buffer.from(JSON.stringify(content)));
+  if (file.kind === 'unreadable') throw new Error('the file cannot be read');
+  const outcome = await importListings(file, {
     database,
     publicSiteUrl: 'https://www.example.com',
     isDryRun: false,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { importListings, setStatus } from '../../../tools/import/command.ts';
+import { importCommand, statusCommand } from '../../../tools/import/command.ts';
 import { exportListings, type Form } from '../../../tools/import/export.ts';
 import { Database } from '../cloudflare/database.ts';
 import { source } from '../listings.ts';
@@ -24,7 +24,7 @@ export function openMemoryImports() {
     const path = join(directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
     writeFileSync(path, isRaw ? content : JSON.stringify(content));
-    return runImportOn(database, importListings, path, ...options);
+    return runImportOn(database, importCommand, path, ...options);
   };
   return {
     database,
@@ -32,9 +32,9 @@ export function openMemoryImports() {
     load: (content: unknown, ...options: string[]) => load('listings.json', content, options),
     loadSheet: (content: string | Uint8Array, ...options: string[]) =>
       load('homes.csv', content, options),
-    setStatus: (...args: string[]) => runImportOn(database, setStatus, ...args),
+    setStatus: (...args: string[]) => runImportOn(database, statusCommand, ...args),
     /** Runs `import-listings` with these arguments. */
-    run: (...args: string[]) => runImportOn(database, importListings, ...args),
+    run: (...args: string[]) => runImportOn(database, importCommand, ...args),
     rows: (query: string) => store.rows(query),
     /** Returns the stored listing. */
     async stored(slug: string) {

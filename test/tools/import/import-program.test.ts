@@ -4,7 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { importListings } from '../../../tools/import/command.ts';
+import { importCommand } from '../../../tools/import/command.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
 import { propertyOf } from '../../support/node/listings-file.ts';
@@ -38,7 +38,7 @@ it('a dry run and an export migrate nothing', async () => {
 it('a dry run takes a database without tables for an empty store, and makes none', async () => {
   const store = new Database('without-tables');
   const samples = 'tools/samples/listings.json';
-  const dry = await runImportOn(store.binding, importListings, '--dry-run', samples);
+  const dry = await runImportOn(store.binding, importCommand, '--dry-run', samples);
   expect(dry).toMatchObject({ code: 0, stderr: '' });
   expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
   expect(store.rows('SELECT name FROM sqlite_schema')).toEqual([]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccount } from '../../../tools/cloudflare/account.ts';
 import { restDatabase } from '../../../tools/database/rest-database.ts';
-import { importListings } from '../../../tools/import/command.ts';
+import { importCommand } from '../../../tools/import/command.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
@@ -38,7 +38,7 @@ afterEach(async () => {
 async function load(...options: string[]): Promise<Finished> {
   const account = await openAccount({ accountId: ACCOUNT_ID }, [0, 0, 0, 0]);
   const { uuid } = cloudflare.database(NAME);
-  return runImportOn(restDatabase(account, uuid), importListings, file, ...options);
+  return runImportOn(restDatabase(account, uuid), importCommand, file, ...options);
 }
 
 const rows = (name = NAME) => cloudflare.database(name).rows(LISTINGS);

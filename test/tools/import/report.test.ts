@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { importListings } from '../../../tools/import/command.ts';
+import { importCommand } from '../../../tools/import/command.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
@@ -169,7 +169,7 @@ it('a file to undo an import is never replaced, and is gone if the import fails'
   });
   const path = join(undo, '../file.json');
   writeFileSync(path, JSON.stringify(file));
-  const failed = await runImportOn(failing, importListings, path, '--undo', undo);
+  const failed = await runImportOn(failing, importCommand, path, '--undo', undo);
   expect(failed.stderr).toBe('The import failed: D1 has failed\nNothing was changed.\n');
   expect(existsSync(undo)).toBe(false);
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { UserError } from '../../../tools/command-line/user-error.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
-import { importListings } from '../../../tools/import/command.ts';
+import { importCommand } from '../../../tools/import/command.ts';
 import { runWith } from '../../support/node/in-process.ts';
 import { importInto, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
@@ -20,7 +20,7 @@ writeFileSync(path, JSON.stringify(file));
 beforeEach(() => imports.clear());
 
 const load = (open: WithDatabase, undo: string) =>
-  runWith(open, importListings, path, '--undo', undo);
+  runWith(open, importCommand, path, '--undo', undo);
 
 it('an import that is overtaken by the same one leaves no file and offers none', async () => {
   const undo = join(folder, 'overtaken.json');

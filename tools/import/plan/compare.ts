@@ -3,9 +3,9 @@
 import type { Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue, StoredListing } from '../read/store.ts';
-import { findUsers, readListings } from '../read/store.ts';
+import { findListingsUsing, readListings } from '../read/store.ts';
 import { compareListings } from './differences.ts';
-import { limitSize } from './limits.ts';
+import { checkSize } from './limits.ts';
 import { compareWarnings, findWarnings } from './quality.ts';
 import { type ListingRow, renderRow, resolveLatestChange } from './rows.ts';
 import type {
@@ -24,14 +24,14 @@ export async function compare(
   { database, publicSiteUrl, onProgress }: ImportOptions,
 ): Promise<Effect> {
   const { rows, unchanged, known } = plan;
-  const records = await withoutUsed(plan, database);
+  const records = await dropUsedRemovals(plan, database);
   const problems: ImportProblem[] = [];
   const listings = rows
     .filter(({ columns }) => !summaries.has(columns.id))
     .map((row) => resolveChange('file', undefined, row, records));
-  const inFile = new Map(rows.map((row) => [row.columns.id, row]));
-  const replaced = [...inFile.keys()].filter((id) => summaries.has(id));
-  const users = await findUsers(
+  const rowsById = new Map(rows.map((row) => [row.columns.id, row]));
+  const replaced = [...rowsById.keys()].filter((id) => summaries.has(id));
+  const users = await findListingsUsing(
     database,
     records.map(({ key }) => key),
   );
@@ -40,15 +40,15 @@ export async function compare(
   const total = unchanged.length + listings.length + ids.size;
   onProgress('checked', unchanged.length + listings.length, total);
   for await (const old of readListings(database, [...ids])) {
-    const row = inFile.get(old.id);
+    const row = rowsById.get(old.id);
     if (row) {
       problems.push(...findTakenIds(old.listing, row));
       listings.push(resolveChange('file', old, row, records));
     } else {
       const reason = pruned.has(old.id) ? 'pruned' : 'outside';
-      const now = renderRow(renewed(old.listing, known, reason), publicSiteUrl);
+      const now = renderRow(renewListing(old.listing, known, reason), publicSiteUrl);
       const key = { field: 'slug', value: old.slug };
-      problems.push(...limitSize(now, { kind: 'listing', place: 'the stored listing', key }));
+      problems.push(...checkSize(now, { kind: 'listing', place: 'the stored listing', key }));
       listings.push(resolveChange(reason, old, now, records));
     }
     onProgress('checked', unchanged.length + listings.length, total);
@@ -60,19 +60,22 @@ export async function compare(
   return { records, listings, warnedBefore, problems };
 }
 
-/** Leaves out the removal of records that listings outside the file show. */
-async function withoutUsed({ records, file }: Plan, database: D1Database): Promise<RecordChange[]> {
-  const inFile = new Set(file.properties.map(({ keys }) => keys.id));
+/** Drops the removal of records that listings outside the file show. */
+async function dropUsedRemovals(
+  { records, file }: Plan,
+  database: D1Database,
+): Promise<RecordChange[]> {
+  const fileIds = new Set(file.properties.map(({ keys }) => keys.id));
   const kept: RecordChange[] = [];
   for (const each of records) {
-    const users = each.now === undefined ? await findUsers(database, [each.key]) : [];
-    if (users.every((id) => inFile.has(id))) kept.push(each);
+    const users = each.now === undefined ? await findListingsUsing(database, [each.key]) : [];
+    if (users.every((id) => fileIds.has(id))) kept.push(each);
   }
   return kept;
 }
 
 /** Returns a listing outside the file as it will be. */
-function renewed(
+function renewListing(
   listing: Source,
   { locations, amenities }: Plan['known'],
   reason: 'outside' | 'pruned',
@@ -116,7 +119,8 @@ function findTakenIds(old: Source, { listing, record }: PlannedRow): ImportProbl
     listing[list].flatMap(({ id, url: value }, index): ImportProblem[] => {
       const stored = old[list].find((each) => each.id === id);
       if (stored === undefined || stored.url === value || record.mediaIds.has(id)) return [];
-      const details = [`${list === 'photos' ? 'photo' : 'video'} ${stored.url}`, 'url', 'url'];
+      const holder = `${list === 'photos' ? 'photo' : 'video'} ${stored.url}`;
+      const details = { holder, idField: 'url', key: 'url' };
       const path = `${list}.${index}.url`;
       return [{ record: record.name, path, code: 'id_taken', details, value }];
     }),

@@ -48,16 +48,16 @@ function compareLists(old: Source, now: Source, found: Differences): void {
   compareList('photos', 'photo', old.photos, now.photos, fileName, found);
   compareList('videos', 'video', old.videos, now.videos, fileName, found);
   const [was, is] = [old.unique_features, now.unique_features];
-  const features = [withIds(was, is), withIds(is, was)] as const;
+  const features = [identifyFeatures(was, is), identifyFeatures(is, was)] as const;
   compareList('unique_features', 'unique feature', ...features, (each) => each.icon_slug, found);
-  const idsOf = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
-  compareList('amenities', 'amenity', idsOf(old), idsOf(now), ({ id }) => id, found);
+  const withIds = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
+  compareList('amenities', 'amenity', withIds(old), withIds(now), ({ id }) => id, found);
 }
 
 type Feature = Source['unique_features'][number];
 
 /** Unique features have no key: one in both lists has its content as its id, else its place. */
-function withIds(features: readonly Feature[], others: readonly Feature[]) {
+function identifyFeatures(features: readonly Feature[], others: readonly Feature[]) {
   const contents = new Set(others.map((each) => JSON.stringify(each)));
   return features.map((each, place) => {
     const content = JSON.stringify(each);

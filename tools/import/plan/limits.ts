@@ -7,14 +7,14 @@ import type { ListingRow } from './rows.ts';
 /** Of the public listings. More are hidden or emptied only if the user allows it. */
 const MAX_SHARE = 1 / 5;
 
-export function limitShare(
+export function checkShare(
   code: 'prunes_too_many' | 'empties_too_many',
   count: number,
   stored: Catalogue,
 ): ImportProblem[] {
   const all = listPublicIds(stored).length;
   if (count <= all * MAX_SHARE) return [];
-  const details = [count, counted(all, 'public listing')];
+  const details = { count, all: counted(all, 'public listing') };
   return [{ record: THE_FILE, path: '', code, details }];
 }
 
@@ -25,10 +25,10 @@ export function listPublicIds({ summaries }: Catalogue): string[] {
 /** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
 const MAX_BYTES = 900_000;
 
-export function limitSize({ columns }: ListingRow, record: RecordName): ImportProblem[] {
+export function checkSize({ columns }: ListingRow, record: RecordName): ImportProblem[] {
   const stored = Buffer.byteLength(columns.source);
   const shown = Buffer.byteLength(`${columns.document}${columns.card}`);
-  const [to, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
+  const [use, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
   if (bytes <= MAX_BYTES) return [];
-  return [{ record, path: '', code: 'too_large', details: [to, bytes, MAX_BYTES] }];
+  return [{ record, path: '', code: 'too_large', details: { use, bytes, most: MAX_BYTES } }];
 }

@@ -5,28 +5,28 @@
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
-import { type CompleteRecords, distinct } from '../read/read.ts';
+import { distinct } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
-import type { FileRecord, WholeFile } from '../read/types.ts';
+import type { CompleteFile, FileRecord } from '../read/types.ts';
 import { compareRecords } from './differences.ts';
-import { limitShare, limitSize, listPublicIds } from './limits.ts';
+import { checkShare, checkSize, listPublicIds } from './limits.ts';
 import { type ListingRow, renderRow } from './rows.ts';
 import type { ImportOptions, Known, Plan, PlannedRow, RecordChange } from './types.ts';
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
-  { file, isPatch, removed, problems: ofFile }: CompleteRecords,
+  file: CompleteFile,
   stored: Catalogue,
   { publicSiteUrl, pruning = 'none' }: ImportOptions,
 ): Plan {
+  const { isPatch, removed } = file;
   const locations = new Map(stored.locations.map((each) => [each.id, each]));
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
   const known = { locations, amenities };
-  const records = [
-    ...changeRecords('location', 'id', locations, removed.locations, file.locations),
-    ...changeRecords('amenity', 'slug', amenities, removed.amenities, file.amenities),
-  ];
+  // From here on, `known` has the records as they will be.
+  const records = updateRecords('location', 'id', locations, removed.locations, file.locations);
+  records.push(...updateRecords('amenity', 'slug', amenities, removed.amenities, file.amenities));
   for (const each of [...locations.values()]) {
     if (each.slug !== null) locations.set(each.slug, each);
   }
@@ -37,13 +37,13 @@ export function plan(
   const isKept = ({ id }: Location) => !removed.locations.includes(id);
   const named = new Set(file.properties.map(({ keys }) => keys.id));
   const pruned = pruning === 'none' ? [] : listPublicIds(stored).filter((id) => !named.has(id));
-  const problems = distinct(ofFile, [
+  const problems = distinct(file.problems, [
     ...keyProblems(file.locations, stored.locations.filter(isKept), isPatch),
     ...keyProblems(file.properties, [...stored.summaries.values()], isPatch),
     ...unknownReferences(file, known),
     ...file.properties.flatMap(heroProblems),
-    ...planned.flatMap((row) => limitSize(row, row.record.name)),
-    ...(pruning === 'some' ? limitShare('prunes_too_many', pruned.length, stored) : []),
+    ...planned.flatMap((row) => checkSize(row, row.record.name)),
+    ...(pruning === 'some' ? checkShare('prunes_too_many', pruned.length, stored) : []),
   ]);
   const { rows = [], same = [] } = Object.groupBy(planned, (row) =>
     differs(row, stored) ? 'rows' : 'same',
@@ -52,11 +52,11 @@ export function plan(
   return { file, problems, known, records, rows, unchanged, pruned };
 }
 
-/** Puts the records of a file into `known`, without the removed ones. Returns the changes. */
-function changeRecords<T extends Location | Amenity>(
+/** Changes the stored records into those that will be stored. Returns the changes. */
+function updateRecords<T extends Location | Amenity>(
   kind: RecordChange['kind'],
   keyField: 'id' | 'slug',
-  known: Map<string, T>,
+  stored: Map<string, T>,
   removed: readonly string[],
   records: readonly FileRecord<T>[],
 ): RecordChange[] {
@@ -65,11 +65,11 @@ function changeRecords<T extends Location | Amenity>(
     if (value !== undefined) changes.set(keys[keyField] ?? '', value);
   }
   return [...changes].flatMap(([key, now]) => {
-    const old = known.get(key);
+    const old = stored.get(key);
     // One schema has put the fields of both in order.
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
-    if (now === undefined) known.delete(key);
-    else known.set(key, now);
+    if (now === undefined) stored.delete(key);
+    else stored.set(key, now);
     const name = `${kind} ${(old ?? now)?.slug ?? key}`;
     return [{ kind, key, name, old, now, ...compareRecords(old, now) }];
   });
@@ -88,35 +88,38 @@ function keyProblems(
   stored: readonly StoredKeys[],
   isPatch: boolean,
 ): ImportProblem[] {
-  const replaced = new Set(records.map(({ keys }) => keys.id));
+  const inFile = new Set(records.map(({ keys }) => keys.id));
   const byId = new Map(stored.map((each) => [each.id, each]));
-  const kept = new Map(
-    stored.filter(({ id }) => !replaced.has(id)).map(({ id, slug }) => [slug, id]),
-  );
+  const others = stored.filter(({ id }) => !inFile.has(id));
+  const idsBySlug = new Map(others.map(({ slug, id }) => [slug, id]));
   return records.flatMap(({ name: record, keys, idField }): ImportProblem[] => {
     const { id, hid, slug } = keys;
-    const own = id === undefined ? undefined : byId.get(id);
+    const old = id === undefined ? undefined : byId.get(id);
     const value = keys[idField];
-    const isNamed = (hid !== undefined && own?.hid === hid) || own?.slug === slug;
-    if (own && idField !== 'id' && !isNamed) {
-      const details = [`${record.kind} ${own.slug ?? own.id}`, idField, 'slug'];
+    const isNamed = (hid !== undefined && old?.hid === hid) || old?.slug === slug;
+    if (old && idField !== 'id' && !isNamed) {
+      // A new "casa-b" gets the id of a listing that was "casa-b" once, and is "casa-c" now.
+      const holder = `${record.kind} ${old.slug ?? old.id}`;
+      const details = { holder, idField, key: 'slug' };
       return [{ record, path: idField, code: 'id_taken', details, value }];
     }
-    const holder = slug === undefined ? undefined : kept.get(slug);
+    const holder = slug === undefined ? undefined : idsBySlug.get(slug);
     if (holder === undefined || id === undefined) return [];
-    if (idField === 'hid' && own) {
-      const details = [String(own.slug), String(slug)];
+    if (idField === 'hid' && old) {
+      // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
+      const details = { own: String(old.slug), slug: String(slug) };
       return [{ record, path: 'hid', code: 'hid_taken', details, value: hid }];
     }
+    // A record with another id takes "casa-b".
     const advice = isPatch ? '' : ': give that id, or import the file with --patch';
-    const details = [`${record.kind} ${holder}`, advice];
+    const details = { holder: `${record.kind} ${holder}`, advice };
     return [{ record, path: 'slug', code: 'slug_taken', details, value: slug }];
   });
 }
 
 /** Rejects names of locations and amenities that are neither in the file nor in the store. */
 function unknownReferences(
-  { locations, amenities, properties }: WholeFile,
+  { locations, amenities, properties }: CompleteFile,
   known: Known,
 ): ImportProblem[] {
   const inFile = locations.flatMap(({ keys }) => [keys.id, keys.slug]);

@@ -30,7 +30,7 @@ export type ListingRow = ReturnType<typeof renderRow>;
 
 /** A new change gets its place and time when it is staged. */
 export type LatestChange = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
-  isNew: boolean;
+  changesFeed: boolean;
   former_slugs: string[];
 };
 
@@ -44,13 +44,19 @@ export function resolveLatestChange(
   const { change_seq = null, changed_at = null, former_slugs = '[]' } = old ?? {};
   const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
   const former: string[] = JSON.parse(former_slugs);
-  const isNew = document !== (old?.document ?? null);
+  const changesFeed = document !== (old?.document ?? null);
   if (status === 'hidden') {
-    return { isNew, change_seq, changed_at, removed_slug: lastPublicSlug, former_slugs: former };
+    return {
+      changesFeed,
+      change_seq,
+      changed_at,
+      removed_slug: lastPublicSlug,
+      former_slugs: former,
+    };
   }
   // A listing that is public again has its last public slug as a former one.
   const slugs = new Set(lastPublicSlug === null ? former : [lastPublicSlug, ...former]);
   slugs.delete(slug);
   const newest = [...slugs].slice(0, MAX_FORMER_SLUGS);
-  return { isNew, change_seq, changed_at, removed_slug: null, former_slugs: newest };
+  return { changesFeed, change_seq, changed_at, removed_slug: null, former_slugs: newest };
 }

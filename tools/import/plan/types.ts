@@ -3,7 +3,7 @@
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import type { StoredListing } from '../read/store.ts';
-import type { FileRecord, WholeFile } from '../read/types.ts';
+import type { CompleteFile, FileRecord } from '../read/types.ts';
 import type { Differences } from './differences.ts';
 import type { LatestChange, ListingRow } from './rows.ts';
 
@@ -43,7 +43,7 @@ export type RecordChange = Differences & {
 export type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
 export type Plan = {
-  file: WholeFile;
+  file: CompleteFile;
   problems: ImportProblem[];
   known: Known;
   records: RecordChange[];
@@ -83,8 +83,10 @@ export type Effect = {
 
 export type AcceptedImport = {
   kind: 'accepted';
-  file: WholeFile;
+  file: CompleteFile;
   effect: Effect;
+  /** The listings that the feed shows otherwise now. */
+  shown: ListingChange[];
   /** The cursor that a reader of all changes has afterwards. */
   resumeCursor: string;
 };

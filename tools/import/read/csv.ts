@@ -5,10 +5,10 @@ import type * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { nearest } from '../../command-line/nearest.ts';
 import { isMap } from './listing-schemas.ts';
-import { decodeText, recordName, unreadable } from './parse.ts';
+import { decodeText, unreadable, withKey } from './parse.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
-import type { ReadFile } from './types.ts';
+import type { ParsedFile } from './types.ts';
 
 /** A cell as it is read: its value, or the code of its fault. */
 type ReadCell = { value: unknown } | Pick<Fault, 'code' | 'details'>;
@@ -46,7 +46,7 @@ function splitEntries(cell: string): string[] {
 /** Half of Europe writes 295.000 for 295000: the editor has to say which number is meant. */
 function readThousands(cell: string): ReadCell | undefined {
   if (!/^-?\d+\.\d{3}$/.test(cell)) return undefined;
-  return { code: 'thousands', details: [cell.replace('.', ''), Number(cell)] };
+  return { code: 'thousands', details: { whole: cell.replace('.', ''), decimal: Number(cell) } };
 }
 
 function readNumber(cell: string, code: 'not_a_number' | 'not_whole'): ReadCell {
@@ -68,7 +68,7 @@ function listColumns(name: string, schema: z.ZodType): [string, keyof typeof CEL
 }
 
 /** Reads the bytes of a sheet: UTF-8, a header row, commas or semicolons. */
-export function readSheet(bytes: Uint8Array): ReadFile {
+export function readSheet(bytes: Uint8Array): ParsedFile {
   const decoded = decodeText(bytes, '"CSV UTF-8"');
   if ('fault' in decoded) return unreadable([decoded.fault]);
   let rows: string[][];
@@ -76,7 +76,7 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     rows = parseRows(decoded.text);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return unreadable([{ path: '', code: 'not_csv', details: [error.message] }]);
+    return unreadable([{ path: '', code: 'not_csv', details: { why: error.message } }]);
   }
   const [names = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
   const header = names.map((name) => (COLUMNS.has(name.toLowerCase()) ? name.toLowerCase() : name));
@@ -86,12 +86,11 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     if (cells.join('') === '') return [];
     const { value, faults } = readRow(header, cells);
     // A spreadsheet counts from 1, and the header is its first row.
-    const name = recordName(rowName(index + 2), value);
+    const name = withKey(nameRow(index + 2), value);
     for (const fault of faults) problems.push({ record: name, ...fault });
     return [{ name, value }];
   });
-  const file = { isPatch: true, locations: [], amenities: [], properties };
-  return { kind: 'read', file, problems };
+  return { kind: 'readable', isPatch: true, locations: [], amenities: [], properties, problems };
 }
 
 function parseRows(text: string): string[][] {
@@ -102,20 +101,20 @@ function parseRows(text: string): string[][] {
   return parse(sheet, { delimiter, record_delimiter, relax_column_count: true });
 }
 
-function rowName(row: number): RecordName {
+function nameRow(row: number): RecordName {
   return { kind: 'listing', place: `row ${row}`, isSheet: true };
 }
 
 function headerProblems(header: readonly string[]): ImportProblem[] {
   const all = [...COLUMNS.keys()];
   return header.flatMap((name, index): ImportProblem[] => {
-    const problem = { record: rowName(1), path: '', subject: JSON.stringify(name) };
+    const problem = { record: nameRow(1), path: '', subject: JSON.stringify(name) };
     if (name === '') return [];
     if (header.indexOf(name) < index) return [{ ...problem, code: 'column_twice' }];
     if (COLUMNS.has(name)) return [];
     const meant = nearest(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
     const advice = meant === undefined ? 'delete or rename it' : `did you mean ${meant}?`;
-    return [{ ...problem, code: 'unknown_column', details: [`: ${advice}`] }];
+    return [{ ...problem, code: 'unknown_column', details: { advice } }];
   });
 }
 

@@ -1,17 +1,16 @@
 /** Faults of records that their schemas do not find. Pure. */
 
-import { type Fault, type ImportProblem, nameOf } from './problem.ts';
+import { type Fault, formatName, type ImportProblem } from './problem.ts';
 import type { RecordKeys } from './records.ts';
-import type { FileRecord, WholeFile } from './types.ts';
+import type { FileRecord } from './types.ts';
 
 /** Finds the records of a section that have the id or slug of an earlier record. */
-export function repeatedKeys({ locations, amenities, properties }: WholeFile): ImportProblem[] {
-  const sections: FileRecord<unknown>[][] = [locations, amenities, properties];
+export function repeatedKeys(sections: readonly FileRecord<unknown>[][]): ImportProblem[] {
   return sections.flatMap((records) => {
     const problems = (['id', 'slug'] as const).flatMap((field) =>
-      repeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
+      findRepeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
         const path = field === 'id' ? entry.idField : field;
-        const details = [`the ${field} of ${nameOf(first.name)}`];
+        const details = { first: `the ${field} of ${formatName(first.name)}` };
         return { record: entry.name, path, code: 'repeats', details, value: entry.keys[path] };
       }),
     );
@@ -21,12 +20,12 @@ export function repeatedKeys({ locations, amenities, properties }: WholeFile): I
   });
 }
 
-/** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
+/** Rejects findRepeated photos, videos and amenities, and the hero photo of another listing. */
 export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys): Fault[] {
   const faults = Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
-    repeated([...listed.entries()], ([, key]) => key).map(
+    findRepeated([...listed.entries()], ([, key]) => key).map(
       ({ entry: [index, value], first }): Fault => {
-        const details = [`${list}.${first[0]}`];
+        const details = { first: `${list}.${first[0]}` };
         return { path: `${list}.${index}`, code: 'repeats', details, value };
       },
     ),
@@ -37,7 +36,7 @@ export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys):
 }
 
 /** Returns the later entries of each key, with the first one. */
-function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefined) {
+function findRepeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefined) {
   const groups = Map.groupBy(entries, keyOf);
   groups.delete(undefined);
   return [...groups.values()].flatMap(([first, ...others]) =>
@@ -49,12 +48,12 @@ function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefi
 export function nameFaults(kind: string, record: Record<string, unknown>): Fault[] {
   if (kind === 'location') {
     const isNamed = (record.id ?? record.slug) != null;
-    return isNamed ? [] : [{ path: 'slug', code: 'missing', details: ['is required'] }];
+    return isNamed ? [] : [{ path: 'slug', code: 'missing', details: { message: 'is required' } }];
   }
   const pairs = { location: 'location_id', hero_photo: 'hero_photo_id' };
   return Object.entries(pairs).flatMap(([path, other]): Fault[] =>
     record[path] === undefined || record[other] === undefined
       ? []
-      : [{ path, code: 'two_names', details: [other], value: record[path] }],
+      : [{ path, code: 'two_names', details: { other }, value: record[path] }],
   );
 }

@@ -83,7 +83,7 @@ export const url = httpUrl
     // The URL parser drops these silently.
     if (/[\t\n\r]/.test(value)) return reject('must not contain line breaks or tabs');
     if (/,\s*http/i.test(value)) return reject('must be one URL, not two joined by a comma');
-    const parsed = URL.parse(escaped(value.trim()));
+    const parsed = URL.parse(escapeUrl(value.trim()));
     // The URL parser decodes the percent-encoded characters of a host.
     if (parsed === null || UNSAFE_IN_URL.test(parsed.href)) {
       return reject('must be an absolute http or https URL');
@@ -93,7 +93,7 @@ export const url = httpUrl
   })
   .pipe(httpUrl);
 
-function escaped(address: string): string {
+function escapeUrl(address: string): string {
   return address.replace(new RegExp(UNSAFE_IN_URL, 'g'), (character) =>
     character === "'" ? '%27' : encodeURIComponent(character),
   );

@@ -7,7 +7,7 @@ import { isMap, photo, url, video } from './listing-schemas.ts';
 import { listOf, type Patch, writtenListing } from './records.ts';
 
 /** Merges by field, and texts by language. The record is `{}` for a new one. */
-export function merged(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
+export function mergeRecord(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
   const changes = Object.entries(patch).map(([name, value]) => {
     const old = isMap(record[name]) ? record[name] : {};
     // The schema gives an undefined field its default.
@@ -37,16 +37,16 @@ const LISTS = [
   { list: 'videos', schema: video, order: 'sort_order', defaults: {} },
 ] as const;
 
-/** As `merged`, for a listing. */
-export function mergedListing(listing: Patch, patch: Patch): Patch {
-  const record = merged(listing, patch, writtenListing);
+/** As `mergeRecord`, for a listing. */
+export function mergeListing(listing: Patch, patch: Patch): Patch {
+  const record = mergeRecord(listing, patch, writtenListing);
   for (const { list, schema, order, defaults } of LISTS) {
     const patched = patch[list];
     if (!Array.isArray(patched) || !patched.every(isMap)) continue;
     const stored = listOf(listing[list]).filter(isMap);
     const entries = patched.map((each) => ({
       ...defaults,
-      ...merged(findEntry(stored, each) ?? {}, each, schema),
+      ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
     }));
     // A number in the patch stays as it is.
     const unnumbered = entries.filter((_, place) => patched[place]?.[order] === undefined);

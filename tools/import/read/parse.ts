@@ -5,10 +5,13 @@ import { formatPath } from '../../../src/http/errors.ts';
 import { IN_WORDS } from '../../../src/http/validate.ts';
 import { isMap } from './listing-schemas.ts';
 import { type Fault, type RecordName, THE_FILE } from './problem.ts';
-import type { ReadFile } from './types.ts';
+import type { ParsedFile } from './types.ts';
 
 /** Returns the parsed value, or every fault of it. */
-export function parsed<T>(schema: z.ZodType<T>, value: unknown): { value?: T; faults: Fault[] } {
+export function parseValue<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+): { value?: T; faults: Fault[] } {
   const { data, error } = schema.safeParse(value, IN_WORDS);
   if (error === undefined) return { value: data, faults: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
@@ -29,7 +32,9 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
   const isMissing = isWrongKind && path !== '' && value === undefined;
   // An id follows from another key, which has its own fault then.
   if (isMissing && issue.path.at(-1) === 'id') return [];
-  return [{ path, code: isMissing ? 'missing' : 'invalid', details: [issue.message], value }];
+  return [
+    { path, code: isMissing ? 'missing' : 'invalid', details: { message: issue.message }, value },
+  ];
 }
 
 function fieldOf(value: unknown, name: PropertyKey): unknown {
@@ -37,7 +42,7 @@ function fieldOf(value: unknown, name: PropertyKey): unknown {
 }
 
 /** Names a record by its place and by the first of its keys, valid or not. */
-export function recordName(name: RecordName, record: unknown): RecordName {
+export function withKey(name: RecordName, record: unknown): RecordName {
   if (!isMap(record)) return name;
   for (const field of ['slug', 'hid', 'name', 'id']) {
     const value = record[field];
@@ -46,7 +51,7 @@ export function recordName(name: RecordName, record: unknown): RecordName {
   return name;
 }
 
-export function unreadable(faults: readonly Fault[]): ReadFile {
+export function unreadable(faults: readonly Fault[]): ParsedFile {
   return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
 }
 
@@ -55,6 +60,6 @@ export function decodeText(bytes: Uint8Array, form: string): { text: string } | 
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) };
   } catch {
-    return { fault: { path: '', code: 'not_utf8', details: [form] } };
+    return { fault: { path: '', code: 'not_utf8', details: { form } } };
   }
 }

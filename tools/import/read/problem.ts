@@ -10,50 +10,50 @@ export type RecordName = {
   key?: { field: string; value: string } | undefined;
 };
 
-/** Code → the end of a sentence that begins with the path and the value. Each `%` is a detail. */
+/** Code → the end of a sentence that begins with the path and the value. Details are in braces. */
 const SENTENCES = {
-  not_utf8: 'is not UTF-8 text: save it as %',
-  not_json: 'is not JSON: %',
+  not_utf8: 'is not UTF-8 text: save it as {form}',
+  not_json: 'is not JSON: {why}',
   too_deep: 'is nested too deep',
   twice: 'appears twice in the same object',
   too_large_number: 'is a number that is too large',
-  rounded: 'is a number that JavaScript would round to %',
-  not_csv: 'is not CSV: %',
+  rounded: 'is a number that JavaScript would round to {number}',
+  not_csv: 'is not CSV: {why}',
   no_header: 'has no header row',
-  unknown_column: 'is no column of a sheet%',
+  unknown_column: 'is no column of a sheet: {advice}',
   column_twice: 'heads two columns',
   unnamed_column: 'is in a column without a name',
   not_a_number: 'must be a number such as 118000 or 118000.5',
   not_whole: 'must be a whole number such as 12',
-  thousands: 'has a dot before three digits: write %, or %',
+  thousands: 'has a dot before three digits: write {whole}, or {decimal}',
   not_a_boolean: 'must be yes, no, true or false',
   unknown_field: 'is not a field of this resource',
   // The schemas have the sentences of these two.
-  missing: '%',
-  invalid: '%',
-  two_names: 'must not be combined with %',
-  repeats: 'repeats %',
+  missing: '{message}',
+  invalid: '{message}',
+  two_names: 'must not be combined with {other}',
+  repeats: 'repeats {first}',
   hero_id: 'must be the id of one of the photos of this listing',
   hero_address: 'must be the address of one of the photos of this listing',
-  slug_taken: 'is the slug of the stored %%',
+  slug_taken: 'is the slug of the stored {holder}{advice}',
   id_taken:
-    'gives the id of the stored %, which had this % before: give the new one another id, or name the stored one by its id or %',
-  hid_taken: 'is the hid of the stored listing %, and % is the slug of another one',
+    'gives the id of the stored {holder}, which had this {idField} before: give the new one another id, or name the stored one by its id or {key}',
+  hid_taken: 'is the hid of the stored listing {own}, and {slug} is the slug of another one',
   unclear_hid: 'is the hid of several stored listings: name one by its slug or id',
   names_no_listing: 'names no listing: give its slug, hid or id',
-  incomplete: 'no % is stored under this %, and a new one needs %',
-  not_stored: 'no stored listing has the slug %',
+  incomplete: 'no {kind} is stored under this {key}, and a new one needs {fields}',
+  not_stored: 'no stored listing has the slug {slug}',
   not_known: 'is not known',
-  too_large: 'is too large to %: % bytes, at most %',
-  prunes_too_many: 'leaves out % of the %, more than a fifth: --prune=all hides them all',
+  too_large: 'is too large to {use}: {bytes} bytes, at most {most}',
+  prunes_too_many: 'leaves out {count} of the {all}, more than a fifth: --prune=all hides them all',
   empties_too_many:
-    'would empty something of % of the %, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
+    'would empty something of {count} of the {all}, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
 } as const;
 
 export type Fault = {
   code: keyof typeof SENTENCES;
-  /** The values of each `%` in the sentence. */
-  details?: readonly (string | number)[];
+  /** The values of the names in braces. */
+  details?: Readonly<Record<string, string | number>>;
   /** Dotted: `photos.0.url`; `""` for the record as a whole. */
   path: string;
   /** The value at fault, if it is known. */
@@ -69,7 +69,7 @@ export type ImportProblem = Fault & { record: RecordName };
 export const THE_FILE: RecordName = { kind: 'file', place: 'the file' };
 
 /** e.g. `properties[3] (slug "casa-marea")` */
-export function nameOf({ place, key }: RecordName): string {
+export function formatName({ place, key }: RecordName): string {
   return key === undefined || key.value === place
     ? place
     : `${place} (${key.field} ${JSON.stringify(key.value)})`;
@@ -93,7 +93,7 @@ function causeLine(problems: readonly ImportProblem[]): string {
   if (others.length === 0) return problemLine(first);
   const { record, subject = anyEntry(pathIn(first)) } = first;
   const cause = [subject, formatSentence(first)].filter(Boolean).join(' ');
-  const records = new Set(problems.map((each) => nameOf(each.record))).size;
+  const records = new Set(problems.map((each) => formatName(each.record))).size;
   const times = problems.length === records ? '' : `${problems.length} times in `;
   const often = `${times}${counted(records, record.kind)}`;
   const where =
@@ -117,7 +117,7 @@ function formatExamples(problems: readonly ImportProblem[]): string {
 
 function formatPlace(problem: ImportProblem): string {
   const { record } = problem;
-  return nameOf(record.isSheet ? { ...record, place: describePlace(problem) } : record);
+  return formatName(record.isSheet ? { ...record, place: describePlace(problem) } : record);
 }
 
 /** e.g. `row 12, price_from` */
@@ -139,9 +139,8 @@ function suggest({ unknown }: Fault): string {
   return unknown === undefined ? '' : didYouMean(unknown.name, unknown.known);
 }
 
-function formatSentence({ code, details = [] }: Fault): string {
-  const rest = details.values();
-  return SENTENCES[code].replaceAll('%', () => String(rest.next().value));
+function formatSentence({ code, details = {} }: Fault): string {
+  return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
 }
 
 /** Shows a value as JSON of one level, a long one cut between words, or nothing. */

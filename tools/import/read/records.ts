@@ -67,19 +67,19 @@ export function listOf(value: unknown): unknown[] {
 }
 
 /** Returns a record with its id, if its schema has one, and with those of its photos and videos. */
-export function withIds(record: Patch, { shape }: z.ZodObject): Patch {
-  const whole = 'id' in shape ? withId(record) : record;
+export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
+  const whole = 'id' in shape ? deriveId(record) : record;
   const media = ['photos', 'videos'].flatMap((name) => {
     const list = whole[name];
     return Array.isArray(list)
-      ? [[name, list.map((each) => (isMap(each) ? withId(each) : each))]]
+      ? [[name, list.map((each) => (isMap(each) ? deriveId(each) : each))]]
       : [];
   });
   return { ...whole, ...Object.fromEntries(media) };
 }
 
 /** Returns a record with its id, or the UUID that follows from the first of its other keys. */
-export function withId(record: Patch): Patch {
+export function deriveId(record: Patch): Patch {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];
   const key = keys.find((each) => typeof each === 'string' && each !== '');

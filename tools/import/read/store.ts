@@ -60,7 +60,7 @@ const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: stri
   join (select key as place, value as listing from json_each(${sql.placeholder('ids')})) on id = listing
   order by place`);
 
-const USERS = statementOf(sql<{ id: string }>`
+const LISTINGS_USING = statementOf(sql<{ id: string }>`
   select id from ${properties}
   where location_id in (select value from json_each(${sql.placeholder('keys')}))
     or exists (
@@ -105,8 +105,11 @@ export async function* readListings(
 }
 
 /** Finds the ids of the listings that use one of the locations (by id) or amenities (by slug). */
-export async function findUsers(database: D1Database, keys: readonly string[]): Promise<string[]> {
+export async function findListingsUsing(
+  database: D1Database,
+  keys: readonly string[],
+): Promise<string[]> {
   if (keys.length === 0) return [];
-  const rows = await USERS.rows(database, { keys: JSON.stringify(keys) });
+  const rows = await LISTINGS_USING.rows(database, { keys: JSON.stringify(keys) });
   return rows.map(({ id }) => id);
 }

@@ -8,15 +8,14 @@ export type Section = 'locations' | 'amenities' | 'properties';
 
 export type RawRecord = { name: RecordName; value: unknown };
 
-/** `isPatch`: the records are merged into the stored ones, and do not replace them. */
-export type RawFile = Record<Section, RawRecord[]> & { isPatch: boolean };
-
 /** The locations (by id) and amenities (by slug) that a file removes if no listing has them. */
 export type Removed = { locations: string[]; amenities: string[] };
 
-export type ReadableFile = {
-  kind: 'read';
-  file: RawFile;
+/** A file as it is written. */
+export type ListingsFile = Record<Section, RawRecord[]> & {
+  kind: 'readable';
+  /** Whether the records are merged into the stored ones, and do not replace them. */
+  isPatch: boolean;
   problems: ImportProblem[];
   /** Whether a record that names no stored listing is a problem, and no new listing. */
   mustBeStored?: boolean;
@@ -24,7 +23,7 @@ export type ReadableFile = {
 };
 
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
-export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadableFile;
+export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
 
 /** A whole record, with its value when it is valid. */
 export type FileRecord<T> = {
@@ -40,8 +39,12 @@ export type FileRecord<T> = {
   faults: Fault[];
 };
 
-export type WholeFile = {
+/** A file whose records are all whole, and every problem of them. */
+export type CompleteFile = {
+  isPatch: boolean;
   locations: FileRecord<Location>[];
   amenities: FileRecord<Amenity>[];
   properties: FileRecord<FileListing>[];
+  removed: Removed;
+  problems: ImportProblem[];
 };

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { UserError } from '../../command-line/user-error.ts';
-import type { AcceptedImport, Effect, ListingChange } from '../plan/types.ts';
+import type { AcceptedImport, ListingChange } from '../plan/types.ts';
 
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;
@@ -33,13 +33,12 @@ export function parseHook(address: string, secret: string | undefined): Hook {
 /** Sends the message, at most three times. Returns the last failure. Never throws. */
 export async function notify(
   { url, signer }: Hook,
-  { effect, resumeCursor }: AcceptedImport,
+  { shown, resumeCursor }: AcceptedImport,
 ): Promise<string | undefined> {
-  const changed = listShown(effect);
-  const slugs = [...new Set(changed.flatMap(listSlugs))];
+  const slugs = [...new Set(shown.flatMap(listSlugs))];
   const body = JSON.stringify({
     type: 'feed.changed',
-    changes: changed.length,
+    changes: shown.length,
     slugs: slugs.length > MAX_SLUGS ? null : slugs,
     resume_cursor: resumeCursor,
   });
@@ -65,11 +64,6 @@ export async function notify(
     await pause(pauseMs);
   }
   return failure;
-}
-
-/** Returns the listings that the feed shows otherwise now. */
-export function listShown({ listings }: Effect): ListingChange[] {
-  return listings.filter(({ latest }) => latest.isNew);
 }
 
 /** Returns the public slugs of a listing, former ones too. */

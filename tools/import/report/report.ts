@@ -10,7 +10,7 @@ import type {
   Pruning,
 } from '../plan/types.ts';
 import { counted, type ImportProblem, printable, problemLines } from '../read/problem.ts';
-import { type Hook, listShown, notify } from './notify.ts';
+import { type Hook, notify } from './notify.ts';
 
 export type ReportOptions = {
   isDryRun: boolean;
@@ -120,7 +120,7 @@ function changeLines({ records, listings }: Effect, { listsAll }: ReportOptions)
   return [
     ...lines.slice(0, most),
     ...(more > 0 ? [`And ${counted(more, 'more change')}: --all lists them`] : []),
-    ...(added.length > 0 ? [`New: ${named(added, most)}`] : []),
+    ...(added.length > 0 ? [`New: ${formatSlugs(added, most)}`] : []),
   ];
 }
 
@@ -139,7 +139,7 @@ async function notifyHook(
   { isDryRun, notifiesAlways }: ReportOptions,
 ): Promise<void> {
   const { host } = hook.url;
-  const { length } = listShown(outcome.effect);
+  const { length } = outcome.shown;
   const changes = counted(length, 'change');
   if (length === 0 && !notifiesAlways) {
     const tense = isDryRun ? 'would not be' : 'was not';
@@ -159,11 +159,11 @@ function findingLines(head: string, findings: readonly Finding[]): string[] {
   const causes = Map.groupBy(findings, ({ cause }) => cause);
   return [...causes].map(([cause, same]) => {
     const examples = same.map(({ example }) => example);
-    return `${head} ${cause} ${counted(same.length, 'listing')}: ${named(examples, NAMED)}`;
+    return `${head} ${cause} ${counted(same.length, 'listing')}: ${formatSlugs(examples, NAMED)}`;
   });
 }
 
-function named(slugs: readonly string[], most: number): string {
+function formatSlugs(slugs: readonly string[], most: number): string {
   const more = slugs.length - most;
   return `${slugs.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -15,7 +15,7 @@ const STAGE = `
     new.value->>'document', new.value->>'card'
   FROM json_each(?1) AS new`;
 
-/** A row of the staging table cannot be null. */
+/** The guard inserts a null row, which the table rejects: the transaction is rolled back. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
 
 const GUARD = `
@@ -116,11 +116,11 @@ function* stagedRows({ records, listings }: Effect, newestChange: number): Gener
   const now = Date.now();
   let place = newestChange;
   for (const { columns, latest } of [...removals, ...others]) {
-    const { isNew, ...last } = latest;
-    if (isNew) place += 1;
-    const change = isNew ? { ...last, change_seq: place, changed_at: now } : last;
+    const { changesFeed, ...last } = latest;
+    if (changesFeed) place += 1;
+    const change = changesFeed ? { ...last, change_seq: place, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
-    // Nested, because escaped texts of a large listing would exceed D1's bound.
+    // Nested, because escapeUrl texts of a large listing would exceed D1's bound.
     const texts = `,"source":${source},"document":${document},"card":${card}`;
     yield stagedRow('listing', id, { ...row, ...change }, texts);
   }
@@ -133,6 +133,7 @@ function stagedRow(kind: string, key: string, row: object, texts = ''): string {
 /** Reports whether a response of the feed changes. Locations have a list of their own. */
 function isShown({ records, listings }: Effect): boolean {
   return (
-    records.some(({ kind }) => kind === 'location') || listings.some(({ latest }) => latest.isNew)
+    records.some(({ kind }) => kind === 'location') ||
+    listings.some(({ latest }) => latest.changesFeed)
   );
 }

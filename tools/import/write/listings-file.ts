@@ -1,7 +1,8 @@
-/** Writes a listings file in pieces, a record per line. Pure. */
+/** Writes listings files in pieces, a record per line: an export, and the one that undoes an import. Pure. */
 
-import type { Amenity, Location } from '../../../src/properties/source.ts';
-import type { FileListing } from '../read/records.ts';
+import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import type { Effect } from '../plan/types.ts';
+import { type FileListing, toFileListing } from '../read/records.ts';
 import type { Removed } from '../read/types.ts';
 
 type Records = {
@@ -28,4 +29,39 @@ export function* writeListingsFile(
 
 function formatRecords(records: readonly object[]): string {
   return records.map((each) => `\n${JSON.stringify(each)}`).join(',');
+}
+
+/** Has the changed records as they are stored now. It hides the added listings, and removes the added records. */
+export function undoFile({ records, listings }: Effect): Generator<string> {
+  const locations: Location[] = [];
+  const amenities: Amenity[] = [];
+  const removed: Removed = { locations: [], amenities: [] };
+  for (const { kind, key, old } of records) {
+    if (old === undefined) removed[kind === 'location' ? 'locations' : 'amenities'].push(key);
+    else if ('label' in old) amenities.push(old);
+    else locations.push(old);
+  }
+  const own = listings.filter(({ reason }) => reason !== 'outside');
+  const slugs = new Set(own.map(({ old }) => old?.slug));
+  const restored = own.map(({ old, listing }) =>
+    old ? toFileListing(old.listing) : hiddenListing(listing, slugs, removed),
+  );
+  return writeListingsFile({ locations, amenities, removed }, restored);
+}
+
+/** An added listing, hidden, without the slug of a restored one and without removed records. */
+function hiddenListing(
+  listing: Source,
+  restoredSlugs: ReadonlySet<string | undefined>,
+  { locations, amenities }: Removed,
+): FileListing {
+  const own = toFileListing(listing);
+  const { id, slug, location_id } = own;
+  return {
+    ...own,
+    status: 'hidden',
+    slug: restoredSlugs.has(slug) ? `undone-${id}` : slug,
+    location_id: location_id !== null && locations.includes(location_id) ? null : location_id,
+    amenities: own.amenities.filter((each) => !amenities.includes(each)),
+  };
 }
