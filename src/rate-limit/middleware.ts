@@ -24,8 +24,8 @@ type Options = {
 
 /**
  * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
- * of draft-ietf-httpapi-ratelimit-headers-10. A key with a limit of its own has one counter for all
- * routes; all other requests are counted by address.
+ * of draft-ietf-httpapi-ratelimit-headers-10. A thrown 429 would miss them. A key with a limit of
+ * its own has one counter for all routes; all other requests are counted by address.
  *
  * @example app.use(rateLimit({ ingestPaths: ['/api/public/events/ingest'], findOwnLimit }))
  */
@@ -54,7 +54,6 @@ export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
     }
     // Feed read, 1; ingest, 1.
     const verdict = await window.admit(c, now);
-    // Not thrown: a 429 gets the headers below too.
     if (verdict === 'passed') {
       await next();
     } else if (verdict === 'rejected') {
