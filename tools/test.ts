@@ -2,9 +2,10 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import * as z from 'zod';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { UserError } from './command-line/user-error.ts';
@@ -13,15 +14,22 @@ const USAGE = `Usage: npm test [-- FILE...]
 
 Runs all tests; the checks of format, lint, types and migrations are among them (test/checks.node.test.ts).
 With names of test files or folders it runs only these.
-FULL=1 npm test runs the long forms of the load, fault and crash tests too. Tests of pages need /usr/bin/chromium.
+FULL=1 npm test runs the long forms of the load, fault and crash tests too. The last line counts the tests.
 
 Changes: nothing. Scratch files are removed at the end.
 Exit codes: 0 all has passed, 1 something has failed, 2 invalid arguments.
 Example: npm test -- test/events`;
+const CHROMIUM = '/usr/bin/chromium';
 /** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
 /** More than the files of a run take. */
 const ROOM_BYTES = 1_024 ** 3;
+
+const report = z.object({
+  numPassedTests: z.int(),
+  numFailedTests: z.int(),
+  numPendingTests: z.int(),
+});
 
 export const command: Command<string[]> = { usage: USAGE, parse: parseFiles, run: runAll };
 
@@ -29,37 +37,28 @@ if (import.meta.main) await runCommand(command);
 
 function parseFiles(args: string[]): string[] {
   const { positionals } = readArguments('test', args, {}, { allowPositionals: true });
-  return positionals.map((path) => {
-    const absolute = userPath('test', path);
-    if (!existsSync(absolute)) throw new UserError(`There is no test file ${path}`);
-    return relative(process.cwd(), absolute);
+  return positionals.flatMap((path) => {
+    const place = relative(process.cwd(), userPath('test', path));
+    const files = place.endsWith('.test.ts')
+      ? globSync(place)
+      : globSync(join(place, '**/*.test.ts'), { exclude: ['**/node_modules'] });
+    if (files.length === 0) throw new UserError(`There is no test file ${path}`);
+    return files;
   });
 }
 
-/** Runs Vitest. Its errors, and those of the runtime, are shown only if a test fails. */
 async function runAll(files: readonly string[]): Promise<number> {
   const scratch = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'npm-test-'));
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
-  const vitest = spawn('vitest', ['run', '--slowTestThreshold=3600000', ...files], {
-    stdio: ['ignore', 'inherit', 'pipe'],
-    env: {
-      ...process.env,
-      ...(!process.stdout.isTTY && { NO_COLOR: '1' }),
-      CI: 'true',
-      TMPDIR: scratch,
-      // Tests start many programs: Node caches compiled code for the next program.
-      NODE_COMPILE_CACHE: join(scratch, 'compiled'),
-    },
-  });
-  process.on('exit', () => vitest.kill());
-  let errors = '';
-  vitest.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors += text;
-  });
-  const [code] = await once(vitest, 'close');
-  if (code !== 0) console.error(errors);
-  return code === 0 ? 0 : 1;
+  // Tests start many programs: Node caches compiled code for the next program.
+  Object.assign(process.env, { TMPDIR: scratch, NODE_COMPILE_CACHE: join(scratch, 'compiled') });
+  const { passed, failed, skipped } = await runTests(files, join(scratch, 'report.json'));
+  const unmet = process.env.FULL ? [] : ['FULL=1'];
+  if (!existsSync(CHROMIUM)) unmet.push(CHROMIUM);
+  if (skipped > 0 && unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
+  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+  return failed === 0 ? 0 : 1;
 }
 
 /** Tests make hundreds of databases, whose writes would wait for a disk. */
@@ -70,4 +69,29 @@ function hasRoomInMemory(): boolean {
   } catch {
     return false;
   }
+}
+
+/** Runs Vitest. Its errors, and those of the runtime, are shown only if a test fails. */
+async function runTests(files: readonly string[], reportFile: string) {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
+  const colors = process.stdout.isTTY ? {} : { NO_COLOR: '1' };
+  const vitest = spawn('vitest', ['run', ...reporters, '--slowTestThreshold=3600000', ...files], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: { ...process.env, ...colors, CI: 'true' },
+  });
+  process.on('exit', () => vitest.kill());
+  let errors = '';
+  vitest.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const [code] = await once(vitest, 'close');
+  if (code !== 0) console.error(errors);
+  const counts = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : undefined;
+  const { data } = report.safeParse(counts);
+  return {
+    passed: data?.numPassedTests ?? 0,
+    // A file that cannot be loaded has no failed tests.
+    failed: data?.numFailedTests || (code === 0 ? 0 : 1),
+    skipped: data?.numPendingTests ?? 0,
+  };
 }

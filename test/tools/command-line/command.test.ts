@@ -76,7 +76,7 @@ it.each<[script: string, args: string[], message: string]>([
   ['export-listings', ['--out='], '--out needs the name of a file'],
   ['export-listings', ['--csv', '--separator', 'x'], '--separator must be , or ;'],
   ['export-listings', ['--separator', ';'], '--separator needs --csv'],
-  ['test', ['test/architecture.test.ts', 'nowhere'], 'There is no test file nowhere'],
+  ['test', ['test/architecture.test.ts', 'docs'], 'There is no test file docs'],
   ['token', ['--permission', 'a:b:c'], '--permission a:b:c: must be AREA:LEVEL'],
   ['token', ['--expires', '0h'], '--expires 0h: must be a number with s, m, h or d'],
   ['api-key', [], '--name is missing'],
