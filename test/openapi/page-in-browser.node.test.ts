@@ -42,6 +42,14 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
 
   const sectionOf = (operation: string) => page.locator(`section[id$="/${operation}"]`);
 
+  it('opens at the operation of a deep link, without a line around it, on 202', async () => {
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toContain(INGEST);
+    const outline = 'getComputedStyle(document.activeElement).outlineStyle';
+    expect(await page.evaluate(outline)).toBe('none');
+    const opensOn = sectionOf(INGEST).getByRole('tab', { selected: true });
+    await expect.poll(() => opensOn.textContent()).toContain('202');
+  });
+
   it('has samples with the address, the key and no filter, and sends them', async () => {
     const sample = sectionOf(LOCATIONS).locator('pre').first();
     const key = opened.service.vars.get('API_KEY');
