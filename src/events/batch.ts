@@ -62,20 +62,20 @@ export async function ingestBatch(
 ): Promise<BatchOutcome> {
   const frame = parseWith(batch, body);
   // An invalid frame does not hide the problems of its items.
-  const read = await readItems(body.events);
-  const items = read.filter((item) => item.ok).map(({ value }) => value);
+  const parsedItems = await readItems(body.events);
+  const items = parsedItems.filter((item) => item.ok).map(({ value }) => value);
 
-  const found = await lookUpInvalid(items, context);
+  const ofInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = [
     ...(frame.ok ? [] : frame.problems),
     ...(header === undefined ? [] : [HEADER_PROBLEM]),
     ...sizeProblems(items),
-    ...itemProblems(read, items, found),
+    ...itemProblems(parsedItems, items, ofInvalid),
   ];
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
 
-  const stored = await storeValid(items, context, sumComparedBytes(found));
-  const decisions = new Map([...found, ...stored]);
+  const stored = await storeValid(items, context, sumComparedBytes(ofInvalid));
+  const decisions = new Map([...ofInvalid, ...stored]);
   return { kind: 'done', results: items.map((item) => makeResult(item, decisions.get(item))) };
 }
 
@@ -103,7 +103,10 @@ async function readItem(value: JsonObject[string], index: number): Promise<Parse
   return { ok: true, value: { index, key, body, bytes, identity, parsed } };
 }
 
-async function lookUpInvalid(items: readonly Item[], context: IngestContext): Promise<Decisions> {
+async function lookUpKeysOfInvalid(
+  items: readonly Item[],
+  context: IngestContext,
+): Promise<Decisions> {
   const invalid = items.filter(({ parsed }) => !parsed.ok);
   if (invalid.length === 0) return new Map();
   const identities = invalid.map(({ identity }) => identity);

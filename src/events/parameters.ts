@@ -63,7 +63,8 @@ const FILTERS = {
           MAX_PAGE_SIZE,
         ),
       }),
-    // Looks each id up by its index. Sorting reads each event once more.
+    // The n-th id of the JSON list, which the index `events_id` finds. Sorting reads each event once
+    // more.
     from: sql`${NUMBERS} cross join `,
     condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
   },
@@ -136,4 +137,6 @@ export const listParameters = z
   .refine(({ wait, order }) => wait === undefined || order === 'asc', {
     path: ['wait'],
     error: 'needs order=asc',
+    // Without this, another bad parameter would hide the problem.
+    when: () => true,
   });

@@ -51,7 +51,8 @@ export async function cacheResponse(
 ): Promise<void> {
   const entry: Entry = { fingerprint, accepted_at: now, response };
   try {
-    const options = { expirationTtl: (now - heldSince) / 1_000 };
+    const retentionSeconds = (now - heldSince) / 1_000;
+    const options = { expirationTtl: retentionSeconds };
     const write = cache.put(keyId, JSON.stringify(entry), options);
     await withDeadline(write, KV_DEADLINE_MS, 'KV write');
   } catch (error) {

@@ -267,7 +267,7 @@ export async function findEvents(
 
   const start = after_seq ?? anchor ?? BEGINNING[order];
   const end = last?.seq ?? start;
-  // `newest` is read in the transaction of the page.
+  // `newest` is read in the transaction of the page: no event up to it passes the filters.
   const resume = order === 'asc' && !hasMore ? Math.max(newest, start) : end;
   return { documents, hasMore, resume, generation };
 }

@@ -138,6 +138,7 @@ function findLimitProblems(
         ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
         : limitBrokenBy(name, value);
     if (message !== undefined) {
+      // e.g. `payload.items.0.id` is of the field `payload`.
       const field = limits.fields.find((each) => `${formatField(path)}.`.startsWith(`${each}.`));
       problems.push({ path: formatPath(path), message, ...(field && { field }) });
     } else if (isContainer) findLimitProblems(value, limits, path, problems);

@@ -130,13 +130,14 @@ export class FeedCache {
    */
   async read<Result extends { version: string }>(
     database: D1Database,
-    find: (session: D1DatabaseSession) => Promise<Result>,
+    query: (session: D1DatabaseSession) => Promise<Result>,
     constraint: D1SessionConstraint = 'first-unconstrained',
   ): Promise<Result & { check: Check }> {
+    // Ends when a read was not overtaken, the second one at the primary.
     for (let from = constraint; ; from = 'first-primary') {
       const [before] = this.#checks;
       const at = Date.now();
-      const result = await find(database.withSession(from));
+      const result = await query(database.withSession(from));
       const { version } = result;
       const [current] = this.#checks;
       // Another read may have found a newer version meanwhile.
@@ -151,7 +152,7 @@ export class FeedCache {
   }
 
   /** Learns a check of another isolate. A rewind may have undone the version of an ended check. */
-  #hear({ version, at }: Check): Check {
+  #learnFromEdge({ version, at }: Check): Check {
     // A time in the future is from a clock that was set back since.
     const heard = { version, at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at };
     const isUsable = !this.#hasEnded(heard) || this.#hasEnded(this.#checks[0]);
@@ -199,7 +200,8 @@ export class FeedCache {
   async #matchAtEdge(url: string, key: string) {
     const entry = await caches.default.match(this.#formatAddress(url, key));
     const stored: Check[] = JSON.parse(entry?.headers.get(CHECKS) ?? '[]');
-    const [check] = stored.map((each) => this.#hear(each));
+    // Learns all of them. The first is the entry's own.
+    const [check] = stored.map((each) => this.#learnFromEdge(each));
     return { entry, check };
   }
 

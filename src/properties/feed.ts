@@ -134,6 +134,7 @@ export class Feed {
     if (cached === undefined || !mayServe(cached, d1)) return undefined;
     const { response, state, ttlMs } = cached;
     const level = response === edge ? 'edge' : 'memory';
+    // e.g. `edge; hit; ttl=40, isolate; fwd=miss`
     const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${state === 'stale' ? `; detail=${d1}` : ''}`;
     // RFC 9211: the cache nearest the origin comes first.
     const isolate = level === 'memory' ? hit : `fwd=${cache.find(key) ? 'stale' : 'miss'}`;
@@ -162,7 +163,7 @@ export class Feed {
 
   async #readThrough(call: FeedCall, constraint?: D1SessionConstraint): Promise<FeedResponse> {
     const { c, cache, key } = call;
-    const response = await this.#watch(read(call, constraint));
+    const response = await this.#watch(readOrRecheck(call, constraint));
     c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
     return response;
   }
@@ -207,14 +208,14 @@ function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): bool
  * Reads D1. If a cached response has the version that was current, its check is repeated, which
  * reads one row. A replica may respond: its lag is shorter than the time of a check.
  */
-async function read(
+async function readOrRecheck(
   { c, reader, request, locale, cache, key, edge }: FeedCall,
   constraint?: D1SessionConstraint,
 ): Promise<FeedResponse> {
   const known = cache.find(key, edge);
   if (known?.isNewest && constraint === undefined) {
     const { check } = await cache.read(c.env.DB, readVersion);
-    // The same check: the same version.
+    // One object per version (`Check`): the same check is the same version.
     if (check === known.response.check) return known.response;
   }
   const { publicSiteUrl } = readConfig(c.env);

@@ -77,7 +77,7 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 
 export const LISTING_PAGE: FeedReader<PageRequest> = {
   name: 'page',
-  /** Feed read, 5. Reads `limit + 1` rows, one per further status, and per status a `location`. */
+  /** Feed read, 5. Rows read: `limit + 1`, one per further status, and with `location` one per status. */
   async read(session, publicSiteUrl, { list, filters, limit, after = BEGINNING }) {
     const feedList = { list, filters };
     const { status, ...exact } = filters;

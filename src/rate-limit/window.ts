@@ -82,12 +82,12 @@ function findWindow(
 ): WindowOfReport {
   const beganAt = now - ageMs;
   // A window that begins much later is of a clock that was set back.
-  const isUnknown = known === undefined || known.beganAt - now >= WINDOW_MS;
+  const isUnusable = known === undefined || known.beganAt - now >= WINDOW_MS;
   // No window is known before this one, so a record of any start belongs to it.
-  const isFirst = isUnknown && formerRecord === undefined;
+  const isFirst = isUnusable && formerRecord === undefined;
   const notBefore = isFirst ? Number.NEGATIVE_INFINITY : beganAt - HALF_WINDOW_MS;
   const next: ObjectWindow = { beganAt, notBefore, counts: new Map(), changes: 0 };
-  if (isUnknown) return { kind: 'next', window: next };
+  if (isUnusable) return { kind: 'next', window: next };
   const isKnown = known.counts.has(record);
   const hasFormer = formerRecord !== undefined && known.counts.has(formerRecord);
   if (hasFormer && !isKnown) return { kind: 'next', window: next };

@@ -172,6 +172,11 @@ describe('the list of events', () => {
     expect(error.param).toBe(param);
     expect(error.details?.[0]).toEqual({ path: param, message });
   });
+
+  it('rejects a wait without order=asc beside another bad parameter', async () => {
+    const error = await expectError(await get(`${LIST}?wait=5&limit=0`), 400, 'validation_error');
+    expect(error.details?.map(({ path }) => path)).toEqual(['limit', 'wait']);
+  });
 });
 
 describe('one event', () => {

@@ -78,7 +78,7 @@ function parseImport(args: string[]): ImportRequest {
     ...OPTIONS,
     all: { type: 'boolean', default: false },
     patch: { type: 'boolean', default: false },
-    prune: { type: 'boolean', default: isPruningAll },
+    prune: { type: 'boolean', default: false },
     'allow-emptied': { type: 'boolean', default: false },
     'notify-always': { type: 'boolean', default: false },
   } as const;
@@ -164,9 +164,15 @@ async function run(request: ImportRequest, open = withDatabase): Promise<number>
 function formatUndoCommand({ undo, target }: ImportRequest): string | undefined {
   if (!undo?.isSaved()) return undefined;
   const { kind, environment } = target;
-  const path = relative(process.cwd(), undo.path);
+  const folder = userPath(process.env.npm_lifecycle_event ?? '', '.');
+  const path = relative(folder, undo.path);
   const options = [kind === 'remote' && '--remote', environment && `--env ${environment}`];
-  return ['npm run import-listings --', path, '--allow-emptied', ...options]
+  return [
+    'npm run import-listings --',
+    /\s/.test(path) ? `'${path}'` : path,
+    '--allow-emptied',
+    ...options,
+  ]
     .filter(Boolean)
     .join(' ');
 }

@@ -64,7 +64,7 @@ function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   }
 }
 
-/** Finds findRepeated fields, integers that JavaScript rounds, and numbers that are too large. */
+/** Finds repeated fields, integers that JavaScript rounds, and numbers that are too large. */
 function findLosses(text: string): Loss[] {
   const losses: Loss[] = [];
   const objects: Set<string>[] = [];

@@ -17,7 +17,8 @@ export async function madeOnce(
 ): Promise<string> {
   const made = join(inject('runDirectory'), name);
   const unfinished = `${made}.unfinished`;
-  if (isFirst(unfinished)) {
+  if (!existsSync(made) && isFirst(`${made}.lock`)) {
+    mkdirSync(unfinished);
     await fill(unfinished);
     renameSync(unfinished, made);
   }

@@ -24,9 +24,17 @@ export function plan(
   const locations = new Map(stored.locations.map((each) => [each.id, each]));
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
   const known = { locations, amenities };
-  // From here on, `known` has the records as they will be.
-  const records = updateRecords('location', 'id', locations, removed.locations, file.locations);
-  records.push(...updateRecords('amenity', 'slug', amenities, removed.amenities, file.amenities));
+  // Then `known` has the records as they will be, and locations by slug too.
+  const records = applyRecordChanges(
+    'location',
+    'id',
+    locations,
+    removed.locations,
+    file.locations,
+  );
+  records.push(
+    ...applyRecordChanges('amenity', 'slug', amenities, removed.amenities, file.amenities),
+  );
   for (const each of [...locations.values()]) {
     if (each.slug !== null) locations.set(each.slug, each);
   }
@@ -53,7 +61,7 @@ export function plan(
 }
 
 /** Changes the stored records into those that will be stored. Returns the changes. */
-function updateRecords<T extends Location | Amenity>(
+function applyRecordChanges<T extends Location | Amenity>(
   kind: RecordChange['kind'],
   keyField: 'id' | 'slug',
   stored: Map<string, T>,
@@ -96,8 +104,8 @@ function keyProblems(
     const { id, hid, slug } = keys;
     const old = id === undefined ? undefined : byId.get(id);
     const value = keys[idField];
-    const isNamed = (hid !== undefined && old?.hid === hid) || old?.slug === slug;
-    if (old && idField !== 'id' && !isNamed) {
+    const isSameRecord = (hid !== undefined && old?.hid === hid) || old?.slug === slug;
+    if (old && idField !== 'id' && !isSameRecord) {
       // A new "casa-b" gets the id of a listing that was "casa-b" once, and is "casa-c" now.
       const holder = `${record.kind} ${old.slug ?? old.id}`;
       const details = { holder, idField, key: 'slug' };

@@ -55,6 +55,7 @@ function readNumber(cell: string, code: 'not_a_number' | 'not_whole'): ReadCell 
   return Math.abs(value) > Number.MAX_SAFE_INTEGER ? { code: 'too_large_number' } : { value };
 }
 
+/** A field's columns. The kind of their cells follows from the values that its schema accepts. */
 function listColumns(name: string, schema: z.ZodType): [string, keyof typeof CELLS][] {
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];

@@ -20,7 +20,7 @@ export function repeatedKeys(sections: readonly FileRecord<unknown>[][]): Import
   });
 }
 
-/** Rejects findRepeated photos, videos and amenities, and the hero photo of another listing. */
+/** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
 export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys): Fault[] {
   const faults = Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
     findRepeated([...listed.entries()], ([, key]) => key).map(

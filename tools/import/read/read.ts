@@ -33,7 +33,7 @@ export async function completeFromStore(
 
   const locations = file.locations.map((raw) => {
     const { id, slug } = readKeys(raw.value);
-    const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
+    const old = stored.locations.find((each) => (id ? each.id === id : each.slug === slug));
     return completeRecord(raw, isPatch, { schema: writtenLocation, old });
   });
   const amenities = file.amenities.map((raw) => {
@@ -112,8 +112,8 @@ function completeRecord<T>(
   // A malformed key, e.g. `slug: "Casa Marea"`, names no record: its own fault says all.
   const isMalformed =
     ownKeys[idField] === undefined && wrong.some(({ path }) => KEY_FIELDS.includes(path));
-  const first = keyFault ?? incompleteFault(name.kind, idField, lacking);
-  if (first !== undefined && !isMalformed) all.unshift(first);
+  const recordFault = keyFault ?? incompleteFault(name.kind, idField, lacking);
+  if (recordFault !== undefined && !isMalformed) all.unshift(recordFault);
   const mediaIds = new Set([...ownKeys.photos, ...ownKeys.videos]);
   return { name, keys, idField, mediaIds, value, faults: all };
 }

@@ -120,7 +120,7 @@ function* stagedRows({ records, listings }: Effect, newestChange: number): Gener
     if (changesFeed) place += 1;
     const change = changesFeed ? { ...last, change_seq: place, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
-    // Nested, because escapeUrl texts of a large listing would exceed D1's bound.
+    // Nested, because escaped texts of a large listing would exceed D1's bound.
     const texts = `,"source":${source},"document":${document},"card":${card}`;
     yield stagedRow('listing', id, { ...row, ...change }, texts);
   }
