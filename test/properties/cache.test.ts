@@ -206,6 +206,14 @@ describe('a cached response', () => {
     expect(other.counted.reads).toBe(0);
   });
 
+  it('whose check has ended is served for one row of D1, while its version is the same', async () => {
+    await one.get({}, { path: LIST });
+    Object.assign(one.counted, { reads: 0, rows: 0 });
+    atSecond(61);
+    await expectStatus(await one.get({}, { path: LIST }), 200);
+    expect(one.counted).toEqual({ reads: 1, rows: 1 });
+  });
+
   it('is read again once when the renewed check finds an import', async () => {
     await one.get({}, { path: LIST });
     await rename('After');
