@@ -20,6 +20,7 @@ it.each<[name: string, payload: object, type?: string]>([
   ['a booking for nothing', { total_amount: 0, currency: 'XCG' }],
   ['an address with an internationalized domain', { guest_email: "o'brien+c@example.xn--p1ai" }],
   ['a name of 255 characters', { property_id: 'x'.repeat(255) }],
+  ['a name of one character', { property_id: '7' }],
   ['a reason of 2,000 characters', { reason: 'x'.repeat(2_000), refund_amount: 0 }, CANCELLED],
   ['a time with an offset', { cancelled_at: '2027-01-01T00:00:00.123+02:00' }, CANCELLED],
   ['fields of its own', { ...ROW, rate: { plan: null, nights: [120.5, null] } }],

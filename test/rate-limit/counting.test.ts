@@ -191,7 +191,7 @@ describe('an object that fails', () => {
     expect(error.mock.calls[0]?.[0]).toContain('rate counter failed');
   });
 
-  it('makes only requests wait that ask before it counts as failing, for 300 ms, not begun', async () => {
+  it('makes only requests wait that ask before it counts as failing, for 300 ms, not begun, and is logged', async () => {
     const isolate = isolateOf(objectWith(() => 1_500));
     await sendInTurn(isolate, 20);
     const waiting = [isolate.send(), isolate.send()];
@@ -199,6 +199,7 @@ describe('an object that fails', () => {
     expect(isolate.begun).toBe(20);
     await vi.advanceTimersByTimeAsync(1);
     await Promise.all(waiting);
+    expect(error).toHaveBeenCalledOnce();
     await sendInTurn(isolate, 40);
     expect(isolate.begun).toBe(62);
   });
