@@ -100,7 +100,7 @@ describe('the default limit', () => {
   });
 });
 
-it('a POST to the ingest has a counter of its own, and every other request the default one', async () => {
+it('a POST to the ingest is counted as ingest, and every other request as default', async () => {
   const address = freshAddress();
   const post = { method: 'POST', body: '{}' };
   const states = [

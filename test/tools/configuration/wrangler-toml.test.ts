@@ -27,7 +27,7 @@ it('names the local database, so that an id of an operator leads to no other one
   }
 });
 
-it('has the platform keep no query, no record of its own and no trace, in each environment', () => {
+it('the platform keeps no query, invocation record or trace, in each environment', () => {
   expect(parse(readFileSync('wrangler.toml', 'utf8'))).toMatchObject({
     observability: {
       enabled: true,
