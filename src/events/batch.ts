@@ -65,17 +65,18 @@ export async function ingestBatch(
   const parsedItems = await readItems(body.events);
   const items = parsedItems.filter((item) => item.ok).map(({ value }) => value);
 
-  const ofInvalid = await lookUpKeysOfInvalid(items, context);
+  const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = [
     ...(frame.ok ? [] : frame.problems),
     ...(header === undefined ? [] : [HEADER_PROBLEM]),
     ...sizeProblems(items),
-    ...itemProblems(parsedItems, items, ofInvalid),
+    ...itemProblems(parsedItems, items, decisionsOfInvalid),
   ];
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
 
-  const stored = await storeValid(items, context, sumComparedBytes(ofInvalid));
-  const decisions = new Map([...ofInvalid, ...stored]);
+  const comparedBytes = sumComparedBytes(decisionsOfInvalid);
+  const decisionsOfValid = await storeValid(items, context, comparedBytes);
+  const decisions = new Map([...decisionsOfInvalid, ...decisionsOfValid]);
   return { kind: 'done', results: items.map((item) => makeResult(item, decisions.get(item))) };
 }
 
@@ -146,10 +147,14 @@ const HEADER_PROBLEM: Problem = {
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-function itemProblems(read: readonly Parsed<Item>[], items: readonly Item[], found: Decisions) {
-  return read.flatMap((item, index) => {
+function itemProblems(
+  parsedItems: readonly Parsed<Item>[],
+  items: readonly Item[],
+  decisionsOfInvalid: Decisions,
+): Problem[] {
+  return parsedItems.flatMap((item, index) => {
     const problems = item.ok
-      ? [...repeatedKey(item.value, items), ...bodyProblems(item.value, found)]
+      ? [...repeatedKey(item.value, items), ...bodyProblems(item.value, decisionsOfInvalid)]
       : item.problems;
     return problems.map((problem) => prefixPath(`events.${index}`, problem));
   });
@@ -162,8 +167,8 @@ function repeatedKey(item: Item, items: readonly Item[]): Problem[] {
   return [{ path: field, field, message: `is the key of events.${first.index} too` }];
 }
 
-function bodyProblems(item: Item, found: Decisions): Problem[] {
-  if (item.parsed.ok || found.get(item)?.kind !== 'free') return [];
+function bodyProblems(item: Item, decisionsOfInvalid: Decisions): Problem[] {
+  if (item.parsed.ok || decisionsOfInvalid.get(item)?.kind !== 'free') return [];
   return item.parsed.problems;
 }
 

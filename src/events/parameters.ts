@@ -46,7 +46,8 @@ function millisecondFrom(text: string): number {
 type Filter = {
   /** Two values with the same meaning have the same output. */
   schema: z.ZodType<string | number | undefined>;
-  from?: SQL;
+  /** Rows that come before the events in `from`, with their join. */
+  joinedBefore?: SQL;
   /** `value` is a placeholder. */
   condition(value: SQL): SQL;
 };
@@ -65,7 +66,7 @@ const FILTERS = {
       }),
     // The n-th id of the JSON list, which the index `events_id` finds. Sorting reads each event once
     // more.
-    from: sql`${NUMBERS} cross join `,
+    joinedBefore: sql`${NUMBERS} cross join `,
     condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
   },
   type: {

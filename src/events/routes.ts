@@ -41,8 +41,10 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 /** The header of a single event. The path of its problems is the header's name. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
-/** The position in a cursor: the database's generation, and the `seq` of the last event. */
-const position = z.tuple([z.string(), z.int().min(0)]);
+/** The position in a cursor, as in an `EventPage`. */
+const position = z
+  .tuple([z.string(), z.int().min(0)])
+  .transform(([generation, resume]) => ({ generation, resume }));
 
 /** The routes under /api/public/events. The rate limit counts their requests as `ingest`. */
 export function ingestRoutes() {
@@ -88,15 +90,15 @@ export function eventRoutes() {
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
         const { limit: sentLimit, cursor, wait, ...query } = c.req.valid('query');
+        // All events that `id` can name fit on a page.
         const limit = sentLimit ?? (query.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
         const scope = { list: 'events', filters: query };
-        const [generation, seq] = (await decodeCursor(cursor, scope, position)) ?? [];
+        const start = await decodeCursor(cursor, scope, position);
         const readNext = async (last?: EventPage) => {
-          const after_seq = last?.resume ?? seq;
-          const page = await findEvents(c.env.DB, { ...query, limit, after_seq });
+          const after = last ?? start;
+          const page = await findEvents(c.env.DB, { ...query, limit, after_seq: after?.resume });
           // A position of another generation is invalid.
-          const expected = last?.generation ?? generation ?? page.generation;
-          if (page.generation !== expected) throw invalidCursor();
+          if (after && after.generation !== page.generation) throw invalidCursor();
           return page;
         };
         const isEmpty = ({ documents }: EventPage) => documents.length === 0;

@@ -14,8 +14,8 @@ import {
   memoizeStatement,
   nullIfOversized,
   placeholder,
+  queryBuilder,
   readPage,
-  selecting,
   statementOf,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
@@ -57,19 +57,19 @@ export type Decision =
  */
 export async function acceptKeyed(
   database: D1Database,
-  events: readonly (Identity & IngestRequest)[],
+  requests: readonly (Identity & IngestRequest)[],
   context: StoreContext,
   comparedBytes = 0,
 ): Promise<Decision[]> {
   const { receipt, receivedFrom, now, heldSince } = context;
-  const sent = { events: JSON.stringify(events), receipt, receivedFrom, now, heldSince };
+  const sent = { requests: JSON.stringify(requests), receipt, receivedFrom, now, heldSince };
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
       INSERT_UNLESS_HELD.bindTo(database, sent),
-      EVENTS_OF_KEYS.bindTo(database, bindLookUp(events, context, comparedBytes)),
+      EVENTS_OF_KEYS.bindTo(database, lookUpValues(requests, context, comparedBytes)),
     ]),
   );
-  return decide(events, found?.results ?? [], context);
+  return decide(requests, found?.results ?? [], context);
 }
 
 /** Decides about invalid bodies, and stores nothing. */
@@ -78,7 +78,7 @@ export async function lookUpKeys(
   identities: readonly Identity[],
   context: StoreContext,
 ): Promise<Decision[]> {
-  const values = bindLookUp(identities, context, 0);
+  const values = lookUpValues(identities, context, 0);
   const found = await readD1(() => EVENTS_OF_KEYS.rows(database, values));
   return decide(identities, found, context);
 }
@@ -94,11 +94,11 @@ function decide(
     // The newest event of the key, and before it the one with this body, if that is another.
     const [newest, earlier] = found.filter(({ key_id }) => key_id === keyId);
     const same = newest?.fingerprint === fingerprint ? newest : earlier;
+    const holder = newest && newest.created_at > heldSince ? newest : undefined;
     // Stored by this request, perhaps in an attempt whose response was lost.
     if (same?.receipt === receipt) decisions.push({ kind: 'accepted', event: same });
-    else if (newest && newest !== same && newest.created_at > heldSince) {
-      decisions.push({ kind: 'conflict', holder: newest });
-    } else if (same) decisions.push({ kind: 'replayed', event: same });
+    else if (holder && holder !== same) decisions.push({ kind: 'conflict', holder });
+    else if (same) decisions.push({ kind: 'replayed', event: same });
     else decisions.push({ kind: 'free' });
   }
   return decisions;
@@ -143,7 +143,7 @@ const INSERT = statementOf(
     .onConflictDoNothing(),
 );
 
-function bindLookUp(
+function lookUpValues(
   identities: readonly Identity[],
   { receivedFrom, mayReadEvents }: StoreContext,
   comparedBytes: number,
@@ -159,17 +159,17 @@ function bindLookUp(
 /**
  * Inserts each event unless another one holds its key, or the key has ever stored this body. The
  * first event of a key has the id `key_id`, and each later one its own `reused_key_event_id`.
- * `events` is JSON text, because a statement has at most 100 parameters:
+ * `requests` is JSON text, because a statement has at most 100 parameters:
  *
  *     [{"keyId":"6bf0…","fingerprint":"9c1e…","reusedKeyEventId":"1d7a…","event_type":"booking.…
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
   with sent as materialized (
-    select key as item_index, value->>'keyId' as key_id, value->>'reusedKeyEventId' as reused_key_event_id,
+    select item.key as item_index, value->>'keyId' as key_id, value->>'reusedKeyEventId' as reused_key_event_id,
       value->>'fingerprint' as fingerprint, value->>'event_type' as type,
       value->>'aggregate_type' as aggregate_type, value->>'aggregate_id' as aggregate_id,
       value->'payload' as payload
-    from json_each(${placeholder('events')})
+    from json_each(${placeholder('requests')}) as item
   )
   insert into events
     (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload,
@@ -201,12 +201,13 @@ type EventOfKey = Omit<
 
 /**
  * The newest event of each key, and its event with the fingerprint, newest first. A payload is read
- * for the comparison with another body, unless it was erased or the caller may not read it, up to
- * `MAX_COMPARED_BYTES` in all:
+ * for the comparison with another body, unless it was erased or the caller may not read it. The sum
+ * of `compared_bytes` up to the row is at most `maxBytes`:
  *
  *     key_id  fingerprint  compared_bytes  payload
- *     6bf0…   9c1e…        230             {"guests":2}   another body, which holds the key
+ *     6bf0…   9c1e…        12              {"guests":2}   another body, which holds the key
  *     6bf0…   04d2…        null            null           the body that is sent
+ *     e07d…   51fa…        1048570         null           another body: the sum is above 1 MiB
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   with found as (
@@ -220,13 +221,13 @@ const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
         or seq = (select max(seq) from events as known where known.key_id = wanted.value->>'keyId'))
   )
   select key_id, id, type, created_at, fingerprint, receipt, aggregate_type, aggregate_id, compared_bytes,
-    case when compared_bytes and sum(compared_bytes) over (order by seq desc) <= ${placeholder('maxBytes')}
+    case when compared_bytes is not null and sum(compared_bytes) over (order by seq desc) <= ${placeholder('maxBytes')}
       then (select payload from events where events.seq = found.seq) end as payload
   from found
   order by seq desc
 `);
 
-/** The page begins after the position `after_seq`, or else after the event `after_id`. */
+/** The page begins after the position `after_seq`, else after the event `after_id`. */
 type EventPageRequest = EventFilters & {
   order: keyof typeof BEGINNING;
   limit: number;
@@ -311,7 +312,7 @@ const columns = sql.join(Object.values(shownColumns), sql`, `);
 
 /** The generation of the database, and the positions of `after_id` and of the newest event. */
 const STATE = statementOf(
-  selecting
+  queryBuilder
     .select({
       generation: databaseIdentity.generation,
       anchor: sql<number | null>`(select ${seq} from ${events}
@@ -322,7 +323,7 @@ const STATE = statementOf(
 );
 
 const EVENT = statementOf(
-  selecting
+  queryBuilder
     .select({ seq, ...shownColumns, payload })
     .from(events)
     .where(eq(events.id, sql.placeholder('id'))),
@@ -335,12 +336,12 @@ const pageStatement = memoizeStatement(pageQuery, ({ order, filters }) =>
 );
 
 function pageQuery({ order, filters }: Shape): SQL<EventPageRow> {
-  const own = FILTER_ENTRIES.filter(([name]) => name in filters);
-  const tables = own.flatMap(([, { from }]) => from ?? []);
-  const conditions = own.map(([name, { condition }]) => condition(placeholder(name)));
+  const sent = FILTER_ENTRIES.filter(([name]) => name in filters);
+  const joined = sent.flatMap(([, { joinedBefore }]) => joinedBefore ?? []);
+  const conditions = sent.map(([name, { condition }]) => condition(placeholder(name)));
   return keysetPage<EventPageRow>({
     columns: sql`${columns}, ${nullIfOversized(payload)} as payload`,
-    from: sql`${sql.join(tables)}${events}`,
+    from: sql`${sql.join(joined)}${events}`,
     ranges: [and(...conditions) ?? sql`true`],
     order: [seq],
     direction: order,

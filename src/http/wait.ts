@@ -48,11 +48,12 @@ export async function pollWhile<Result>(
   if (wait === undefined) return { result, headers: { 'Retry-After': '1' } };
   const { signal } = c.req.raw;
   try {
-    for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(left, POLL_MS)));
-      if (!signal.aborted)
-        result = await read(result).catch((error) => keepResultAfterFault(error, result));
-      left = wait.endsAt - Date.now();
+    let remainingMs = seconds * 1_000;
+    while (remainingMs > 0 && isEmpty(result) && !signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(remainingMs, POLL_MS)));
+      if (signal.aborted) break;
+      result = await read(result).catch((error) => keepResultAfterFault(error, result));
+      remainingMs = wait.endsAt - Date.now();
     }
     return { result, headers: {} };
   } finally {

@@ -25,7 +25,7 @@ const EDGE_DEADLINE_MS = 1_000;
 const EDGE_SECONDS = 604_800;
 /** The header of an edge entry with its check and others, as JSON. */
 const CHECKS = 'X-Checks';
-/** The key of the edge entry that has no response. */
+/** The key of the edge entry with the latest check of the data centre, and without a response. */
 const SHARED_CHECK = 'check';
 const MAX_CHECKS = 5;
 const TAG_BYTES = 16;
@@ -80,8 +80,7 @@ export class FeedCache {
   /** Finds the newer one of the responses in memory and at the edge. */
   find(key: string, edge?: FeedResponse): CachedResponse | undefined {
     const memory = this.#memory.get(key);
-    const isEdgeNewer =
-      edge && (!memory || this.#findRank(edge.check) < this.#findRank(memory.check));
+    const isEdgeNewer = edge && (!memory || this.#isNewer(edge.check, memory.check));
     const response = isEdgeNewer ? edge : memory;
     if (response === undefined) return undefined;
     const isNewest = response.check === this.#checks[0];
@@ -92,13 +91,14 @@ export class FeedCache {
       return { response, isNewest, state, ttlMs: leftMs };
     }
     const state = ageMs <= this.#staleMs ? 'stale' : 'expired';
+    // Negative also for an earlier version, whose check may have time left.
     return { response, isNewest, state, ttlMs: Math.min(-1, leftMs) };
   }
 
   /** Keeps a response in memory, unless there is one of a newer version. */
   remember(key: string, response: FeedResponse): void {
     const known = this.#memory.get(key);
-    if (known && this.#findRank(known.check) < this.#findRank(response.check)) return;
+    if (known && this.#isNewer(known.check, response.check)) return;
     this.#memory.set(key, response);
   }
 
@@ -133,17 +133,17 @@ export class FeedCache {
     query: (session: D1DatabaseSession) => Promise<Result>,
     constraint: D1SessionConstraint = 'first-unconstrained',
   ): Promise<Result & { check: Check }> {
-    // Ends when a read was not overtaken, the second one at the primary.
+    // Ends with a read that finds the current version or a newer one, or with a read of the primary
+    // during which no other read changed the current version.
     for (let from = constraint; ; from = 'first-primary') {
       const [before] = this.#checks;
       const at = Date.now();
       const result = await query(database.withSession(from));
       const { version } = result;
       const [current] = this.#checks;
-      // Another read may have found a newer version meanwhile.
       const isDecided = from === 'first-primary' && current === before;
-      if (isDecided || version === current?.version || isNewer(version, this.#checks)) {
-        const check = this.#learn(version, true);
+      if (isDecided || version === current?.version || succeedsAll(version, this.#checks)) {
+        const check = this.#learn(version, { isCurrent: true });
         // Also an earlier time: the clock may have been set back.
         check.at = at;
         return { ...result, check };
@@ -151,20 +151,21 @@ export class FeedCache {
     }
   }
 
-  /** Learns a check of another isolate. A rewind may have undone the version of an ended check. */
+  /** Learns a check of another isolate. */
   #learnFromEdge({ version, at }: Check): Check {
     // A time in the future is from a clock that was set back since.
     const heard = { version, at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at };
+    // A rewind may have undone the version of an ended check.
     const isUsable = !this.#hasEnded(heard) || this.#hasEnded(this.#checks[0]);
     const isSame = version === this.#checks[0]?.version;
-    const isCurrent = isSame || (isUsable && isNewer(version, this.#checks));
-    const check = this.#learn(version, isCurrent);
+    const isCurrent = isSame || (isUsable && succeedsAll(version, this.#checks));
+    const check = this.#learn(version, { isCurrent });
     check.at = Math.max(check.at, heard.at);
     return check;
   }
 
   /** Returns the check of a version. The caller sets its time. */
-  #learn(found: string, isCurrent: boolean): Check {
+  #learn(found: string, { isCurrent }: { isCurrent: boolean }): Check {
     const known = this.#checks.find(({ version }) => version === found);
     const check = known ?? { version: found, at: 0 };
     const others = this.#checks.filter((each) => each !== check);
@@ -178,6 +179,7 @@ export class FeedCache {
     const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), sharing]);
     if (entry === undefined || check === undefined) return undefined;
     const etag = entry.headers.get('ETag');
+    // A missing listing has no ETag.
     return etag ? buildResponse(await entry.arrayBuffer(), etag, check) : { check };
   }
 
@@ -189,7 +191,7 @@ export class FeedCache {
   /** Puts a response, unless there is one of a newer version. */
   async #replaceAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
     const known = await this.#matchAtEdge(url, key);
-    if (known.check && this.#findRank(known.check) < this.#findRank(check)) return;
+    if (known.check && this.#isNewer(known.check, check)) return;
     const stored = new Headers(headers);
     stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
     stored.set(CHECKS, JSON.stringify([check, ...this.#checks]));
@@ -218,21 +220,21 @@ export class FeedCache {
     return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;
   }
 
-  /** Returns 0 for the current version, and more for earlier ones. */
-  #findRank(check: Check): number {
-    const rank = this.#checks.indexOf(check);
-    return rank === -1 ? this.#checks.length : rank;
+  /** Whether `check` comes before `other` in the list, which begins with the current version. */
+  #isNewer(check: Check, other: Check): boolean {
+    const first = this.#checks.find((each) => each === check || each === other);
+    return first === check && check !== other;
   }
 }
 
 /** Whether a version has the current generation, and a greater number than all of its checks. */
-function isNewer(version: string, checks: readonly Check[]): boolean {
+function succeedsAll(version: string, checks: readonly Check[]): boolean {
   const [current] = checks;
   if (current === undefined) return true;
   const [generation, number] = version.split(' ');
-  if (current.version.split(' ')[0] !== generation) return false;
-  const known = checks.map((check) => check.version.split(' '));
-  return known.every(([other, its]) => other !== generation || Number(its) < Number(number));
+  if (!current.version.startsWith(`${generation} `)) return false;
+  const ofGeneration = checks.filter((check) => check.version.startsWith(`${generation} `));
+  return ofGeneration.every((check) => Number(check.version.split(' ')[1]) < Number(number));
 }
 
 function logEdgeFault(error: unknown): undefined {

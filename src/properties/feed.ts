@@ -1,5 +1,6 @@
 /**
- * Serves the feed from a cache or from D1, which may be slow or failed:
+ * Serves the feed from a cache or from D1, which may be slow or failed. A check (cache.ts) is the
+ * time of the latest read that found a response current:
  *
  *     0 ms      memory: current → serve it, and renew a check that is due in the background
  *               edge cache: the same, and keep the response in memory
@@ -32,7 +33,7 @@ const FAULT_PAUSE_MS = 5_000;
 const RECENT_FAULT_MS = 60_000;
 /** While D1 is slow, a response may be stale for this time. */
 const SLOW_GRACE_MS = 300_000;
-/** Then the renewal was cancelled, and another request renews the check. */
+/** After this time, a renewal counts as failed, and another request renews the check. */
 const RENEWAL_RETRY_MS = 6_000;
 
 type FeedOptions = {
@@ -87,7 +88,7 @@ export class Feed {
   }
 
   async #serve(call: FeedCall): Promise<ServedResponse> {
-    // Feed read, 3: 0 ms
+    // Feed read, 3: 0 ms. The edge cache may replace a stale response, so none is served yet.
     const inMemory = this.#serveCached(call, 'healthy');
     if (inMemory) return inMemory;
     const edgeLookup = this.#findAtEdge(call);
@@ -119,7 +120,7 @@ export class Feed {
       }
       return { response: await reading, source: 'database', cacheStatus };
     } catch (error) {
-      // 5 s at most
+      // D1 has failed, after 5 s at most.
       await edgeLookup;
       const served = this.#serveCached(call, 'failed');
       if (served) return served;
@@ -134,14 +135,16 @@ export class Feed {
     if (cached === undefined || !mayServe(cached, d1)) return undefined;
     const { response, state, ttlMs } = cached;
     const level = response === edge ? 'edge' : 'memory';
-    // e.g. `edge; hit; ttl=40, isolate; fwd=miss`
-    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${state === 'stale' ? `; detail=${d1}` : ''}`;
+    const detail = state === 'stale' ? `; detail=${d1}` : '';
+    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
     // RFC 9211: the cache nearest the origin comes first.
-    const isolate = level === 'memory' ? hit : `fwd=${cache.find(key) ? 'stale' : 'miss'}`;
-    const cacheStatus = `${level === 'edge' ? `edge; ${hit}, ` : ''}isolate; ${isolate}`;
+    const cacheStatus =
+      level === 'memory'
+        ? `isolate; ${hit}`
+        : `edge; ${hit}, isolate; fwd=${cache.find(key) ? 'stale' : 'miss'}`;
     if (level === 'edge') cache.remember(key, response);
     if (state === 'due') c.executionCtx.waitUntil(this.#renewCheck(call));
-    return { response, source: state === 'stale' ? state : level, cacheStatus };
+    return { response, source: state === 'stale' ? 'stale' : level, cacheStatus };
   }
 
   /** Renews the check, unless another request of this isolate does. Never rejects. */

@@ -11,8 +11,8 @@ import {
   memoizeStatement,
   nullIfOversized,
   placeholder,
+  queryBuilder,
   readPage,
-  selecting,
   statementOf,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
@@ -34,7 +34,7 @@ export type FeedReader<Request> = {
 
 /** Selects the version of the catalogue (cache.ts), in the batch of each read: one row. */
 const version = sql<string>`${databaseIdentity.catalogue_version}`.as('version');
-export const VERSION = statementOf(selecting.select({ version }).from(databaseIdentity));
+export const VERSION = statementOf(queryBuilder.select({ version }).from(databaseIdentity));
 
 export async function readVersion(session: D1DatabaseSession): Promise<{ version: string }> {
   const [row] = await readD1(() => VERSION.rows(session, {}));
@@ -81,6 +81,7 @@ export const LISTING_PAGE: FeedReader<PageRequest> = {
   async read(session, publicSiteUrl, { list, filters, limit, after = BEGINNING }) {
     const feedList = { list, filters };
     const { status, ...exact } = filters;
+    // e.g. { status0: 'listed', type: 'beach', after0: 7, after1: '0b8e…', rendering: … }
     const values = {
       ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
       ...exact,
@@ -118,7 +119,10 @@ export const LISTING: FeedReader<ListingKey> = {
   },
 };
 
-/** The document or card as JSON text, if it is rendered by these rules, else the `Source`. */
+/**
+ * `text` is the stored document or card, as JSON, if this Worker's rules rendered it (`is_current`),
+ * and otherwise the `Source`.
+ */
 export type ListingText = { text: string | null; is_current: number };
 
 const currentSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
@@ -152,7 +156,7 @@ const { display_order, id, status, document, source } = properties;
 
 const listingBy = (name: 'id' | 'slug') =>
   statementOf(
-    selecting
+    queryBuilder
       .select({
         is_current: sql<number>`${currentSql}`.as('is_current'),
         text: sql<string>`iif(${currentSql}, ${document}, ${source})`.as('text'),
@@ -175,7 +179,8 @@ const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Selects a page, and the listing after it. SQLite merges the range of each status:
+ * Selects a page, and the listing after it. SQLite merges the range of each status, and
+ * `keysetPage` says why a space follows the id:
  *
  *     select display_order, id, … from properties
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?

@@ -1,21 +1,22 @@
 /**
- * One client's requests in one window, counted by this isolate and reported to the client's object.
- * A request reserves its place before it calls, so that concurrent ones never exceed the limit.
+ * One client's requests in one window, counted by this isolate and reported to the client's object
+ * (counter.ts). Most requests pass at once, and some of them send a report. While much is not
+ * confirmed, each request reserves a place, and waits until the object grants or denies it.
  */
 
 import type { Context } from 'hono';
 import { type AppEnv, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
-import { type CounterName, WINDOW_MS } from './window.ts';
+import { type CounterName, type Report, WINDOW_MS } from './window.ts';
 
-/** An isolate reports each twelfth of the limit. From an unreported fifth on, requests reserve. */
+/** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests reserve. */
 const REPORT_DIVISOR = 12;
-const UNREPORTED_DIVISOR = 5;
+const UNCONFIRMED_DIVISOR = 5;
 /** Caps of the twelfth, and of the fifth. 20 isolates exceed a limit of 6,000 by 8 %, not 137 %. */
 const MAX_UNSENT = 25;
-const MAX_UNREPORTED = 60;
-/** Then the object counts as failing. */
+const MAX_UNCONFIRMED = 60;
+/** After this time, the object counts as failing. */
 const CALL_DEADLINE_MS = 300;
 /** Between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
@@ -27,22 +28,24 @@ type Tally = {
   /** The count of the latest report, perhaps not received yet. */
   sent: number;
   /** The greatest count that the object has confirmed. */
-  reported: number;
+  confirmed: number;
   /** The requests of all other isolates, from the object's replies. */
   others: number;
 };
 
 /** `report`: passes, and a report is due. While the object fails, no request waits. Pure. */
 function decide(
-  { passed, reserved, sent, reported, others }: Tally,
+  { passed, reserved, sent, confirmed, others }: Tally,
   limit: number,
   isFailing: boolean,
 ): 'pass' | 'report' | 'reserve' | 'reject' {
   if (passed + reserved + others >= limit) return 'reject';
-  const unreported = passed + reserved - reported;
-  const fifth = Math.max(1, Math.floor(limit / UNREPORTED_DIVISOR));
-  if (unreported >= Math.min(fifth, MAX_UNREPORTED) && !isFailing) return 'reserve';
-  const unsent = passed + 1 - Math.max(sent, reported);
+  const unconfirmed = passed + reserved - confirmed;
+  const fifth = Math.max(1, Math.floor(limit / UNCONFIRMED_DIVISOR));
+  if (unconfirmed >= Math.min(fifth, MAX_UNCONFIRMED) && !isFailing) return 'reserve';
+  const passedWithThis = passed + 1;
+  // A confirmed reservation may have a greater count than the latest report.
+  const unsent = passedWithThis - Math.max(sent, confirmed);
   const twelfth = Math.max(1, Math.floor(limit / REPORT_DIVISOR));
   return unsent >= Math.min(twelfth, MAX_UNSENT) ? 'report' : 'pass';
 }
@@ -51,7 +54,7 @@ function decide(
 type Quota = { client: string; counter: CounterName; limit: number };
 
 /** `called`: the object has not replied since the call `at` a time. It fails 300 ms later. */
-type CounterState = { kind: 'responding' } | { kind: 'called'; at: number } | { kind: 'failing' };
+type ObjectState = { kind: 'responding' } | { kind: 'called'; at: number } | { kind: 'failing' };
 
 /** `overloaded`: the client floods its own object. */
 type Verdict = 'passed' | 'rejected' | 'overloaded';
@@ -59,12 +62,13 @@ type Verdict = 'passed' | 'rejected' | 'overloaded';
 /** A window of one client on one counter. Times are in milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
+  /** Names this window in reports. */
   readonly #record = crypto.randomUUID();
   #formerRecord: string | undefined;
-  readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, reported: 0, others: 0 };
+  readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };
   #beganAt: number;
   #sentAt = Number.NEGATIVE_INFINITY;
-  #counter: CounterState = { kind: 'responding' };
+  #objectState: ObjectState = { kind: 'responding' };
 
   /** `former` is the client's previous window, which has ended. */
   constructor(quota: Quota, now: number, former?: ClientWindow) {
@@ -72,7 +76,7 @@ export class ClientWindow {
     this.#beganAt = now;
     if (former === undefined) return;
     this.#formerRecord = former.#record;
-    this.#counter = former.#counter;
+    this.#objectState = former.#objectState;
   }
 
   /** Also if the clock was set back since. */
@@ -90,7 +94,7 @@ export class ClientWindow {
 
   /** Counts a request. Only a reservation waits, at most 300 ms. Never rejects. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
-    const state = this.#counter;
+    const state = this.#objectState;
     const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
     const isFailing = isLate || state.kind === 'failing';
     const decision = decide(this.#tally, this.#quota.limit, isFailing);
@@ -103,15 +107,18 @@ export class ClientWindow {
     }
     this.#tally.passed += 1;
     const isDue = isFailing ? now - this.#sentAt >= PROBE_PAUSE_MS : decision === 'report';
-    if (isDue) executionCtx.waitUntil(this.#report(env, this.#tally.passed, false));
+    const report = { count: this.#tally.passed, wantsPlace: false };
+    if (isDue) executionCtx.waitUntil(this.#report(env, report));
     return 'passed';
   }
 
   /** The request passes unless the object denies the place in time. */
   async #reserve(env: Env): Promise<Verdict> {
     const startedAt = Date.now();
+    // Before the call, so that concurrent requests do not exceed the limit.
     this.#tally.reserved += 1;
-    const calling = this.#report(env, this.#tally.passed + this.#tally.reserved, true);
+    const count = this.#tally.passed + this.#tally.reserved;
+    const calling = this.#report(env, { count, wantsPlace: true });
     const result = await firstWithin(calling, CALL_DEADLINE_MS, 'late');
     if (result === 'late') this.#noteFault(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
     addToLogField('counter_ms', Date.now() - startedAt);
@@ -126,23 +133,28 @@ export class ClientWindow {
   /** Only a reservation needs the result. Never rejects. */
   async #report(
     env: Env,
-    count: number,
-    wantsPlace: boolean,
+    { count, wantsPlace }: Pick<Report, 'count' | 'wantsPlace'>,
   ): Promise<'granted' | 'denied' | 'overloaded' | 'failed'> {
     const { client, counter, limit } = this.#quota;
     const now = Date.now();
     this.#tally.sent = count;
     this.#sentAt = now;
-    if (this.#counter.kind === 'responding') this.#counter = { kind: 'called', at: now };
+    if (this.#objectState.kind === 'responding') this.#objectState = { kind: 'called', at: now };
     try {
-      const [record, formerRecord, ageMs] = [this.#record, this.#formerRecord, now - this.#beganAt];
-      const report = { record, formerRecord, count, ageMs, wantsPlace };
+      const report = {
+        record: this.#record,
+        formerRecord: this.#formerRecord,
+        count,
+        ageMs: now - this.#beganAt,
+        wantsPlace,
+      };
       // The result of a remote call keeps the call open until it is disposed of.
-      using reply = await getCounter(env, client).report(counter, limit, report);
-      this.#counter = { kind: 'responding' };
+      using reply = await getObject(env, client).report(counter, limit, report);
+      this.#objectState = { kind: 'responding' };
       // Replies may overtake each other: a smaller count is old.
-      this.#tally.reported = Math.max(this.#tally.reported, reply.own);
+      this.#tally.confirmed = Math.max(this.#tally.confirmed, reply.own);
       this.#tally.others = Math.max(this.#tally.others, reply.others);
+      // The window began with the client's first request, perhaps in another isolate.
       this.#beganAt = Math.min(this.#beganAt, Date.now() - reply.ageMs);
       return reply.isGranted ? 'granted' : 'denied';
     } catch (error) {
@@ -155,20 +167,20 @@ export class ClientWindow {
 
   /** Logs the first fault since the last reply. */
   #noteFault(error: unknown): void {
-    if (this.#counter.kind !== 'failing') logFault('rate counter failed', error);
-    this.#counter = { kind: 'failing' };
+    if (this.#objectState.kind !== 'failing') logFault('rate counter failed', error);
+    this.#objectState = { kind: 'failing' };
   }
 }
 
 /** A stub that has thrown stays broken: each call needs a new one. */
-function getCounter(env: Env, client: string) {
+function getObject(env: Env, client: string) {
   const { jurisdiction } = readConfig(env);
-  const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
-  return counters.get(counters.idFromName(client));
+  const objects = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
+  return objects.get(objects.idFromName(client));
 }
 
 /** Calls an object, for the health check. It stores nothing for an empty report. */
 export async function callCounter(env: Env): Promise<void> {
   const report = { record: 'health', count: 0, ageMs: 0, wantsPlace: false };
-  using _reply = await getCounter(env, 'health').report('default', 1, report);
+  using _reply = await getObject(env, 'health').report('default', 1, report);
 }

@@ -70,7 +70,8 @@ type WindowOfReport = { kind: 'current' | 'next'; window: ObjectWindow } | { kin
  * Finds the window of a report. The known one may have begun at 0 s, e.g.
  *
  *     at 59 s   a record that the window has, or that began at 20 s: current
- *     at 59 s   a record whose former record the window has: next
+ *     at 59 s   a record whose former record the window has: next, because the clock of that
+ *               isolate is ahead: its part of the window has ended
  *     at 61 s   a record that the window has, or that began at 20 s: late
  *     at 61 s   a record that began at 60 s: next
  *     at 62 s   a new record that began at 20 s: late, because the window from 60 s is known by now
@@ -89,8 +90,8 @@ function findWindow(
   const next: ObjectWindow = { beganAt, notBefore, counts: new Map(), changes: 0 };
   if (isUnusable) return { kind: 'next', window: next };
   const isKnown = known.counts.has(record);
-  const hasFormer = formerRecord !== undefined && known.counts.has(formerRecord);
-  if (hasFormer && !isKnown) return { kind: 'next', window: next };
+  const followsKnown = formerRecord !== undefined && known.counts.has(formerRecord);
+  if (followsKnown && !isKnown) return { kind: 'next', window: next };
   if (now - known.beganAt >= WINDOW_MS) {
     const isOfKnown = isKnown || beganAt < known.beganAt + HALF_WINDOW_MS;
     return isOfKnown ? { kind: 'late' } : { kind: 'next', window: next };

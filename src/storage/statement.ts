@@ -27,7 +27,7 @@ const encoder = new TextEncoder();
 const dialect = new SQLiteAsyncDialect();
 
 /** Drizzle's query builder, for `statementOf`. */
-export const selecting = new QueryBuilder(dialect);
+export const queryBuilder = new QueryBuilder(dialect);
 
 /** Drizzle's builder of an insert, for `statementOf`. It runs nothing, so it needs no session. */
 export function insertInto<Table extends SQLiteTable>(table: Table) {
@@ -118,7 +118,7 @@ export function keysetPage<Row>({
   );
   // SQLite prepares a statement with a bare `limit ?` again for each value.
   return sql`${sql.join(selects, sql` union all `)}
-    order by ${sql.join(names, sql`, `)} limit ${placeholder('rows')} + 0`;
+    order by ${sql.join(names, sql`, `)} limit ${placeholder('maxRows')} + 0`;
 }
 
 /** Selects a text, or null if it is larger than the request's `maxItemBytes`. */
@@ -148,6 +148,7 @@ export async function readPage<State, Row>(
   if (page.documents.length > 0 || rows.length === 0) return { state, ...page };
 
   const again = await readRows(request, 1, Number.MAX_SAFE_INTEGER);
+  // Empty if the row was deleted meanwhile.
   const { documents, last } = takePage(again.rows, 1, format);
   // The state stays that of the first read: a later one may be newer than the page.
   return { state, documents, last, hasMore: last !== undefined && rows.length > 1 };
@@ -155,13 +156,13 @@ export async function readPage<State, Row>(
 
 async function readRows<State, Row>(
   { connection, values, state, page }: PageRequest<State, Row>,
-  rows: number,
+  maxRows: number,
   maxItemBytes: number,
 ): Promise<{ state: State; rows: Row[] }> {
   const [first, list] = await readD1(() =>
     connection.batch<State & Row>([
       state.bindTo(connection, values),
-      page.bindTo(connection, { ...values, rows, maxItemBytes }),
+      page.bindTo(connection, { ...values, maxRows, maxItemBytes }),
     ]),
   );
   const [found] = first?.results ?? [];

@@ -20,7 +20,7 @@ export const BAD_EVENTS: Variants = {
     [
       STORE,
       '  const [, found] = await writeD1(() =>',
-      `  const before = await lookUpKeys(database, events, context);
+      `  const before = await lookUpKeys(database, requests, context);
   if (before.every(({ kind }) => kind !== 'free')) return before;
   const [, found] = await writeD1(() =>`,
     ],
@@ -29,9 +29,9 @@ export const BAD_EVENTS: Variants = {
     [
       STORE,
       '  const { receipt, receivedFrom, now, heldSince } = context;',
-      `  if (events.length > 1) {
+      `  if (requests.length > 1) {
     const decisions = [];
-    for (const event of events) decisions.push(...(await acceptKeyed(database, [event], context)));
+    for (const each of requests) decisions.push(...(await acceptKeyed(database, [each], context)));
     return decisions;
   }
   const { receipt, receivedFrom, now, heldSince } = context;`,
@@ -50,8 +50,8 @@ export const BAD_RATE_LIMIT: Variants = {
   'reports carry differences instead of counts': [
     [
       ISOLATE,
-      'const report = { record, formerRecord, count, ageMs, wantsPlace };',
-      'const report = { record, formerRecord, count: count - this.#tally.reported, ageMs, wantsPlace };',
+      '        count,\n        ageMs: now',
+      '        count: count - this.#tally.confirmed,\n        ageMs: now',
     ],
     [
       ARITHMETIC,
@@ -63,7 +63,7 @@ export const BAD_RATE_LIMIT: Variants = {
     [ISOLATE, 'this.#tally.reserved += 1;', 'this.#tally.reserved += 0;'],
     [ISOLATE, 'this.#tally.reserved -= 1;', 'this.#tally.reserved -= 0;'],
   ],
-  'any number may be unreported': [[ISOLATE, 'Math.min(fifth, MAX_UNREPORTED)', 'limit']],
+  'any number may be unconfirmed': [[ISOLATE, 'Math.min(fifth, MAX_UNCONFIRMED)', 'limit']],
   'the next window of an isolate is counted in the last one': [
     [ARITHMETIC, 'known.counts.has(formerRecord);', 'known.counts.has(`the one before`);'],
   ],
