@@ -1,22 +1,109 @@
-/** `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. */
+/**
+ * `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. The detailed
+ * one checks the dependencies in parallel, each for 2 s at most and without a write.
+ */
 
+import { getTableColumns, getTableName } from 'drizzle-orm';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono } from 'hono';
+import type * as z from 'zod';
 import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
+import { withDeadline } from '../deadline.ts';
+import { ApiError } from '../http/errors.ts';
+import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
-import { cachedCheck, databaseDown, type HealthOptions, makeHealth } from './check.ts';
+import { readD1 } from '../storage/d1.ts';
+import { VERSION } from '../version.ts';
+import type { detailedHealth } from './openapi/resource.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
+const CHECK_DEADLINE_MS = 2_000;
+const CACHED_SECONDS = 5;
+
+type HealthOptions = {
+  /** The tables that this version needs. */
+  tables: readonly SQLiteTable[];
+  /** Calls a rate counter, and changes nothing. */
+  callCounter: (env: Env) => Promise<void>;
+};
 
 /** Mounted at /api/health. */
 export function healthRoutes(options: HealthOptions) {
-  const checkHealth = cachedCheck(options);
+  const getHealth = cachedCheck(options);
   return new Hono<AppEnv>()
     .get('/', openToAll(), (c) => c.json(makeHealth('ok'), 200, NO_STORE))
     .get('/detailed', openToAll(), async (c) => {
-      const health = await checkHealth(c.env);
+      const health = await getHealth(c.env);
       return health.status === 'down'
         ? renderError(databaseDown(), c, health)
         : c.json(health, 200, NO_STORE);
     });
+}
+
+/** 503 `service_unavailable`. A client may retry when the cached result has expired. */
+export function databaseDown(): ApiError {
+  const headers = { 'Retry-After': String(CACHED_SECONDS) };
+  return new ApiError('service_unavailable', 'The database is down.', { headers });
+}
+
+/** Makes a check whose result is cached for 5 s. */
+function cachedCheck(options: HealthOptions) {
+  type Health = Awaited<ReturnType<typeof checkHealth>>;
+  const cached = new WeakMap<Env, { finishedAt: number; health: Health }>();
+  return async (env: Env): Promise<Health> => {
+    const last = cached.get(env);
+    if (last && Math.abs(Date.now() - last.finishedAt) < CACHED_SECONDS * 1_000) return last.health;
+    const health = await checkHealth(env, options);
+    cached.set(env, { finishedAt: Date.now(), health });
+    return health;
+  };
+}
+
+type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
+type Dependency = Dependencies[keyof Dependencies];
+
+/** Never rejects. `degraded`: a dependency is down, but not the database. */
+async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
+  const query = schemaQuery(tables);
+  const [database, idempotency_cache, rate_limiter] = await Promise.all([
+    check('database', () => readD1(() => env.DB.prepare(query).first())),
+    check('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
+    check('rate_limiter', () => callCounter(env)),
+  ]);
+  const dependencies: Dependencies = { database, idempotency_cache, rate_limiter };
+  const isDegraded = [idempotency_cache, rate_limiter].some(({ status }) => status === 'down');
+  const status = database.status === 'down' ? 'down' : isDegraded ? 'degraded' : 'ok';
+  // The binding is missing outside of Cloudflare and wrangler.
+  const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
+  const deployment = metadata && { id: metadata.id, tag: metadata.tag };
+  return { ...makeHealth(status), dependencies, ...(deployment && { deployment }) };
+}
+
+function makeHealth(status: 'ok' | 'degraded' | 'down') {
+  return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
+}
+
+async function check(name: keyof Dependencies, call: () => Promise<unknown>): Promise<Dependency> {
+  const startedAt = Date.now();
+  let status: Dependency['status'] = 'ok';
+  try {
+    await withDeadline(call(), CHECK_DEADLINE_MS, name);
+  } catch (error) {
+    status = 'down';
+    logFault(`health: ${name} is down`, error);
+  }
+  return { status, latency_ms: Date.now() - startedAt };
+}
+
+/** Names every column, and reads no row: D1 rejects the query if a migration is missing. */
+function schemaQuery(tables: readonly SQLiteTable[]): string {
+  const checks = tables.map((table) => {
+    const name = getTableName(table);
+    const columns = Object.values(getTableColumns(table)).map(
+      (column) => `"${name}"."${column.name}"`,
+    );
+    return `EXISTS (SELECT ${columns.join(', ')} FROM "${name}" WHERE 0)`;
+  });
+  return `SELECT ${['1', ...checks].join(' + ')}`;
 }

@@ -1,9 +1,16 @@
 /** The page of one listing, with each missing part marked at its place. */
 
 import type { PropsWithChildren } from 'hono/jsx';
-import { findMissing, type Listing, orderPhotos, textIn } from './catalogue.ts';
+import {
+  findMissing,
+  LANGUAGES,
+  type Listing,
+  orderPhotos,
+  type Photo,
+  textIn,
+} from './catalogue.ts';
 import { counted, formatPlace, formatPrice, formatSize, joined } from './format.ts';
-import { Badges, Figure, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
+import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 
 type Props = { listing: Listing; view: View };
@@ -48,6 +55,22 @@ export function ListingPage({ listing, view }: Props) {
       <Labels title="What sets it apart" view={view} labels={features} />
       <Labels title="Amenities" view={view} labels={amenities} />
     </PreviewFrame>
+  );
+}
+
+/** The photo leads to itself in full size. */
+function Figure({ photo, view }: { photo: Photo; view: View }) {
+  const alt = photo.alt[view.lang];
+  return (
+    <figure>
+      <a href={photo.url} aria-label={joined(['Open large', alt ?? null], ': ')}>
+        <Picture photo={photo} view={view} />
+      </a>
+      <figcaption>
+        <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
+        {!alt && <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />}
+      </figcaption>
+    </figure>
   );
 }
 

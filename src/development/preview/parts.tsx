@@ -4,7 +4,7 @@ import type { PropsWithChildren } from 'hono/jsx';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import { Frame } from '../frame.tsx';
 import { LANGUAGES, type Listing, type Photo, textIn } from './catalogue.ts';
-import { joined, STATUSES } from './format.ts';
+import { STATUSES } from './format.ts';
 import { formatAddress, type View } from './view.ts';
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
@@ -75,21 +75,5 @@ export function Picture({ photo, view }: { photo: Photo | null; view: View }) {
       loading="lazy"
       referrerpolicy="no-referrer"
     />
-  );
-}
-
-/** The photo leads to itself in full size. */
-export function Figure({ photo, view }: { photo: Photo; view: View }) {
-  const alt = photo.alt[view.lang];
-  return (
-    <figure>
-      <a href={photo.url} aria-label={joined(['Open large', alt ?? null], ': ')}>
-        <Picture photo={photo} view={view} />
-      </a>
-      <figcaption>
-        <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
-        {!alt && <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />}
-      </figcaption>
-    </figure>
   );
 }
