@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { v4 } from 'uuid';
-import type { Exports, Source } from './modules.ts';
+import type { Service, Source } from './bundle.ts';
 import { Random } from './random.ts';
 import { type Event, type Owner, Scheduler } from './scheduler.ts';
 
@@ -29,11 +29,10 @@ export class Machine {
   scheduler = new Scheduler();
   /** Its isolates run one after the other. */
   isolate: Isolate = { isAlive: true, name: 'none', serve: async () => Response.error() };
-  /** Imports a module by its path. */
-  readonly imports: (path: string) => Exports;
+  readonly service: Service;
 
   constructor(source: Source) {
-    this.imports = source.load(this.#globals());
+    this.service = source(this.#globals());
   }
 
   #globals(): object {

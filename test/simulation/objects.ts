@@ -3,6 +3,7 @@
  * object that is evicted loses its memory. Its machine has its own clock.
  */
 
+import type { Instance } from './bundle.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 
@@ -10,9 +11,6 @@ import type { Random } from './random.ts';
 const IDLE_MS = 10_000;
 /** An alarm may come some time after it is due. */
 const MAX_ALARM_DELAY_MS = 2_000;
-
-type Method = (...values: unknown[]) => unknown;
-type Instance = Record<string, Method>;
 
 export class CounterObject {
   readonly #machine: Machine;
@@ -72,10 +70,7 @@ export class CounterObject {
     if (machine.scheduler.now >= this.#idleFrom) this.evict();
     this.#idleFrom = machine.scheduler.now + IDLE_MS;
     machine.clockOffset = this.#clockOffset;
-    const { RateCounter } = machine.imports('src/rate-limit/counter.ts') as {
-      RateCounter: new (ctx: object, env: object) => Instance;
-    };
-    this.#instance ??= new RateCounter(this.#context(), {});
+    this.#instance ??= new machine.service.RateCounter(this.#context(), {});
     return this.#instance;
   }
 }

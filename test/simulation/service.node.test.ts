@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { bundleSource, type Replacement } from './bundle.ts';
 import { events } from './events.ts';
-import { type Replacement, Source } from './modules.ts';
 import { rateLimit } from './rate-limit.ts';
 import { explain, type Part, run } from './simulation.ts';
 import { BAD_EVENTS, BAD_RATE_LIMIT } from './variants.ts';
@@ -22,7 +22,7 @@ function prove(part: Part, variants: Record<string, Replacement[]>): void {
   it(
     `keeps its promises in each of ${COUNT} runs`,
     async () => {
-      const fleet = new Fleet(new Source());
+      const fleet = new Fleet(await bundleSource());
       let [requests, successes] = [0, 0];
       for (let seed = 1; seed <= COUNT; seed += 1) {
         const { world, violations } = await run(part, fleet, String(seed));
@@ -41,7 +41,7 @@ function prove(part: Part, variants: Record<string, Replacement[]>): void {
   );
 
   it('does the same again for the same seed', async () => {
-    const fleet = new Fleet(new Source());
+    const fleet = new Fleet(await bundleSource());
     const first = (await run(part, fleet, '7')).world.history;
     expect(first.length).toBeGreaterThan(0);
     expect((await run(part, fleet, '7')).world.history).toEqual(first);
@@ -51,7 +51,7 @@ function prove(part: Part, variants: Record<string, Replacement[]>): void {
     it.each(Object.entries(variants))(
       '%s',
       async (_, replacements) => {
-        const fleet = new Fleet(new Source(replacements));
+        const fleet = new Fleet(await bundleSource(replacements));
         const found: string[] = [];
         for (let seed = 1; seed <= RUNS && found.length === 0; seed += 1) {
           const { violations } = await run(part, fleet, String(seed));

@@ -3,7 +3,7 @@
  * a check that finds no mistake proves nothing.
  */
 
-import type { Replacement } from './modules.ts';
+import type { Replacement } from './bundle.ts';
 
 /** What is done wrong → how. */
 type Variants = Record<string, Replacement[]>;

@@ -1,11 +1,13 @@
 /** A simulated deployment: isolates of the real service, and all that they call. */
 
+import { databaseOver } from '../../tools/database/d1.ts';
+import { withTextParameters } from '../../tools/database/placeholders.ts';
+import { Database } from '../support/cloudflare/database.ts';
 import { TEST_VARS } from '../support/vars.ts';
+import type { Source } from './bundle.ts';
 import { fateOf, type Service } from './calls.ts';
-import { Database, d1Binding } from './d1.ts';
 import { Kv } from './kv.ts';
 import { Machine, taskNow, tasks } from './machine.ts';
-import type { Source } from './modules.ts';
 import { CounterObject } from './objects.ts';
 import { Random } from './random.ts';
 import { type Owner, Scheduler, START } from './scheduler.ts';
@@ -25,7 +27,6 @@ const VARS = {
 /** A share of the writes that KV accepts and loses. */
 const LOST_WRITES = 0.05;
 
-type App = { fetch(request: Request, env: object, context: object): Promise<Response> };
 const CONTEXT = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 
 /** The machines that runs share, because loading the source takes time. */
@@ -79,7 +80,8 @@ export type WorldOptions = {
 
 export class World {
   readonly scheduler = new Scheduler();
-  readonly database = new Database();
+  /** D1: real SQLite. A batch is a transaction. */
+  readonly database = new Database('simulated').migrate();
   readonly exchanges: Exchange[] = [];
   /** A line for all that happens, for the test that fails. */
   readonly history: string[] = [];
@@ -96,6 +98,7 @@ export class World {
     this.#options = options;
     this.#random = new Random(options.seed);
     const { scheduler } = this;
+    this.database.sqlite.exec("update database_identity set generation = 'simulated'");
     fleet.objects.scheduler = scheduler;
     for (const [index, own] of options.machines.entries()) {
       this.#start(Object.assign(fleet.machine(index), { ...own, scheduler }));
@@ -158,10 +161,9 @@ export class World {
   }
 
   #start(machine: Machine): void {
-    const createApp = machine.imports('src/app.ts').createApp as () => App;
     this.#isolates += 1;
     const owner = { isAlive: true, name: `isolate ${this.#isolates}` };
-    const [app, env] = [createApp(), this.#envOf(owner, machine.place)];
+    const [app, env] = [machine.service.createApp(), this.#envOf(owner, machine.place)];
     machine.isolate = Object.assign(owner, {
       serve: (request: Request) => app.fetch(request, env, CONTEXT),
     });
@@ -205,7 +207,11 @@ export class World {
     return {
       ...VARS,
       ...this.#options.vars,
-      DB: d1Binding(this.database, (effect) => this.#call('D1', isolate, effect)),
+      DB: databaseOver((queries) =>
+        this.#call('D1', isolate, () =>
+          this.database.query(queries.map(({ sql, values }) => withTextParameters(sql, values))),
+        ),
+      ),
       IDEMPOTENCY: {
         get: async (key: string) => {
           const text = await this.#call('KV', isolate, () => this.#kv.get(place, key, now()));

@@ -1,0 +1,86 @@
+/**
+ * The source of the service, loaded once more for each simulated machine: with its own modules, and
+ * with the clock, the timers and the randomness of that machine in place of Node's.
+ *
+ * A variant is the source with some text replaced. It is loaded in the same way.
+ */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { compileFunction } from 'node:vm';
+import { build } from 'esbuild';
+
+/** Some text of a file, and its replacement. */
+export type Replacement = readonly [file: string, text: string, by: string];
+
+type App = { fetch(request: Request, env: object, context: object): Promise<Response> };
+/** The methods of a Durable Object. */
+export type Instance = Record<string, (...values: unknown[]) => unknown>;
+
+export type Service = {
+  createApp: () => App;
+  RateCounter: new (ctx: object, env: object) => Instance;
+};
+
+/** Loads the service for one machine. */
+export type Source = (globals: object) => Service;
+
+const require = createRequire(import.meta.url);
+
+const ENTRY = `
+  export { createApp } from './src/app.ts';
+  export { RateCounter } from './src/rate-limit/counter.ts';`;
+/** Replaces the platform's class. */
+const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
+
+/** Fails if a text to be replaced is not in its file exactly once. */
+export async function bundleSource(replacements: readonly Replacement[] = []): Promise<Source> {
+  const changed = new Map<string, string>();
+  for (const [file, text, by] of replacements) {
+    const path = resolve(file);
+    const parts = (changed.get(path) ?? readFileSync(path, 'utf8')).split(text);
+    if (parts.length !== 2) throw new Error(`${file} has not one place of this text:\n${text}`);
+    changed.set(path, parts.join(by));
+  }
+  const { outputFiles } = await build({
+    stdin: { contents: ENTRY, resolveDir: '.' },
+    bundle: true,
+    write: false,
+    format: 'cjs',
+    platform: 'node',
+    sourcemap: 'inline',
+    plugins: [
+      {
+        name: 'simulated',
+        setup({ onLoad, onResolve }) {
+          onResolve({ filter: /^cloudflare:/ }, ({ path }) => ({ path, namespace: 'platform' }));
+          onLoad({ filter: /^/, namespace: 'platform' }, () => ({ contents: DURABLE_OBJECT }));
+          onLoad({ filter: /\.ts$/ }, ({ path }) => {
+            const contents = changed.get(path);
+            return contents === undefined ? undefined : { contents, loader: 'ts' };
+          });
+        },
+      },
+    ],
+  });
+  const [bundle] = outputFiles;
+  return (globals) => {
+    const module = { exports: {} as Service };
+    const names = ['require', 'module', ...Object.keys(globals)];
+    compileFunction(bundle?.text ?? '', names)(require, module, ...Object.values(globals));
+    return module.exports;
+  };
+}
+
+/** Methods of workerd's byte arrays that Node does not have yet. */
+Object.defineProperty(Uint8Array.prototype, 'toHex', {
+  configurable: true,
+  value(this: Uint8Array) {
+    return Buffer.from(this).toString('hex');
+  },
+});
+Object.defineProperty(Uint8Array, 'fromHex', {
+  configurable: true,
+  value: (text: string) => Uint8Array.from(Buffer.from(text, 'hex')),
+});
