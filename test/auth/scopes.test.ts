@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/api-document.ts';
 import { createApp } from '../../src/app.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
-import { codesIn, tableIn } from '../docs/tables.ts';
+import { codesIn, tableOf } from '../docs/markdown.ts';
 import { API_KEY, expectDocumented, expectError, expectStatus, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { createProvider } from '../support/tokens.ts';
@@ -16,12 +16,7 @@ const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const provider = await createProvider();
 
-const documents = import.meta.glob<string>('../../docs/reference/authentication.md', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
-const { rows } = tableIn(Object.values(documents).join(''), 'operations');
+const { rows } = tableOf('docs/reference/authentication.md', 'operations');
 
 /** Returns the scope that the document promises for a route: no route changes its scope unseen. */
 function promisedScope(route: string): string {

@@ -11,7 +11,7 @@ import { type Costs, counting, NOTHING } from '../support/counting.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { operateText, tableIn } from './tables.ts';
+import { tableOf } from './markdown.ts';
 
 const LIST = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -29,7 +29,7 @@ const LOGGED = 0.4 * (0.25 + (0.1 * 7) / 30);
 /** The counter's share of a request of a client that sends ten per window: one call. */
 const OF_TEN = { calls: 1 / 10, rows: 0, alarms: 0 };
 
-const rowsOf = (head: string) => tableIn(operateText('cost.md'), head).rows;
+const rowsOf = (head: string) => tableOf('docs/operate/cost.md', head).rows;
 const prices = new Map(rowsOf('price of').map(([name, dollars]) => [name, Number(dollars)]));
 
 function dollarsPerMillion(costs: Costs, { calls, rows, alarms } = OF_TEN): number {

@@ -11,8 +11,16 @@ import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
 import { SCOPES } from '../../src/named-keys.ts';
 import { property } from '../../src/properties/openapi/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
-import { anchorsOf, codeBlocksOf, DOCUMENTS, proseOf, textOf } from './markdown.ts';
-import { codesIn, tableIn, tablesIn } from './tables.ts';
+import {
+  anchorsOf,
+  codeBlocksOf,
+  codesIn,
+  DOCUMENTS,
+  proseOf,
+  tableOf,
+  tablesOf,
+  textOf,
+} from './markdown.ts';
 
 const REFERENCE = 'docs/reference';
 const OPERATIONS = 'docs/operate/operations.md';
@@ -63,7 +71,7 @@ const documentShape = z.object({
 });
 
 describe('a table', () => {
-  const rowsOf = (path: string, head: string) => tableIn(textOf(path), head).rows;
+  const rowsOf = (path: string, head: string) => tableOf(path, head).rows;
 
   it('has each event type with each field of its payload', () => {
     const fields = Object.entries(EVENT_TYPES).flatMap(([type, payload]) =>
@@ -95,7 +103,7 @@ describe('a table', () => {
   });
 
   it('has each var of wrangler.toml with its default', () => {
-    const [, section = ''] = textOf('wrangler.toml').split('\n[vars]\n');
+    const [, section = ''] = readFileSync('wrangler.toml', 'utf8').split('\n[vars]\n');
     const [own = ''] = section.split(/^\[/m);
     const defaults: Readonly<Record<string, string>> = TEST_VARS;
     const vars = [...own.matchAll(/^(\w+) = "(.*)"$/gm)].map(([, name = '', set]) => {
@@ -120,7 +128,7 @@ describe('a table', () => {
         parameters.flatMap(nameOf).sort(),
       ]),
     );
-    const tables = DOCUMENTS.flatMap((path) => tablesIn(proseOf(path)))
+    const tables = DOCUMENTS.flatMap(tablesOf)
       .filter(({ heads: [head = ''] }) => head.startsWith('query of '))
       .map(({ heads, rows }) => [heads[0], rows.flatMap(([names = '']) => codesIn(names)).sort()]);
     expect(tables.sort()).toEqual(queries.filter(([, names = []]) => names.length > 0).sort());
@@ -156,7 +164,7 @@ it('the JSON examples of the reference are bodies or items that the API document
 it('every script of package.json is described, and every described script exists', () => {
   const { scripts } = z
     .object({ scripts: z.record(z.string(), z.string()) })
-    .parse(JSON.parse(textOf('package.json')));
+    .parse(JSON.parse(readFileSync('package.json', 'utf8')));
   const text = DOCUMENTS.map(textOf).join('\n');
   const named = [...text.matchAll(/npm run (?:-s )?([a-z][\w-]*)/g)].map(([, name = '']) => name);
   expect([...new Set(['test', ...named])].sort()).toEqual(Object.keys(scripts).sort());

@@ -15,7 +15,7 @@ import { API_KEY, expectDocumented, freshAddress } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1, tapKv, tapObjects } from '../support/tap.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
-import { operateText, tableIn } from './tables.ts';
+import { tableOf } from './markdown.ts';
 
 const FEED = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -30,7 +30,7 @@ const PAUSE_MS = 2_000;
 
 type Binding = (typeof BINDINGS)[number];
 
-const { heads, rows } = tableIn(operateText('faults.md'), 'what');
+const { heads, rows } = tableOf('docs/operate/faults.md', 'what');
 
 const slug = 'faults-home';
 const provider = await createProvider();

@@ -1,17 +1,21 @@
-/** Reads the project's documents: their text, code blocks and headings. */
+/**
+ * Reads the project's documents: their text, code blocks, headings and tables. Runs in Node and in
+ * workerd.
+ */
 
-import { globSync, readFileSync } from 'node:fs';
+const TEXTS = import.meta.glob<string>(
+  ['../../README.md', '../../CONTRIBUTING.md', '../../docs/**/*.md'],
+  { query: '?raw', import: 'default', eager: true },
+);
 
 /** The paths of all documents. */
-export const DOCUMENTS: readonly string[] = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...globSync('docs/**/*.md').sort(),
-];
+export const DOCUMENTS = Object.keys(TEXTS).map((path) => path.replace('../../', ''));
 
 /** The whole text of a document. */
 export function textOf(path: string): string {
-  return readFileSync(path, 'utf8');
+  const text = TEXTS[`../../${path}`];
+  if (text === undefined) throw new Error(`there is no document ${path}`);
+  return text;
 }
 
 /** The contents of the document's fenced blocks of one language. */
@@ -34,4 +38,33 @@ export function anchorsOf(path: string): string[] {
       .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
       .replaceAll(' ', '-'),
   );
+}
+
+/** The document's tables in order. Cells are trimmed. */
+export function tablesOf(path: string): { heads: string[]; rows: string[][] }[] {
+  const blocks = proseOf(path).match(/(?:^ *\|.*\|$\n?)+/gm) ?? [];
+  return blocks.map((block) => {
+    const [heads = [], , ...rows] = block.trim().split('\n').map(cellsOf);
+    return { heads, rows };
+  });
+}
+
+/** The one table of the document whose first column has this head. */
+export function tableOf(path: string, firstHead: string) {
+  const [found, ...others] = tablesOf(path).filter(({ heads }) => heads[0] === firstHead);
+  if (found && others.length === 0) return found;
+  throw new Error(`${path} has not one table headed "${firstHead}"`);
+}
+
+/** The texts in backticks. */
+export function codesIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .trim()
+    .slice(1, -1)
+    .split('|')
+    .map((cell) => cell.trim());
 }

@@ -10,11 +10,11 @@ import { type Changes, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { tapKv, tapObjects } from '../support/tap.ts';
 import { createProvider } from '../support/tokens.ts';
-import { codesIn, operateText, tableIn } from './tables.ts';
+import { codesIn, tableOf } from './markdown.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const rowsOf = (head: string) => tableIn(operateText('reading-the-log.md'), head).rows;
+const rowsOf = (head: string) => tableOf('docs/operate/reading-the-log.md', head).rows;
 
 /** Evaluates a filter as Workers Logs does: numbers as numbers, everything else as text. */
 function passes(line: Line, filter: string): boolean {

@@ -1,9 +1,9 @@
 /** The packages: which are installed, which run install scripts, and which are in the Worker. */
 
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { textOf } from './markdown.ts';
-import { codesIn, tableIn } from './tables.ts';
+import { codesIn, tableOf } from './markdown.ts';
 
 const versions = z.record(z.string(), z.string());
 const flag = z.boolean().default(false);
@@ -15,7 +15,7 @@ const manifest = z
     devDependencies: versions,
     allowScripts: z.record(z.string(), z.boolean()),
   })
-  .parse(JSON.parse(textOf('package.json')));
+  .parse(JSON.parse(readFileSync('package.json', 'utf8')));
 
 const lockedPackage = z.object({
   hasInstallScript: flag,
@@ -25,7 +25,7 @@ const lockedPackage = z.object({
 });
 const { '': _itself, ...packages } = z
   .object({ packages: z.record(z.string(), lockedPackage) })
-  .parse(JSON.parse(textOf('package-lock.json'))).packages;
+  .parse(JSON.parse(readFileSync('package-lock.json', 'utf8'))).packages;
 const locked = Object.entries(packages).map(([place, details]) => ({
   place,
   name: place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length),
@@ -55,6 +55,6 @@ it('production dependencies have none of their own, and a reason in the document
     ({ dev, optional, devOptional }) => !dev && !optional && !devOptional,
   );
   expect(namesOf(inProduction)).toEqual(names);
-  const { rows } = tableIn(textOf('docs/explain/dependencies.md'), 'package');
+  const { rows } = tableOf('docs/explain/dependencies.md', 'package');
   expect(rows.flatMap(([name = '']) => codesIn(name)).sort()).toEqual(names);
 });
