@@ -13,7 +13,7 @@ import { bookingCreated, ingestInit } from '../support/events.ts';
 import { type Misbehaviour, MODES } from '../support/faults.ts';
 import { API_KEY, expectDocumented, freshAddress } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { tapD1, tapKv, tapObjects } from '../support/tap.ts';
+import { tapD1, tapKv, tapMethods, tapObjects } from '../support/tap.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 import { tableOf } from './markdown.ts';
 
@@ -77,15 +77,7 @@ function isolate() {
       return faulty.binding === binding ? faulty.misbehaviour(counted) : counted();
     };
 
-  const cache = caches.default;
-  const tapped = new Proxy(cache, {
-    get: (target, name) => {
-      const method: unknown = Reflect.get(target, name);
-      if (typeof method !== 'function') return method;
-      return (...values: unknown[]) =>
-        tapOf('edge cache')(async () => Reflect.apply(method, target, values));
-    },
-  });
+  const tapped = tapMethods(caches.default, tapOf('edge cache'));
   vi.spyOn(caches, 'default', 'get').mockReturnValue(tapped);
   vi.spyOn(globalThis, 'fetch').mockImplementation(() =>
     tapOf('key set')(async () => new Response(provider.jwks)),

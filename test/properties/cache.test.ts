@@ -16,7 +16,7 @@ import {
   freshAddress,
 } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { tapD1 } from '../support/tap.ts';
+import { tapD1, tapMethods } from '../support/tap.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -126,22 +126,6 @@ function stalling() {
     return call();
   });
   return { DB, open: gate.resolve, called: called.promise };
-}
-
-/** Makes the edge cache respond to lookups once `gate` is fulfilled. */
-function delayEdge(gate: Promise<unknown>) {
-  const cache = caches.default;
-  const delayed = new Proxy(cache, {
-    get: (target, name) => {
-      const method: unknown = Reflect.get(target, name);
-      if (typeof method !== 'function') return method;
-      return async (...values: unknown[]) => {
-        if (name === 'match') await gate;
-        return Reflect.apply(method, target, values);
-      };
-    },
-  });
-  vi.spyOn(caches, 'default', 'get').mockReturnValue(delayed);
 }
 
 /**
@@ -329,14 +313,9 @@ async function laggingReplica(): Promise<D1Database> {
     return recorded.at(-1) ?? [];
   });
   await isolate().get({ DB: recording }, { path: `${LIST}/${slug}?fresh=true` });
-  const replica = tapD1(env.DB, async () => recorded[0] ?? []);
-  return new Proxy(env.DB, {
-    get: (target, name) => {
-      if (name !== 'withSession') return Reflect.get(target, name);
-      return (constraint: D1SessionConstraint) =>
-        (constraint === 'first-primary' ? target : replica).withSession(constraint);
-    },
-  });
+  return tapD1(env.DB, async (call, constraint) =>
+    constraint === 'first-primary' ? call() : (recorded[0] ?? []),
+  );
 }
 
 describe('an older version', () => {
@@ -482,7 +461,11 @@ it('an edge cache that takes more than 20 ms is used if D1 stalls or fails', asy
   for (const isFailing of [false, true]) {
     stopAtSecond(30);
     const edge = Promise.withResolvers<void>();
-    delayEdge(edge.promise);
+    const delayed = tapMethods(caches.default, async (call) => {
+      await edge.promise;
+      return call();
+    });
+    vi.spyOn(caches, 'default', 'get').mockReturnValue(delayed);
     const { DB, called } = stalling();
     const sending = isolate().send(isFailing ? FAILING : { DB });
     await vi.advanceTimersByTimeAsync(20);

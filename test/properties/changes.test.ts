@@ -84,21 +84,6 @@ describe('a reader without a cursor', () => {
     await store(home);
     expect(ids((await read(`?after=${nothing.resume_cursor}`)).data)).toEqual([home.id]);
   });
-
-  it('resumes before a change that is stored while a large listing is read again', async () => {
-    const [large, later] = [sourceOf({ address: 'a'.repeat(100_000) }), sourceOf()];
-    await store(large);
-    let trips = 0;
-    const DB = tapD1(env.DB, async (call) => {
-      const results = await call();
-      trips += 1;
-      if (trips === 1) await store(later);
-      return results;
-    });
-    const page = changeList.parse(await (await sendWith({ DB }, `${CHANGES}?limit=100`)).json());
-    expect(ids(page.data)).toEqual([large.id]);
-    expect(ids((await read(`?after=${page.resume_cursor}`)).data)).toEqual([later.id]);
-  });
 });
 
 describe('a reader that resumes', () => {
@@ -174,21 +159,14 @@ describe('a cursor of the list of changes', () => {
   });
 });
 
-describe('a page of changes', () => {
-  it('is read from the primary, also when the feed is cached', async () => {
-    const constraints: unknown[] = [];
-    const DB = new Proxy(env.DB, {
-      get: (target, name) => {
-        if (name !== 'withSession') return Reflect.get(target, name);
-        return (constraint: D1SessionConstraint) => {
-          constraints.push(constraint);
-          return target.withSession(constraint);
-        };
-      },
-    });
-    for (let times = 0; times < 2; times += 1) {
-      await sendWith({ DB, FEED_CACHE_SECONDS: '60' }, CHANGES);
-    }
-    expect(constraints).toEqual(['first-primary', 'first-primary']);
+it('a page of changes is read from the primary, also when the feed is cached', async () => {
+  const constraints: unknown[] = [];
+  const DB = tapD1(env.DB, (call, constraint) => {
+    constraints.push(constraint);
+    return call();
   });
+  for (let times = 0; times < 2; times += 1) {
+    await sendWith({ DB, FEED_CACHE_SECONDS: '60' }, CHANGES);
+  }
+  expect(constraints).toEqual(['first-primary', 'first-primary']);
 });

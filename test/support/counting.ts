@@ -2,16 +2,7 @@
 
 import { type Tap, tapD1, tapKv, tapObjects } from './tap.ts';
 
-export type Costs = {
-  d1RoundTrips: number;
-  d1RowsRead: number;
-  d1RowsWritten: number;
-  kvReads: number;
-  kvWrites: number;
-  counterCalls: number;
-};
-
-export const NOTHING: Costs = {
+export const NOTHING = {
   d1RoundTrips: 0,
   d1RowsRead: 0,
   d1RowsWritten: 0,
@@ -19,6 +10,8 @@ export const NOTHING: Costs = {
   kvWrites: 0,
   counterCalls: 0,
 };
+
+export type Costs = typeof NOTHING;
 
 /** Returns the bindings of `env`, with their calls counted into `costs`. */
 export function counting(env: Env): { env: Env; costs: Costs } {

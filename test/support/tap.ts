@@ -9,6 +9,9 @@ export type Call<Result> = () => Promise<Result>;
 /** Makes the call, or does something else in its place. */
 export type Tap<Result> = (call: Call<Result>) => Promise<Result>;
 
+/** The constraint is that of the session. */
+type D1Tap = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]>;
+
 /** Taps on the reads and writes of KV. */
 export type KvTaps = { get?: Tap<unknown>; put?: Tap<unknown> };
 
@@ -16,31 +19,35 @@ export type KvTaps = { get?: Tap<unknown>; put?: Tap<unknown> };
  * Returns a database whose round trips pass through `tap`: a batch is one, a statement run by
  * itself too.
  */
-export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
+export function tapD1(database: D1Database, tap: D1Tap): D1Database {
   const originals = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
 
-  const one = async (statement: D1PreparedStatement): Promise<D1Result> => {
-    const [result] = await tap(async () => [await statement.all()]);
-    if (result === undefined) throw new Error('a round trip of one statement gives one result');
-    return result;
-  };
-  const tapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
-    const tapped = withMethods(statement, {
-      bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
-      all: () => one(statement),
-      run: () => one(statement),
-      first: async () => (await one(statement)).results[0] ?? null,
-    });
-    originals.set(tapped, statement);
-    return tapped;
-  };
-  const tapSession = <Session extends D1Database | D1DatabaseSession>(session: Session): Session =>
-    withMethods(session, {
+  const tapSession = <Session extends D1Database | D1DatabaseSession>(
+    session: Session,
+    constraint?: string,
+  ): Session => {
+    const one = async (statement: D1PreparedStatement): Promise<D1Result> => {
+      const [result] = await tap(async () => [await statement.all()], constraint);
+      if (result === undefined) throw new Error('a round trip of one statement gives one result');
+      return result;
+    };
+    const tapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
+      const tapped = withMethods(statement, {
+        bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
+        all: () => one(statement),
+        run: () => one(statement),
+        first: async () => (await one(statement)).results[0] ?? null,
+      });
+      originals.set(tapped, statement);
+      return tapped;
+    };
+    return withMethods(session, {
       prepare: (query: string) => tapStatement(session.prepare(query)),
       batch: (statements: D1PreparedStatement[]) =>
-        tap(() => session.batch(statements.map((each) => originals.get(each) ?? each))),
-      withSession: (constraint?: string) => tapSession(database.withSession(constraint)),
+        tap(() => session.batch(statements.map((each) => originals.get(each) ?? each)), constraint),
+      withSession: (own?: string) => tapSession(database.withSession(own), own),
     });
+  };
   return tapSession(database);
 }
 
@@ -61,17 +68,19 @@ export function tapObjects<T extends Rpc.DurableObjectBranded>(
   namespace: DurableObjectNamespace<T>,
   tap: Tap<unknown>,
 ): DurableObjectNamespace<T> {
-  const tapStub = <Stub extends object>(stub: Stub): Stub =>
-    new Proxy(stub, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function') return value;
-        return (...values: unknown[]) => tap(async () => Reflect.apply(value, target, values));
-      },
-    });
   return withMethods(namespace, {
-    get: (id: DurableObjectId) => tapStub(namespace.get(id)),
-    getByName: (name: string) => tapStub(namespace.getByName(name)),
+    get: (id: DurableObjectId) => tapMethods(namespace.get(id), tap),
+  });
+}
+
+/** Returns the object, e.g. a cache, with every call of a method passing through `tap`. */
+export function tapMethods<T extends object>(object: T, tap: Tap<unknown>): T {
+  return new Proxy(object, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...values: unknown[]) => tap(async () => Reflect.apply(value, target, values));
+    },
   });
 }
 
