@@ -4,9 +4,12 @@ import { hash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { resolveEnvironment } from './command-line/environment.ts';
+import {
+  readWranglerConfig,
+  resolveEnvironment,
+  type WranglerConfig,
+} from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';
-import { readWranglerConfig, type WranglerConfig } from './configuration/wrangler-config.ts';
 
 const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--rate-limit N] [--expires DATE] [--env NAME]
 

@@ -10,8 +10,9 @@ import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
+import { loadDeployment } from './configuration/wrangler-config.ts';
 import { requireLineage } from './database/identity.ts';
-import { nameDatabase, withDatabase } from './database/open.ts';
+import { withDatabase } from './database/open.ts';
 
 const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
@@ -41,7 +42,8 @@ function parseArguments(args: string[]) {
 /** Writes the backup into a scratch folder, checks it, and moves it. */
 async function run({ target, out }: Request, open = withDatabase): Promise<number> {
   try {
-    const name = nameDatabase(target);
+    const { kind, environment } = target;
+    const name = kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
     const path = out === undefined ? datedPath(name) : userPath('backup', out);
     if (existsSync(path)) throw new UserError(`${path} exists already`);
     mkdirSync(dirname(path), { recursive: true });

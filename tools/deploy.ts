@@ -1,27 +1,27 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
+import { join } from 'node:path';
 import { openAccount } from './cloudflare/account.ts';
 import {
   createMissing,
   findResources,
   getBookmark,
-  hasWorker,
-  requireOwnDomains,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
 import { awaitHealth, describeCommit } from './cloudflare/version.ts';
-import { runDeploy, runWrangler } from './cloudflare/wrangler.ts';
+import { runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand, resolveEnvironment } from './command-line/environment.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
-import { SIGNALS } from './command-line/scratch.ts';
+import { beforeSignals, withScratchFile } from './command-line/scratch.ts';
 import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
 import {
   type Deployment,
+  formatConfig,
   loadDeployment,
   requireDeployable,
 } from './configuration/wrangler-config.ts';
-import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
+import { rejectUnfinished } from './database/identity.ts';
 import { findMigrationFaults, migrate } from './database/migrations.ts';
 import { restDatabase } from './database/rest-database.ts';
 
@@ -52,7 +52,7 @@ const KNOWN = {
   'health check': '"When a deployment fails" in docs/operate/runbook.md has the next step.',
 };
 
-type Progress = { step: keyof typeof KNOWN };
+type Step = keyof typeof KNOWN;
 type Request = ReturnType<typeof parseRequest>;
 
 /** Tests replace them. */
@@ -84,74 +84,69 @@ async function run(
   surroundings: Surroundings = { directory: PROJECT_DIRECTORY, wrangler: runWrangler },
 ): Promise<number> {
   const { environment } = request;
-  const progress: Progress = { step: 'checks' };
+  let step: Step = 'checks';
+  const begin = (next: Step) => {
+    step = next;
+  };
   const report = (reason: string) => {
-    const known = KNOWN[progress.step].replace('--env=', `--env=${environment ?? ''}`);
+    const known = KNOWN[step].replace('--env=', `--env=${environment ?? ''}`);
     console.error(
-      `The deployment to ${environment ?? 'production'} failed at the ${progress.step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.`,
+      `The deployment to ${environment ?? 'production'} failed at the ${step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.`,
     );
   };
-  const reportAndEnd = (signal: NodeJS.Signals) => {
-    report('it was interrupted');
-    process.kill(process.pid, signal);
-  };
-  for (const signal of SIGNALS) process.once(signal, reportAndEnd);
+  const reportSignal = () => report('it was interrupted');
   try {
-    await deploy(request, surroundings, progress);
+    await beforeSignals(reportSignal, () => deploy(request, surroundings, begin));
     return 0;
   } catch (error) {
     if (!needsNoStack(error)) throw error;
     report(messageOf(error));
     return 1;
-  } finally {
-    for (const signal of SIGNALS) process.off(signal, reportAndEnd);
   }
 }
 
 async function deploy(
   request: Request,
   surroundings: Surroundings,
-  progress: Progress,
+  begin: (step: Step) => void,
 ): Promise<void> {
   const { directory, wrangler, patienceMs } = surroundings;
-  const { deployment, account, found, isFirst } = await check(request, surroundings);
+  const { deployment, account, found } = await check(request, surroundings);
 
-  progress.step = 'resources';
-  const { database, namespaceId } = await createMissing(
-    account,
-    deployment,
-    found,
-    request.location,
-  );
+  begin('resources');
+  const resources = await createMissing(account, deployment, found, request.location);
+  const { database } = resources;
   const bookmark = await getBookmark(account, database);
   console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
 
-  progress.step = 'migrations';
+  begin('migrations');
   const migrated = await migrate(restDatabase(account, database.uuid));
   console.log(migrated.length > 0 ? `migrated: ${migrated.join(', ')}` : 'no migration is pending');
 
-  progress.step = 'read replicas';
+  begin('read replicas');
   if (request.wantsReplicas) await switchReplicasOn(account, database);
 
-  progress.step = 'upload';
+  begin('upload');
   const { tag, message } = describeCommit(directory);
-  const args = ['--tag', tag, '--message', message];
-  const ids = { databaseId: database.uuid, namespaceId };
-  const { environment } = account;
-  const options = { environment, isShown: true };
-  const { isDone, output } = await runDeploy(wrangler, deployment, args, ids, options);
+  const target = `--env=${request.environment ?? ''}`;
+  const args = ['deploy', '--tag', tag, '--message', message, target];
+  const config = formatConfig(deployment, account.id, resources);
+  // Beside wrangler.toml, because of its relative paths.
+  const { isDone, output } = await withScratchFile(directory, 'wrangler.json', config, (file) =>
+    wrangler([...args, '--config', file], true),
+  );
   const [, version] = /^Current Version ID: (\S+)$/m.exec(output) ?? [];
   if (!isDone || version === undefined) throw new UserError('wrangler says above what has failed');
 
-  progress.step = 'health check';
+  begin('health check');
   const origin = findOrigin(deployment, output);
   const address =
     origin === undefined
       ? 'without an address yet: add a route, or set workers_dev = true'
       : `at ${origin}, ${await awaitHealth(origin, version, deployment.worker, patienceMs)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
-  const put = `npx wrangler secret put API_KEY --env=${request.environment ?? ''}`;
-  if (isFirst) console.log(`No API key is set yet: \`${put}\``);
+  const put = `npx wrangler secret put API_KEY ${target}`;
+  if (found.isFirst) console.log(`No API key is set yet: \`${put}\``);
 }
 
 /** Everything that can be known before something changes. */
@@ -162,25 +157,28 @@ async function check({ environment, mayCreate }: Request, { directory, wrangler 
   if (faults.length > 0) {
     throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
   }
-  const build = await runDeploy(wrangler, deployment, ['--dry-run']);
+  const toml = join(directory, 'wrangler.toml');
+  const build = await wrangler([
+    'deploy',
+    '--dry-run',
+    '--config',
+    toml,
+    `--env=${environment ?? ''}`,
+  ]);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment);
-  await requireOwnDomains(account, deployment);
   const found = await findResources(account, deployment);
-  const isFirst = !(await hasWorker(account, deployment));
   const { worker, databaseName, namespaceTitle } = deployment;
-  const isComplete = found.database !== undefined && found.namespaceId !== undefined;
-  if (!isComplete && !isFirst && !mayCreate) {
+  const isComplete = found.database !== undefined && found.namespace !== undefined;
+  if (!isComplete && !found.isFirst && !mayCreate) {
     throw new UserError(
       `the Worker ${worker} serves already, and the account lacks its D1 database ${databaseName} or its KV namespace ${namespaceTitle}. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
     );
   }
   if (found.database !== undefined) {
-    const database = restDatabase(account, found.database.uuid);
-    await rejectUnfinishedRestore(database);
-    await rejectOtherTables(database, databaseName);
+    await rejectUnfinished(restDatabase(account, found.database.uuid));
   }
-  return { deployment, account, found, isFirst };
+  return { deployment, account, found };
 }
 
 /** Returns the address of a custom domain, or of workers.dev. A route has no address. */

@@ -9,7 +9,7 @@ import { userPath } from './command-line/npm.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { nameDatabase, withDatabase } from './database/open.ts';
+import { withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
 import { LEDGER_OPTIONS, LEDGER_USAGE, ledgerPath, readRequiredLedger } from './erasure/ledger.ts';
 
@@ -51,7 +51,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
     await inScratchFolder(tmpdir(), async (folder) => {
       using dump = await loadDump(file, folder);
       const erased = await open(target, async (database) => {
-        await requireRestorable(database, nameDatabase(target));
+        await requireRestorable(database);
         state = INTERRUPTED;
         return restore(database, dump.scratch, erasures);
       });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
 import { dump } from '../../tools/backup/dump.ts';
 import { command as backup } from '../../tools/backup.ts';
-import { isUnfinished } from '../../tools/database/identity.ts';
+import { readState } from '../../tools/database/identity.ts';
 import type { WithDatabase } from '../../tools/database/open.ts';
 import { hashAggregate } from '../../tools/erasure/ledger.ts';
 import { ensureTables } from '../../tools/import/load-listings.ts';
@@ -216,7 +216,7 @@ describe('a restore that is interrupted', () => {
         return calls > failing ? 'before' : calls === failing ? fate : undefined;
       });
       const { stderr } = await restoreInto(database, file, broken);
-      if (await isUnfinished(database.binding)) {
+      if ((await readState(database.binding)) === 'unfinished') {
         unfinished += 1;
         expect(stderr).toContain(GONE);
         expect(stderr).toContain('Run the same command again: it starts from the beginning.');

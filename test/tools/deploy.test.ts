@@ -55,8 +55,8 @@ describe('in a copy of the project', () => {
 
   it('the real wrangler brings the service up from nothing', async () => {
     // Its build, which takes as long, is that of `productionBundle`.
-    const wrangler: typeof runWrangler = async (args, options) =>
-      args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, options);
+    const wrangler: typeof runWrangler = async (args, isShown) =>
+      args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, isShown);
     const { directory } = project;
     const run: typeof command.run = (request) => command.run(request, { directory, wrangler });
     const first = await runHere({ ...command, run }, '--location', 'weur');
@@ -118,7 +118,7 @@ describe('deploy', () => {
     if (step === failsAt) return { isDone: false, output: failure };
     if (step === 'build') return { isDone: true, output: '' };
     const all = JSON.parse(readFileSync(value('--config'), 'utf8'));
-    const [, environment = ''] = args.at(-1)?.split('=') ?? [];
+    const [, environment = ''] = args.find((arg) => arg.startsWith('--env'))?.split('=') ?? [];
     const own = { ...all, ...all.env[environment] };
     const id = cloudflare.upload(own.name, {
       tag: value('--tag'),
@@ -248,7 +248,7 @@ describe('deploy', () => {
       await expectStopped('production', 'a restore of this database is not finished');
       cloudflare.databases.length = 0;
       place('CREATE TABLE orders (id text)');
-      const other = `the database ${NAME} has the tables of another application (orders): is`;
+      const other = 'the database has the tables of another application (orders): is';
       await expectStopped('production', other);
       configure(inJurisdiction('eu'));
       const elsewhere = `the database ${NAME} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`;
@@ -282,11 +282,11 @@ describe('deploy', () => {
       expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([1, 1]);
     });
 
-    it('a 429 after the migration is no failure', async () => {
+    it('a 429 after the migration is no failure, and its Retry-After is kept', async () => {
       failOnce(MIGRATION, { status: 429, isAfter: true });
       const { code, stderr } = await deploy();
       expect(code).toBe(0);
-      expect(stderr).toMatch(/^Cloudflare: [^\n]+\. The request is repeated\.\n$/);
+      expect(stderr).toMatch(/^Cloudflare: [^\n]+\. The request is repeated in 1000 ms\.\n$/);
     });
   });
 

@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { UserError, withPath } from '../command-line/user-error.ts';
-import { IDENTITY, rejectUnfinishedRestore } from '../database/identity.ts';
+import { IDENTITY, rejectUnfinished } from '../database/identity.ts';
 import { readColumns, readPages, readSchema, type SqlValue } from '../database/tables.ts';
 
 export const HEAD = '-- backup of ';
@@ -33,7 +33,7 @@ export async function dump(database: D1Database, name: string, file: string): Pr
 
 /** Returns the generation and the last import. Throws a `UserError` during a restore. */
 async function findState(database: D1Database): Promise<string> {
-  await rejectUnfinishedRestore(database);
+  await rejectUnfinished(database);
   const state = database.prepare(
     `SELECT generation, (SELECT import_id FROM import_staging WHERE kind = 'applied') AS last_import
      FROM ${IDENTITY}`,

@@ -12,13 +12,7 @@
  */
 
 import { UserError } from '../command-line/user-error.ts';
-import {
-  beginGeneration,
-  IDENTITY,
-  isUnfinished,
-  readLineage,
-  rejectOtherTables,
-} from '../database/identity.ts';
+import { beginGeneration, IDENTITY, readLineage, readState } from '../database/identity.ts';
 import {
   hasRows,
   readColumns,
@@ -33,9 +27,8 @@ import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 /** Tables that have rows in a new database. */
 const NOT_DATA = ['d1_migrations', IDENTITY];
 
-export async function requireRestorable(target: D1Database, name: string): Promise<void> {
-  await rejectOtherTables(target, name);
-  if (await isUnfinished(target)) return;
+export async function requireRestorable(target: D1Database): Promise<void> {
+  if ((await readState(target)) === 'unfinished') return;
   for (const table of await readTables(target)) {
     if (NOT_DATA.includes(table) || !(await hasRows(target, table))) continue;
     throw new UserError(`the database has rows already (in ${table}): it must be empty`);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { runWrangler } from '../cloudflare/wrangler.ts';
-import { readWranglerConfig, resolveVars } from '../configuration/wrangler-config.ts';
+import { readWranglerConfig, resolveVars } from '../command-line/environment.ts';
 
 const HOST = '127.0.0.1';
 
@@ -49,7 +49,7 @@ export async function startRuntime(
       modules: [{ type: 'ESModule', path: 'worker.js', contents: script }, ...textModules],
       compatibilityDate: config.compatibility_date,
       // The local runtime knows no jurisdictions.
-      bindings: { ...Object.fromEntries(resolveVars(config)), JURISDICTION: '', ...vars },
+      bindings: { ...Object.fromEntries(resolveVars()), JURISDICTION: '', ...vars },
       d1Databases: ['DB'],
       kvNamespaces: ['IDEMPOTENCY'],
       durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },

@@ -15,10 +15,9 @@ const ATTEMPT_DEADLINE_MS = 60_000;
 type Call = <T>(result: z.ZodType<T>, method: string, path: string, body?: unknown) => Promise<T>;
 
 export type Account = {
+  id: string;
   /** Calls a path of the account, such as `/d1/database`. */
   call: Call;
-  /** The environment variables with which wrangler works on the same account. */
-  environment: Record<string, string>;
 };
 
 /** Opens the configured account, or the only one. */
@@ -26,12 +25,11 @@ export async function openAccount(
   { accountId }: Pick<Deployment, 'accountId'>,
   pausesMs: readonly number[] = PAUSES_MS,
 ): Promise<Account> {
-  const token = process.env.CLOUDFLARE_API_TOKEN || (await findLogin());
-  const call = callerOf(token, pausesMs);
+  const call = callerOf(process.env.CLOUDFLARE_API_TOKEN || (await findLogin()), pausesMs);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || accountId || (await findOnlyAccount(call));
   return {
+    id,
     call: (result, method, path, body) => call(result, method, `/accounts/${id}${path}`, body),
-    environment: { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: id },
   };
 }
 
@@ -57,55 +55,54 @@ function callerOf(token: string, pausesMs: readonly number[]): Call {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   let hasReported = false;
   return async (result, method, path, body) => {
-    const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
-      const outcome = await attemptCall(`${base}${path}`, request, result);
-      if ('result' in outcome) return outcome.result;
-      const { fault, mayPass } = outcome;
+      const { answer, fault, mayPass, retryAfterMs } = await send(`${base}${path}`, request);
+      const accepted = z.object({ success: z.literal(true), result }).safeParse(answer);
+      if (accepted.success) return accepted.data.result;
       if (!mayPass) throw new UserError(fault);
-      const pauseMs = pausesMs[attempt];
-      if (pauseMs === undefined) {
+      const usualMs = pausesMs[attempt];
+      if (usualMs === undefined) {
         throw new UserError(`Cloudflare gave no usable response to ${method} ${path}: ${fault}`);
       }
-      if (!hasReported) console.error(`Cloudflare: ${fault}. The request is repeated.`);
+      const pauseMs = Math.max(usualMs, retryAfterMs);
+      if (!hasReported)
+        console.error(`Cloudflare: ${fault}. The request is repeated in ${pauseMs} ms.`);
       hasReported = true;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   };
 }
 
-type Attempt<T> = { result: T } | { fault: string; mayPass: boolean };
-
 const rejection = z.object({
   errors: z.array(z.object({ code: z.number(), message: z.string() })),
 });
 
-async function attemptCall<T>(
-  url: string,
-  request: RequestInit,
-  result: z.ZodType<T>,
-): Promise<Attempt<T>> {
+/** Sends a request once. If the answer is not the expected one, the fault says why. */
+async function send(url: string, request: RequestInit) {
   // The server may have closed an idle connection meanwhile. Node notices it in this turn.
   await new Promise(setImmediate);
   let response: Response;
   try {
     response = await fetch(url, { ...request, signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS) });
   } catch (error) {
-    return { fault: `its API cannot be reached (${describeCause(error)})`, mayPass: true };
+    const fault = `its API cannot be reached (${describeCause(error)})`;
+    return { fault, mayPass: true, retryAfterMs: 0 };
   }
-  const body: unknown = await response.json().catch(() => undefined);
-  const accepted = z.object({ success: z.literal(true), result }).safeParse(body);
-  if (accepted.success) return accepted.data;
-  const { ok, status } = response;
-  const errors = rejection.safeParse(body).data?.errors ?? [];
-  const fault =
-    errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ') ||
-    `its API responded with HTTP ${status}`;
-  const isForbidden = status === 401 || status === 403;
+  const { ok, status, headers } = response;
+  const answer: unknown = await response.json().catch(() => undefined);
+  const { errors } = rejection.catch({ errors: [] }).parse(answer);
+  const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ');
+  const advice = [401, 403].includes(status)
+    ? ': see "What you need" in docs/operate/runbook.md'
+    : '';
   const isTransient = errors.some(({ message }) => isTransientFault(new Error(message)));
   return {
-    fault: isForbidden ? `${fault}: see "What you need" in docs/operate/runbook.md` : fault,
+    answer,
+    fault: (reasons || `its API responded with HTTP ${status}`) + advice,
     mayPass: ok || status >= 500 || status === 429 || isTransient,
+    // Absent, it is 0. A date, which Cloudflare does not send, is ignored.
+    retryAfterMs: 1_000 * (Number(headers.get('Retry-After')) || 0),
   };
 }
 

@@ -2,7 +2,6 @@
 
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
-import { formatCommand } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
 import type { Deployment } from '../configuration/wrangler-config.ts';
 import type { Account } from './account.ts';
@@ -13,44 +12,58 @@ const NAMESPACES = '/storage/kv/namespaces';
 const NAMESPACES_PER_PAGE = 1_000;
 const WORRYING_SHARE = 0.7;
 
-const listedDatabases = z.array(z.object({ uuid: z.string(), name: z.string() }));
 /** https://developers.cloudflare.com/api/resources/d1/subresources/database/methods/get */
 const database = z.object({
   uuid: z.string(),
+  name: z.string(),
   file_size: z.number().default(0),
   jurisdiction: z.string().nullish(),
   read_replication: z.object({ mode: z.string() }).nullish(),
 });
 const namespace = z.object({ id: z.string(), title: z.string() });
-const domains = z.array(z.object({ hostname: z.string(), service: z.string() }));
+const script = z.object({ id: z.string() });
+const domain = z.object({ hostname: z.string(), service: z.string() });
 
 type Database = z.infer<typeof database>;
 
-async function findDatabase({ call }: Account, { databaseName }: Deployment) {
-  // Finds longer names too.
-  const path = `${DATABASES}?name=${encodeURIComponent(databaseName)}`;
-  const found = await call(listedDatabases, 'GET', path);
-  return found.find(({ name }) => name === databaseName)?.uuid;
-}
-
-export async function getDatabase(account: Account, deployment: Deployment): Promise<string> {
-  const id = await findDatabase(account, deployment);
-  if (id !== undefined) return id;
-  throw new UserError(
-    `the account has no D1 database ${deployment.databaseName}: run \`${formatCommand(deployment.environment, 'deploy')}\` first`,
+export async function findDatabase({ call }: Account, name: string): Promise<Database | undefined> {
+  // Finds longer names too, and lists neither sizes nor replicas.
+  const listed = await call(
+    z.array(database),
+    'GET',
+    `${DATABASES}?name=${encodeURIComponent(name)}`,
   );
+  const found = listed.find((each) => each.name === name);
+  return found && call(database, 'GET', `${DATABASES}/${found.uuid}`);
 }
 
-/** Throws a `UserError` for a database in another jurisdiction. */
+/** Throws a `UserError` for a database in another jurisdiction, and another Worker's domain. */
 export async function findResources(account: Account, deployment: Deployment) {
+  const { worker, databaseName, namespaceTitle } = deployment;
   const { call } = account;
-  const id = await findDatabase(account, deployment);
-  const found = id === undefined ? undefined : await call(database, 'GET', `${DATABASES}/${id}`);
+  await requireOwnDomains(account, deployment);
+  const found = await findDatabase(account, databaseName);
   if (found !== undefined) requireJurisdiction(found, deployment);
   const path = `${NAMESPACES}?per_page=${NAMESPACES_PER_PAGE}`;
   const namespaces = await call(z.array(namespace), 'GET', path);
-  const namespaceId = namespaces.find(({ title }) => title === deployment.namespaceTitle)?.id;
-  return { database: found, namespaceId };
+  const scripts = await call(z.array(script), 'GET', '/workers/scripts');
+  return {
+    database: found,
+    namespace: namespaces.find(({ title }) => title === namespaceTitle),
+    isFirst: !scripts.some(({ id }) => id === worker),
+  };
+}
+
+/** Wrangler would take the domain over. */
+async function requireOwnDomains({ call }: Account, { routes, worker }: Deployment) {
+  const hostnames = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
+  if (hostnames.length === 0) return;
+  const all = await call(z.array(domain), 'GET', '/workers/domains');
+  const other = all.find((each) => hostnames.includes(each.hostname) && each.service !== worker);
+  if (other === undefined) return;
+  throw new UserError(
+    `the custom domain ${other.hostname} leads to the Worker ${other.service}: take it from that Worker first, or name another one in wrangler.toml`,
+  );
 }
 
 function requireJurisdiction(found: Database, { databaseName, jurisdiction }: Deployment): void {
@@ -68,18 +81,17 @@ export async function createMissing(
   { databaseName: name, namespaceTitle: title, jurisdiction }: Deployment,
   found: Awaited<ReturnType<typeof findResources>>,
   location: string | undefined,
-): Promise<{ database: Database; namespaceId: string }> {
+) {
   const where = jurisdiction !== '' && { jurisdiction };
   const hint = location !== undefined && { primary_location_hint: location };
   const resources = {
     database:
       found.database ?? (await call(database, 'POST', DATABASES, { name, ...where, ...hint })),
-    namespaceId:
-      found.namespaceId ?? (await call(namespace, 'POST', NAMESPACES, { title, ...where })).id,
+    namespace: found.namespace ?? (await call(namespace, 'POST', NAMESPACES, { title, ...where })),
   };
   const size = formatSize(resources.database);
   console.log(`database ${name}: ${found.database ? 'found' : 'created'}, ${size}`);
-  console.log(`KV namespace ${title}: ${found.namespaceId ? 'found' : 'created'}`);
+  console.log(`KV namespace ${title}: ${found.namespace ? 'found' : 'created'}`);
   return resources;
 }
 
@@ -89,32 +101,15 @@ function formatSize({ file_size }: Database): string {
   return `${Math.round(share * 100)} % of 10 GB${share < WORRYING_SHARE ? '' : advice}`;
 }
 
-/** Switches read replication on, which is not possible when a database is created. */
-export async function switchReplicasOn({ call }: Account, { uuid, read_replication }: Database) {
-  if (read_replication?.mode === 'auto') return;
-  await call(z.unknown(), 'PUT', `${DATABASES}/${uuid}`, { read_replication: { mode: 'auto' } });
-  console.log('read replicas of the database: switched on');
-}
-
 /** Returns the Time Travel bookmark of the present state. */
 export async function getBookmark({ call }: Account, { uuid }: Database): Promise<string> {
   const path = `${DATABASES}/${uuid}/time_travel/bookmark`;
   return (await call(z.object({ bookmark: z.string() }), 'GET', path)).bookmark;
 }
 
-export async function hasWorker({ call }: Account, { worker }: Deployment): Promise<boolean> {
-  const all = await call(z.array(z.object({ id: z.string() })), 'GET', '/workers/scripts');
-  return all.some(({ id }) => id === worker);
-}
-
-/** Rejects a custom domain of another Worker, which wrangler would take over. */
-export async function requireOwnDomains({ call }: Account, { routes, worker }: Deployment) {
-  const hostnames = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
-  if (hostnames.length === 0) return;
-  const all = await call(domains, 'GET', '/workers/domains');
-  const other = all.find((each) => hostnames.includes(each.hostname) && each.service !== worker);
-  if (other === undefined) return;
-  throw new UserError(
-    `the custom domain ${other.hostname} leads to the Worker ${other.service}: take it from that Worker first, or name another one in wrangler.toml`,
-  );
+/** Switches read replication on, which is not possible when a database is created. */
+export async function switchReplicasOn({ call }: Account, { uuid, read_replication }: Database) {
+  if (read_replication?.mode === 'auto') return;
+  await call(z.unknown(), 'PUT', `${DATABASES}/${uuid}`, { read_replication: { mode: 'auto' } });
+  console.log('read replicas of the database: switched on');
 }

@@ -22,16 +22,16 @@ const health = z.object({
 /** Returns the short id of the commit, `-dirty` if files differ, and its subject line. */
 export function describeCommit(directory: string): { tag: string; message: string } {
   const git = (...args: string[]) => spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
-  const { status, stdout, stderr } = git('rev-parse', `--short=${TAG_CHARACTERS}`, 'HEAD');
-  if (status !== 0) {
+  const commit = git('log', '-1', `--abbrev=${TAG_CHARACTERS}`, '--format=%h %s');
+  if (commit.status !== 0) {
     // e.g. in the folder of another user, which git does not read.
-    console.log(`The version names no commit: ${stderr?.split('\n')[0] || 'git cannot be run'}`);
+    const reason = commit.stderr?.split('\n')[0] || 'git cannot be run';
+    console.log(`The version names no commit: ${reason}`);
     return { tag: 'no-commit', message: 'deployed without git' };
   }
-  const id = stdout.trim();
   const isDirty = git('status', '--porcelain').stdout !== '';
-  const subject = git('log', '-1', '--format=%s').stdout.trim();
-  const message = `${id} ${subject}`.slice(0, MESSAGE_CHARACTERS);
+  const [id = ''] = commit.stdout.split(' ');
+  const message = commit.stdout.trim().slice(0, MESSAGE_CHARACTERS);
   return { tag: isDirty ? `${id}-dirty` : id, message };
 }
 

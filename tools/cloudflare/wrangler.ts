@@ -7,23 +7,15 @@ import {
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from '../command-line/project.ts';
-import { withScratchFile } from '../command-line/scratch.ts';
-import { type Deployment, formatConfig, type Ids } from '../configuration/wrangler-config.ts';
 
-type RunOptions = {
-  /** Environment variables for wrangler. */
-  environment?: Record<string, string>;
-  /** Passes the output on, besides collecting it. */
-  isShown?: boolean;
-};
-
+/** Collects the output, and passes it on if `isShown`. */
 export async function runWrangler(
   args: readonly string[],
-  { environment = {}, isShown = false }: RunOptions = {},
+  isShown = false,
 ): Promise<{ isDone: boolean; output: string }> {
   const child = spawn(process.execPath, wranglerCommand(...args), {
     cwd: PROJECT_DIRECTORY,
-    env: { ...process.env, ...WRANGLER_ENVIRONMENT, ...environment, CI: 'true' },
+    env: { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
@@ -36,20 +28,4 @@ export async function runWrangler(
   }
   const [status] = await once(child, 'close');
   return { isDone: status === 0, output: output.trim() };
-}
-
-/** Runs `wrangler deploy` with a configuration that has the ids, if there are any. */
-export async function runDeploy(
-  wrangler: typeof runWrangler,
-  deployment: Deployment,
-  args: readonly string[],
-  ids?: Ids,
-  options?: RunOptions,
-): Promise<{ isDone: boolean; output: string }> {
-  const { directory, environment = '' } = deployment;
-  const config = formatConfig(deployment, ids);
-  // Beside wrangler.toml, because of its relative paths.
-  return withScratchFile(directory, 'wrangler.json', config, (file) =>
-    wrangler(['deploy', ...args, '--config', file, `--env=${environment}`], options),
-  );
 }

@@ -5,9 +5,6 @@ import { join } from 'node:path';
 
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 
-/** The D1 binding of wrangler.toml. */
-export const DATABASE_BINDING = 'DB';
-
 /** With these, wrangler asks nothing, reports nothing and needs no network. */
 export const WRANGLER_ENVIRONMENT = {
   WRANGLER_SEND_METRICS: 'false',

@@ -4,22 +4,21 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The signals that end a command. */
-export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** e.g. `.scratch-4711-x3Fq9z`, with the id of the program that made it. */
 const NAME = /^\.scratch-(\d+)-/;
 
 /** Removes the folder after the work and on a signal to end, and the folders of killed programs. */
-export async function inScratchFolder<T>(
+export function inScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
   removeLeftovers(parent);
-  const folder = mkdtempSync(join(parent, `.scratch-${process.pid}-`));
-  return removeAfter(folder, () => work(folder));
+  return removeAfter(mkdtempSync(join(parent, `.scratch-${process.pid}-`)), work);
 }
 
 /** As `inScratchFolder`, with a file that has the text, e.g. `.scratch-4711-config.json`. */
-export async function withScratchFile<T>(
+export function withScratchFile<T>(
   parent: string,
   name: string,
   text: string,
@@ -28,21 +27,26 @@ export async function withScratchFile<T>(
   removeLeftovers(parent);
   const file = join(parent, `.scratch-${process.pid}-${name}`);
   writeFileSync(file, text);
-  return removeAfter(file, () => work(file));
+  return removeAfter(file, work);
 }
 
-async function removeAfter<T>(path: string, work: () => Promise<T>): Promise<T> {
-  const removeAndEnd = (signal: NodeJS.Signals) => {
-    remove(path);
+/** Calls `clean` when a signal ends the program during the work. */
+export async function beforeSignals<T>(clean: () => void, work: () => Promise<T>): Promise<T> {
+  const cleanAndEnd = (signal: NodeJS.Signals) => {
+    clean();
     process.kill(process.pid, signal);
   };
-  for (const signal of SIGNALS) process.once(signal, removeAndEnd);
+  for (const signal of SIGNALS) process.once(signal, cleanAndEnd);
   try {
     return await work();
   } finally {
-    remove(path);
-    for (const signal of SIGNALS) process.off(signal, removeAndEnd);
+    for (const signal of SIGNALS) process.off(signal, cleanAndEnd);
   }
+}
+
+function removeAfter<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
+  const clean = () => remove(path);
+  return beforeSignals(clean, () => work(path)).finally(clean);
 }
 
 function removeLeftovers(parent: string): void {

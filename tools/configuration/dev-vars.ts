@@ -3,10 +3,9 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
-import { resolveEnvironment } from '../command-line/environment.ts';
+import { resolveEnvironment, resolveVars } from '../command-line/environment.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { withPath } from '../command-line/user-error.ts';
-import { readWranglerConfig, resolveVars } from './wrangler-config.ts';
 
 const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
@@ -21,7 +20,7 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
 
 /** Returns the vars under `npm run dev`. `CLOUDFLARE_ENV` chooses the environment. */
 export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, string> {
-  const vars = resolveVars(readWranglerConfig(directory), resolveEnvironment(undefined, directory));
+  const vars = resolveVars(resolveEnvironment(undefined, directory), directory);
   return new Map([...vars, ...readDevVars(directory)]);
 }
 

@@ -1,61 +1,18 @@
-/** What wrangler.toml says of the Worker and of its resources. */
+/** What wrangler.toml says of the Worker of an environment, and of its resources. */
 
-import * as z from 'zod';
 import { findFaults } from '../../src/config.ts';
-import { readWranglerToml } from '../command-line/environment.ts';
-import { DATABASE_BINDING, PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { getOwn, readWranglerConfig, type WranglerConfig } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
 
+const DATABASE_BINDING = 'DB';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
-const text = z.string().optional();
-
-/** A pattern or a custom domain that leads visitors to the Worker. */
-const route = z.union([
-  z.string(),
-  z.looseObject({ pattern: z.string(), custom_domain: z.boolean().optional() }),
-]);
-const database = z.looseObject({ binding: z.string(), database_name: text, database_id: text });
-const namespace = z.looseObject({ binding: z.string(), id: text });
-
-const deployment = z.looseObject({
-  name: text,
-  account_id: text,
-  route: route.optional(),
-  routes: z.array(route).optional(),
-  vars: z.record(z.string(), z.unknown()).default({}),
-  d1_databases: z.array(database).default([]),
-  kv_namespaces: z.array(namespace).default([]),
-});
-
-const wranglerConfig = deployment.extend({
-  compatibility_date: z.string(),
-  env: z.record(z.string(), deployment).default({}),
-});
-
-export type WranglerConfig = z.infer<typeof wranglerConfig>;
 export type Deployment = ReturnType<typeof loadDeployment>;
-export type Ids = { databaseId: string; namespaceId: string };
-
-export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
-  return readWranglerToml(wranglerConfig, directory);
-}
-
-/** Returns the vars of an environment. */
-export function resolveVars(
-  config: WranglerConfig,
-  environment?: string,
-): ReadonlyMap<string, string> {
-  const { vars } = getOwn(config, environment);
-  const format = (value: unknown) =>
-    typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return new Map(Object.entries(vars).map(([name, value]) => [name, format(value)]));
-}
 
 /** Throws a `UserError` for an environment that lacks a name, or the database or namespace. */
-export function loadDeployment(environment: string | undefined, directory = PROJECT_DIRECTORY) {
+export function loadDeployment(environment: string | undefined, directory?: string) {
   const config = readWranglerConfig(directory);
-  const { name, d1_databases, kv_namespaces, account_id } = getOwn(config, environment);
+  const { name, d1_databases, kv_namespaces, account_id, vars } = getOwn(config, environment);
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
     throw new UserError(
@@ -63,7 +20,6 @@ export function loadDeployment(environment: string | undefined, directory = PROJ
     );
   }
   return {
-    directory,
     config,
     environment,
     worker: name,
@@ -72,7 +28,7 @@ export function loadDeployment(environment: string | undefined, directory = PROJ
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: account_id ?? config.account_id,
     routes: resolveRoutes(config, environment),
-    jurisdiction: resolveVars(config, environment).get('JURISDICTION') ?? '',
+    jurisdiction: String(vars.JURISDICTION ?? ''),
   };
 }
 
@@ -92,26 +48,23 @@ export function requireDeployable({ config, environment }: Deployment): void {
   throw new UserError(`${formatTable(environment)}wrangler.toml: ${faults.join('; ')}`);
 }
 
-/** Returns the configuration as JSON, with the ids of the environment's resources. */
-export function formatConfig({ config, environment }: Deployment, ids?: Ids): string {
+/** Returns the configuration as JSON, with the ids of the environment's account and resources. */
+export function formatConfig(
+  { config, environment }: Deployment,
+  accountId: string,
+  { database, namespace }: { database: { uuid: string }; namespace: { id: string } },
+): string {
   const filled = structuredClone(config);
-  const { d1_databases, kv_namespaces } = getOwn(filled, environment);
-  if (ids !== undefined) {
-    for (const each of d1_databases.filter(isDatabase)) each.database_id = ids.databaseId;
-    for (const each of kv_namespaces.filter(isNamespace)) each.id = ids.namespaceId;
-  }
+  const own = getOwn(filled, environment);
+  own.account_id = accountId;
+  for (const each of own.d1_databases.filter(isDatabase)) each.database_id = database.uuid;
+  for (const each of own.kv_namespaces.filter(isNamespace)) each.id = namespace.id;
   return JSON.stringify(filled);
 }
 
 const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
 const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
 const formatTable = (environment?: string) => (environment ? `[env.${environment}] of ` : '');
-
-function getOwn(config: WranglerConfig, environment: string | undefined) {
-  const own = environment === undefined ? config : config.env[environment];
-  if (own === undefined) throw new UserError(`wrangler.toml defines no environment ${environment}`);
-  return own;
-}
 
 /** Wrangler's environments inherit the routes of the top level. */
 function resolveRoutes(config: WranglerConfig, environment: string | undefined) {

@@ -24,32 +24,31 @@ export async function beginGeneration(database: D1Database, lineage: string): Pr
     .run();
 }
 
-export async function isUnfinished(database: D1Database): Promise<boolean> {
-  const tables = await readTables(database);
-  return tables.includes(IDENTITY) && !(await hasRows(database, IDENTITY));
+/** Returns the state of a database. Throws a `UserError` for another application's tables. */
+export async function readState(database: D1Database): Promise<'empty' | 'unfinished' | 'whole'> {
+  const tables = (await readTables(database)).filter((table) => table !== 'd1_migrations');
+  if (tables.length === 0) return 'empty';
+  if (tables.includes(IDENTITY))
+    return (await hasRows(database, IDENTITY)) ? 'whole' : 'unfinished';
+  const names = tables.slice(0, 3).join(', ');
+  throw new UserError(
+    `the database has the tables of another application (${names}): is database_name in wrangler.toml misspelt?`,
+  );
 }
 
-export async function rejectUnfinishedRestore(database: D1Database): Promise<void> {
-  if (!(await isUnfinished(database))) return;
+/** As `readState`, but throws a `UserError` also after an interrupted restore. */
+export async function rejectUnfinished(database: D1Database): Promise<'empty' | 'whole'> {
+  const state = await readState(database);
+  if (state !== 'unfinished') return state;
   throw new UserError('a restore of this database is not finished: run `npm run restore` again');
 }
 
-/** As `readLineage`, but throws a `UserError` without tables, and after an interrupted restore. */
+/** Returns the lineage. Throws a `UserError` without one. */
 export async function requireLineage(
   database: D1Database,
   { kind, environment }: Target,
 ): Promise<string> {
-  await rejectUnfinishedRestore(database);
-  if ((await readTables(database)).includes(IDENTITY)) return readLineage(database);
+  if ((await rejectUnfinished(database)) === 'whole') return readLineage(database);
   const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
   throw new UserError(`the database has no tables: run \`${command}\` first`);
-}
-
-/** Throws a `UserError` if the database has the tables of another application. */
-export async function rejectOtherTables(database: D1Database, name: string): Promise<void> {
-  const tables = (await readTables(database)).filter((table) => table !== 'd1_migrations');
-  if (tables.length === 0 || tables.includes(IDENTITY)) return;
-  throw new UserError(
-    `the database ${name} has the tables of another application (${tables.slice(0, 3).join(', ')}): is database_name in wrangler.toml misspelt?`,
-  );
 }

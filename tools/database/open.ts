@@ -1,8 +1,10 @@
 /** Opens the service's D1 database for a command. */
 
 import { openAccount } from '../cloudflare/account.ts';
-import { getDatabase } from '../cloudflare/resources.ts';
+import { findDatabase } from '../cloudflare/resources.ts';
+import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { loadDeployment } from '../configuration/wrangler-config.ts';
 import { openLocal } from './local.ts';
 import { restDatabase } from './rest-database.ts';
@@ -22,10 +24,9 @@ export async function withDatabase<T>(
 async function openRemote(environment: string | undefined): Promise<D1Database> {
   const deployment = loadDeployment(environment);
   const account = await openAccount(deployment);
-  return restDatabase(account, await getDatabase(account, deployment));
-}
-
-/** The name in backups. */
-export function nameDatabase({ kind, environment }: Target): string {
-  return kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
+  const found = await findDatabase(account, deployment.databaseName);
+  if (found !== undefined) return restDatabase(account, found.uuid);
+  throw new UserError(
+    `the account has no D1 database ${deployment.databaseName}: run \`${formatCommand(environment, 'deploy')}\` first`,
+  );
 }

@@ -2,13 +2,12 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { publicSiteUrl } from '../../src/config.ts';
-import { formatCommand } from '../command-line/environment.ts';
+import { formatCommand, resolveVars } from '../command-line/environment.ts';
 import { showProgress } from '../command-line/progress.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
-import { readWranglerConfig, resolveVars } from '../configuration/wrangler-config.ts';
-import { rejectUnfinishedRestore } from '../database/identity.ts';
+import { rejectUnfinished } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
 import { findPendingMigrations, migrate } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
@@ -30,7 +29,7 @@ export async function loadListings(
   if (file.kind === 'unreadable') return { kind: 'rejected', problems: file.problems };
   const { target, isDryRun } = options;
   const isRemote = target.kind === 'remote';
-  const vars = isRemote ? resolveVars(readWranglerConfig(), target.environment) : readVars();
+  const vars = isRemote ? resolveVars(target.environment) : readVars();
   const site = publicSiteUrl().safeParse(vars.get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   const load = async (opened: D1Database) => {
@@ -59,7 +58,7 @@ export async function ensureTables(
   { kind, environment }: Target,
   mayMigrate: boolean,
 ): Promise<void> {
-  await rejectUnfinishedRestore(database);
+  await rejectUnfinished(database);
   if (kind === 'local' && mayMigrate) await migrate(database);
   if ((await findPendingMigrations(database)).length === 0) return;
   const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';

@@ -164,6 +164,7 @@ export class CloudflareStandIn {
     const { status, answer } = fault ? rejection(fault.status, 10_001, 'a fault') : carryOut();
     // Beyond 500, a proxy before the API responds.
     const isProxy = status >= 500;
+    if (status === 429) response.setHeader('Retry-After', '1');
     response.writeHead(status, { 'Content-Type': isProxy ? 'text/html' : 'application/json' });
     response.end(isProxy ? '<html></html>' : JSON.stringify(answer));
   }

@@ -73,7 +73,7 @@ describe('a remote import', () => {
     const { code, stderr } = await load();
     expect([code, stored()]).toEqual([1, []]);
     expect(stderr.trim().split('\n')).toEqual([
-      expect.stringMatching(/is repeated\.$/),
+      expect.stringMatching(/is repeated in 0 ms\.$/),
       expect.stringMatching(
         /^(The import failed: )?Cloudflare gave no usable response .*HTTP 502$/,
       ),
