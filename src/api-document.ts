@@ -22,7 +22,6 @@ A public feed of property listings, and domain events that are each stored once.
 **Other headers.** No cache may store a response (\`Cache-Control: no-store\`) unless the operation says so. Every response has the security headers \`X-Content-Type-Options\`, \`Strict-Transport-Security\`, \`Referrer-Policy\`, \`Content-Security-Policy\` and \`Cross-Origin-Resource-Policy\`. \`Server-Timing\` has the milliseconds of the calls that the service waited for. Origins of \`CORS_ORIGINS\` get the headers of CORS, and \`Vary\`.
 `.trim();
 
-/** Makes the document. */
 export function createOpenApiDocument(form: DocumentForm = 'open') {
   return writeDocument(
     {

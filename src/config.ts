@@ -95,7 +95,6 @@ const makeVarsSchema = () =>
     /** Keys that open everything. */
     apiKeys: values.API_KEY,
     namedKeys: values.API_KEYS,
-    /** Whether a named key has a rate limit of its own. */
     hasOwnLimits: values.API_KEYS.some(({ rate_limit }) => rate_limit !== undefined),
     jwt: {
       issuer: values.JWT_ISSUER,

@@ -18,11 +18,7 @@ export function withMetadata<Schema extends z.ZodType>(
   return schema;
 }
 
-/**
- * Makes the schema of a whole number in digits: vars and query parameters are text.
- *
- * @example wholeNumber(1, 100).parse('25') // 25
- */
+/** Makes the schema of a whole number in digits: vars and query parameters are text. */
 export function wholeNumber(minimum: number, maximum: number) {
   const metadata = { type: 'integer', format: 'int32', minimum, maximum, pattern: undefined };
   // A number of 309 digits is infinite.

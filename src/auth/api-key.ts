@@ -25,7 +25,6 @@ type KnownKey = {
   scopes: readonly Scope[];
   /** Milliseconds since the epoch; infinite for a key that does not expire. */
   validBefore: number;
-  /** Requests per window, if the key has a limit of its own. */
   rateLimit?: number | undefined;
 };
 

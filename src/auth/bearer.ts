@@ -25,7 +25,7 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
-/** Then keys are fetched again, and a withdrawn key is rejected. */
+/** After this time, keys are fetched again, and a withdrawn key is rejected. */
 const FRESH_MS = 600_000;
 /** Between two fetches for an unknown `kid`, or after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
@@ -108,7 +108,6 @@ async function fetchUsableKeys(url: string, init: RequestInit): Promise<Response
   return Response.json({ keys: usable });
 }
 
-/** The allowed difference between the provider's clock and this one. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
 /** With a symmetric algorithm, the published key could sign a token. */

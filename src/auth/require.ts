@@ -19,7 +19,6 @@ type InvalidKey = Exclude<SentKey, { outcome: 'valid' }>;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
 
-/** Returns the access that a handler declares, if any. */
 export function declaredAccess(handler: object): DeclaredAccess | undefined {
   return declarations.get(handler);
 }
@@ -37,8 +36,6 @@ export function openToAll() {
 /**
  * Admits backend services: a valid `x-api-key` with the scope. Throws 401 `authentication_required`
  * or `authentication_invalid`, and 403 `permission_denied` for a valid key without the scope.
- *
- * @example .get('/', requireScope('events:read'), (c) => …)
  */
 export function requireScope(scope: Scope) {
   return declare(

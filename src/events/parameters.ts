@@ -33,11 +33,7 @@ const NUMBERS = sql.raw(
   `(values ${Array.from({ length: MAX_PAGE_SIZE }, (_, number) => `(${number})`)}) as number`,
 );
 
-/**
- * Returns milliseconds since the epoch, rounded up. `Date.parse` rounds down.
- *
- * @example millisecondFrom('1970-01-01T00:00:00.0001Z') // 1
- */
+/** Rounds up to milliseconds, where `Date.parse` rounds down: `1970-01-01T00:00:00.0001Z` → 1. */
 function millisecondFrom(text: string): number {
   const isFiner = /\.\d{3}\d*[1-9]/.test(text);
   return Date.parse(text) + (isFiner ? 1 : 0);
@@ -52,7 +48,6 @@ type Filter = {
   condition(value: SQL): SQL;
 };
 
-/** Query parameter → filter. */
 const FILTERS = {
   id: {
     schema: valueList(uuid, MAX_PAGE_SIZE, 'ids')

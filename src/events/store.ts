@@ -4,7 +4,7 @@
  * twice. Every read goes to the primary, so that a caller finds the event of its 202.
  */
 
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { jsonWithField } from '../http/paging.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
@@ -24,7 +24,7 @@ import { type EventFilters, FILTER_ENTRIES } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
-/** Of a request that sends events. Each attempt at D1 has the same. */
+/** A request that sends events. Each attempt at D1 has the same. */
 export type StoreContext = {
   /** A random id of the request, which its stored events keep. */
   receipt: string;
@@ -296,18 +296,7 @@ type EventPageRow = Omit<
   'key_id' | 'fingerprint' | 'receipt' | 'payload'
 > & { payload: string | null };
 
-const { seq, payload } = events;
-
-const { id, type, aggregate_type, aggregate_id, created_at, received_from, erased_at } = events;
-const shownColumns = {
-  id,
-  type,
-  aggregate_type,
-  aggregate_id,
-  created_at,
-  received_from,
-  erased_at,
-};
+const { seq, payload, key_id, fingerprint, receipt, ...shownColumns } = getTableColumns(events);
 const columns = sql.join(Object.values(shownColumns), sql`, `);
 
 /** The generation of the database, and the positions of `after_id` and of the newest event. */

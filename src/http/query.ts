@@ -7,7 +7,6 @@ import { isIntact } from './paging.ts';
 import { IN_WORDS, isNonEmpty } from './validate.ts';
 
 type Aliases = Readonly<Record<string, string>>;
-/** Parameter → its values. */
 type SentQuery = Readonly<Record<string, string[]>>;
 
 /**
@@ -15,8 +14,6 @@ type SentQuery = Readonly<Record<string, string[]>>;
  *
  * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. A bad
  * cursor joins other problems. Alone it passes: the handler decodes it, and throws `invalid_cursor`.
- *
- * @example .get('/', validQuery(z.object(pagingParameters)), (c) => c.req.valid('query').limit)
  */
 export function validQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -59,7 +56,6 @@ export function queryProblems(
   ];
 }
 
-/** A list has one of them. */
 const CURSOR_PARAMETERS = ['cursor', 'after'];
 
 /** Names that other APIs page by. */

@@ -93,7 +93,8 @@ const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
  * Responds to preflights, and sets the headers of CORS on other responses. An OPTIONS without
- * `Access-Control-Request-Method` is no preflight: its route responds with 405.
+ * `Access-Control-Request-Method` is no preflight: its route responds with 405. Hono's middleware
+ * takes each OPTIONS for a preflight.
  */
 export function cors() {
   const handle = honoCors({
@@ -109,9 +110,10 @@ export function cors() {
     const allowed = origin === undefined ? null : allowedOrigin(origin, config);
     const isOptions = c.req.method === 'OPTIONS';
     const isPreflight = isOptions && c.req.header('Access-Control-Request-Method') !== undefined;
+    const isPlainOptions = isOptions && !isPreflight;
     if (isPreflight && allowed === null) c.set('rejectedOrigin', origin?.slice(0, 100));
     if (config.corsOrigins.length === 0 && !config.isDevelopment) return next();
-    if (origin !== undefined && isOptions === isPreflight) return handle(c, next);
+    if (origin !== undefined && !isPlainOptions) return handle(c, next);
     await next();
     c.res.headers.append('Vary', 'Origin');
     if (allowed === null) return undefined;

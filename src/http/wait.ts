@@ -33,8 +33,6 @@ type Waited<Result> = { result: Result; headers: Record<string, string> };
 /**
  * Reads at once, and then once a second while the result is empty, for `seconds` at most and until
  * the client disconnects. `read` gets the previous result. A later read that fails is repeated.
- *
- * @example await pollWhile(c, (last) => readPage(last?.end ?? start), (page) => page.isEmpty, 20)
  */
 export async function pollWhile<Result>(
   c: Context<AppEnv>,

@@ -38,7 +38,6 @@ type ErrorResponse = {
   id?: string;
 };
 
-/** Name → example. */
 type Examples = Record<string, { summary: string; value: unknown }>;
 
 /** Without `schema` it has no body. */
@@ -180,11 +179,7 @@ export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse 
   return { description: 'A parameter is not valid.', errors };
 }
 
-/**
- * Returns the error of an invalid query.
- *
- * @example queryError(listParameters, { limit: ['101'] })
- */
+/** Returns the error of an invalid query, e.g. `{ limit: ['101'] }`. */
 export function queryError(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
   const values = Object.entries(sent).map(([name, [value]]) => [name, value]);
   const { error } = query.safeParse(Object.fromEntries(values), IN_WORDS);

@@ -88,7 +88,6 @@ type Contents = {
 /** In the `strict` form, for tests, responses have no unknown fields. */
 export type DocumentForm = 'open' | 'strict';
 
-/** Writes the document. */
 export function writeDocument(
   { introduction, chapters, securitySchemes, schemas }: Contents,
   form: DocumentForm,

@@ -46,8 +46,7 @@ export type FeedResponse =
 
 export type CachedResponse = {
   response: FeedResponse;
-  /** Whether it has the current version. */
-  isNewest: boolean;
+  hasCurrentVersion: boolean;
   /** `due`: the check is renewed. `stale`: served while D1 is slow or failed. `expired`: never. */
   state: 'current' | 'due' | 'stale' | 'expired';
   /** Until the response is stale; negative afterwards. */
@@ -83,16 +82,16 @@ export class FeedCache {
     const isEdgeNewer = edge && (!memory || this.#isNewer(edge.check, memory.check));
     const response = isEdgeNewer ? edge : memory;
     if (response === undefined) return undefined;
-    const isNewest = response.check === this.#checks[0];
+    const hasCurrentVersion = response.check === this.#checks[0];
     const ageMs = Date.now() - response.check.at;
     const leftMs = this.#currentMs - ageMs;
-    if (isNewest && !this.#hasEnded(response.check)) {
+    if (hasCurrentVersion && !this.#hasEnded(response.check)) {
       const state = this.#hasEnded(response.check, RENEWAL_PART) ? 'due' : 'current';
-      return { response, isNewest, state, ttlMs: leftMs };
+      return { response, hasCurrentVersion, state, ttlMs: leftMs };
     }
     const state = ageMs <= this.#staleMs ? 'stale' : 'expired';
     // Negative also for an earlier version, whose check may have time left.
-    return { response, isNewest, state, ttlMs: Math.min(-1, leftMs) };
+    return { response, hasCurrentVersion, state, ttlMs: Math.min(-1, leftMs) };
   }
 
   /** Keeps a response in memory, unless there is one of a newer version. */

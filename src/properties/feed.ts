@@ -216,7 +216,7 @@ async function readOrRecheck(
   constraint?: D1SessionConstraint,
 ): Promise<FeedResponse> {
   const known = cache.find(key, edge);
-  if (known?.isNewest && constraint === undefined) {
+  if (known?.hasCurrentVersion && constraint === undefined) {
     const { check } = await cache.read(c.env.DB, readVersion);
     // One object per version (`Check`): the same check is the same version.
     if (check === known.response.check) return known.response;

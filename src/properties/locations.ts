@@ -11,7 +11,7 @@ import {
 } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { keysetPage, nullIfOversized, readPage, statementOf } from '../storage/statement.ts';
-import { type FeedReader, VERSION } from './store.ts';
+import { CATALOGUE_VERSION, type FeedReader } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -39,7 +39,7 @@ export const LOCATION_PAGE: FeedReader<LocationsRequest> = {
   async read(session, _, { limit, after = BEGINNING }) {
     const { state, documents, last, hasMore } = await readPage({
       connection: session,
-      state: VERSION,
+      state: CATALOGUE_VERSION,
       page: PAGE,
       values: { after0: after[0], after1: after[1] },
       limit,

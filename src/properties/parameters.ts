@@ -63,7 +63,6 @@ const fresh = z
       void Object.assign(jsonSchema, { const: undefined, type: 'boolean', enum: undefined }),
   });
 
-/** The parameters of the list of properties, and of their cards. */
 export const listParameters = z
   .object({ ...filterParameters, locale, fresh, ...pagingParameters })
   .refine((query) => query.location === undefined || query.location_id === undefined, {

@@ -34,10 +34,12 @@ export type FeedReader<Request> = {
 
 /** Selects the version of the catalogue (cache.ts), in the batch of each read: one row. */
 const version = sql<string>`${databaseIdentity.catalogue_version}`.as('version');
-export const VERSION = statementOf(queryBuilder.select({ version }).from(databaseIdentity));
+export const CATALOGUE_VERSION = statementOf(
+  queryBuilder.select({ version }).from(databaseIdentity),
+);
 
 export async function readVersion(session: D1DatabaseSession): Promise<{ version: string }> {
-  const [row] = await readD1(() => VERSION.rows(session, {}));
+  const [row] = await readD1(() => CATALOGUE_VERSION.rows(session, {}));
   if (row === undefined) throw new Error('The database has no identity.');
   return row;
 }
@@ -52,7 +54,6 @@ type Position = readonly [displayOrder: number, id: string];
 
 const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
 
-/** List → the representation of its listings. */
 const REPRESENTATIONS = { properties: 'document', 'property-cards': 'card' } as const;
 
 type Representation = 'document' | 'card';
@@ -91,7 +92,7 @@ export const LISTING_PAGE: FeedReader<PageRequest> = {
     };
     const { state, documents, last, hasMore } = await readPage({
       connection: session,
-      state: VERSION,
+      state: CATALOGUE_VERSION,
       page: pageStatement(feedList),
       values,
       limit,
@@ -109,7 +110,7 @@ export const LISTING: FeedReader<ListingKey> = {
   async read(session, publicSiteUrl, key) {
     const { state, documents } = await readPage({
       connection: session,
-      state: VERSION,
+      state: CATALOGUE_VERSION,
       page: 'id' in key ? BY_ID : BY_SLUG,
       values: { ...key, rendering: formatRendering(publicSiteUrl) },
       limit: 1,

@@ -92,7 +92,7 @@ export class ClientWindow {
     return { remaining, resetSeconds };
   }
 
-  /** Counts a request. Only a reservation waits, at most 300 ms. Never rejects. */
+  /** Counts a request. Only a reservation waits, at most 300 ms. Never throws. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const state = this.#objectState;
     const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
@@ -130,7 +130,7 @@ export class ClientWindow {
     return 'passed';
   }
 
-  /** Only a reservation needs the result. Never rejects. */
+  /** Only a reservation needs the result. Never throws. */
   async #report(
     env: Env,
     { count, wantsPlace }: Pick<Report, 'count' | 'wantsPlace'>,

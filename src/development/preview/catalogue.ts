@@ -64,7 +64,6 @@ const PARTS: Record<string, (listing: Listing) => boolean> = {
 /** The names of the parts that a listing may lack: photo, French title. */
 export const PART_NAMES = Object.keys(PARTS);
 
-/** Returns the names of the parts that a listing lacks. */
 export function findMissing(listing: Listing): string[] {
   return PART_NAMES.filter((name) => PARTS[name]?.(listing));
 }
