@@ -4,7 +4,7 @@ import { createWriteStream, existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { userPath } from './command-line/npm.ts';
+import { endWithNpm, userPath } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
@@ -31,7 +31,7 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { usage: USAGE, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command, () => process.exit(1));
+if (import.meta.main) await runCommand(command, endWithNpm);
 
 function parse(args: string[]) {
   const { values } = readArguments('export-listings', args, {

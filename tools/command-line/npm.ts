@@ -4,10 +4,15 @@ import { resolve } from 'node:path';
 
 const CHECK_MS = 250;
 
+/** Returns the directory in which the user called npm or this program. */
+export function userDirectory(): string {
+  return process.env.INIT_CWD || process.cwd();
+}
+
 /** Resolves a path against the user's directory. npm runs scripts in the project's. */
 export function userPath(script: string, path: string): string {
-  const { npm_lifecycle_event, INIT_CWD } = process.env;
-  return resolve(npm_lifecycle_event === script && INIT_CWD ? INIT_CWD : process.cwd(), path);
+  const isScript = process.env.npm_lifecycle_event === script;
+  return resolve(isScript ? userDirectory() : process.cwd(), path);
 }
 
 /** Calls `onGone` once npm has ended, which `exec` in the script makes the parent. */
@@ -20,6 +25,11 @@ export function watchNpm(onGone: () => void): void {
     onGone();
   }, CHECK_MS);
   watch.unref();
+}
+
+/** Ends the program when npm has ended: see `watchNpm`. */
+export function endWithNpm(): never {
+  process.exit(1);
 }
 
 /** Reports whether npm kept an option. */

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readArguments } from '../command-line/command.ts';
-import { userPath } from '../command-line/npm.ts';
+import { userDirectory, userPath } from '../command-line/npm.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from '../command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from '../command-line/user-error.ts';
 import { withDatabase } from '../database/open.ts';
@@ -163,16 +163,14 @@ async function run(request: ImportRequest, open = withDatabase): Promise<number>
 /** Returns the command that undoes an import, if there is a file for it. */
 function formatUndoCommand({ undo, target }: ImportRequest): string | undefined {
   if (!undo?.isSaved()) return undefined;
-  const { kind, environment } = target;
-  const folder = userPath(process.env.npm_lifecycle_event ?? '', '.');
-  const path = relative(folder, undo.path);
-  const options = [kind === 'remote' && '--remote', environment && `--env ${environment}`];
-  return [
-    'npm run import-listings --',
-    /\s/.test(path) ? `'${path}'` : path,
-    '--allow-emptied',
-    ...options,
-  ]
-    .filter(Boolean)
-    .join(' ');
+  const path = relative(userDirectory(), undo.path);
+  const remote = target.kind === 'remote' ? ' --remote' : '';
+  const environment = target.environment === undefined ? '' : ` --env ${target.environment}`;
+  return `npm run import-listings -- ${quoteForShell(path)} --allow-emptied${remote}${environment}`;
+}
+
+/** Quotes for a POSIX shell, e.g. `'it'\''s.json'`. */
+function quoteForShell(path: string): string {
+  if (/^[A-Za-z0-9_./-]+$/.test(path)) return path;
+  return `'${path.replaceAll("'", "'\\''")}'`;
 }

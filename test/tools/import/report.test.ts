@@ -1,14 +1,8 @@
 /** The report of an import: dry runs, pruned listings, emptied fields, and quality. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { importCommand } from '../../../tools/import/command.ts';
-import { runImportOn } from '../../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
-import { tapD1 } from '../../support/tap.ts';
 
 const imports = openMemoryImports();
 beforeEach(() => imports.clear());
@@ -152,42 +146,6 @@ it('--prune hides up to a fifth of the public listings, --prune=all any number, 
     const last = `Hidden, because the file does not name them: ${hidden} listings`;
     expect([code, stdout.trim().split('\n').at(-1)]).toEqual([0, last]);
   }
-});
-
-it('a file to undo an import is never replaced, and is gone if the import fails', async () => {
-  const undo = join(mkdtempSync(join(tmpdir(), 'undo-')), 'undo.json');
-  const file = { properties: [propertyOf({ slug: 'one' })] };
-  writeFileSync(undo, 'mine');
-  const { code, stderr } = await imports.load(file, '--undo', undo);
-  expect([code, readFileSync(undo, 'utf8')]).toEqual([1, 'mine']);
-  expect(stderr).toMatch(
-    /^The file that would undo the import is not written: .*: file already exists\. With --no-undo there is none\.\nNothing was changed\.\n$/,
-  );
-  rmSync(undo);
-  const failing = tapD1(imports.database, (call) => {
-    return existsSync(undo) ? Promise.reject(new Error('D1 has failed')) : call();
-  });
-  const path = join(undo, '../file.json');
-  writeFileSync(path, JSON.stringify(file));
-  const failed = await runImportOn(failing, importCommand, path, '--undo', undo);
-  expect(failed.stderr).toBe('The import failed: D1 has failed\nNothing was changed.\n');
-  expect(existsSync(undo)).toBe(false);
-});
-
-it('undoing an import gives a slug back, and removes the added amenities that no other listing has', async () => {
-  const undo = join(mkdtempSync(join(tmpdir(), 'undo-')), 'undo.json');
-  const old = propertyOf({ slug: 'home' });
-  const added = propertyOf({ slug: 'home', amenities: ['pool', 'sauna'] });
-  await imports.load({ properties: [old] });
-  const amenities = ['pool', 'sauna'].map((slug) => ({ slug, label: { en: slug } }));
-  const file = { amenities, properties: [{ ...old, slug: 'moved' }, added] };
-  await imports.load(file, '--undo', undo);
-  await imports.load({ properties: [propertyOf({ slug: 'other', amenities: ['pool'] })] });
-  const undone = await imports.run(undo, '--allow-emptied');
-  expect(undone.stdout).toContain('Removed: amenity sauna\n');
-  expect(imports.rows('SELECT slug FROM amenities')).toEqual([{ slug: 'pool' }]);
-  const slugs = imports.rows('SELECT slug FROM properties ORDER BY slug').map(({ slug }) => slug);
-  expect(slugs).toEqual(['home', 'other', `undone-${added.id}`]);
 });
 
 it('quality is reported with counts, and rejects nothing; earlier findings take one line', async () => {

@@ -6,16 +6,12 @@ import type { Catalogue, StoredListing } from '../read/store.ts';
 import { findListingsUsing, readListings } from '../read/store.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
+import type { Plan } from './plan.ts';
 import { compareWarnings, findWarnings } from './quality.ts';
 import { type ListingRow, renderRow, resolveLatestChange } from './rows.ts';
-import type {
-  Effect,
-  ImportOptions,
-  ListingChange,
-  Plan,
-  PlannedRow,
-  RecordChange,
-} from './types.ts';
+import type { Effect, Finding, ImportOptions, ListingChange, RecordChange } from './types.ts';
+
+type PlannedRow = Plan['rows'][number];
 
 /** Compares the listings of a plan with the stored ones. */
 export async function compare(
@@ -23,8 +19,7 @@ export async function compare(
   { summaries }: Catalogue,
   { database, publicSiteUrl, onProgress }: ImportOptions,
 ): Promise<Effect> {
-  const { rows, unchanged, known } = plan;
-  const records = await dropUsedRemovals(plan, database);
+  const { rows, unchanged, known, records } = plan;
   const problems: ImportProblem[] = [];
   const listings = rows
     .filter(({ columns }) => !summaries.has(columns.id))
@@ -60,20 +55,6 @@ export async function compare(
   return { records, listings, warnedBefore, problems };
 }
 
-/** Drops the removal of records that listings outside the file show. */
-async function dropUsedRemovals(
-  { records, file }: Plan,
-  database: D1Database,
-): Promise<RecordChange[]> {
-  const fileIds = new Set(file.properties.map(({ keys }) => keys.id));
-  const kept: RecordChange[] = [];
-  for (const each of records) {
-    const users = each.now === undefined ? await findListingsUsing(database, [each.key]) : [];
-    if (users.every((id) => fileIds.has(id))) kept.push(each);
-  }
-  return kept;
-}
-
 /** Returns a listing outside the file as it will be. */
 function renewListing(
   listing: Source,
@@ -97,20 +78,33 @@ function resolveChange(
 ): ListingChange {
   const { listing, columns } = row;
   const { changes, emptied } = compareListings(old?.listing, listing);
-  const shown = [listing.location?.id, ...listing.amenities.map(({ slug }) => slug)];
-  const causes = [
-    ...emptied.map((field) => `${field} of`),
-    ...records
-      .filter((each) => each.emptied.length > 0 && shown.includes(each.key))
-      .map((each) => `${each.emptied.join(', ')} of ${each.name}, shown by`),
-  ];
   const takesHero = 'record' in row && row.record.takesHero === true;
   return {
-    ...{ listing, columns, reason, old, changes },
+    listing,
+    columns,
+    reason,
+    old,
+    changes,
     latest: resolveLatestChange(old, columns),
-    emptied: old === undefined ? [] : causes.map((cause) => ({ cause, example: old.slug })),
+    emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, records),
     ...compareWarnings(old?.listing, listing, takesHero),
   };
+}
+
+/** Finds the fields that a listing loses, and the texts that its location and amenities lose. */
+function findEmptied(
+  example: string,
+  { location, amenities }: Source,
+  fields: readonly string[],
+  records: readonly RecordChange[],
+): Finding[] {
+  const shown = [location?.id, ...amenities.map(({ slug }) => slug)];
+  const texts = records.filter(({ key, emptied }) => emptied.length > 0 && shown.includes(key));
+  const causes = [
+    ...fields.map((field) => `${field} of`),
+    ...texts.map(({ emptied, name }) => `${emptied.join(', ')} of ${name}, shown by`),
+  ];
+  return causes.map((cause) => ({ cause, example }));
 }
 
 /** Rejects a photo or video whose id follows from its URL, if the id is of another stored one. */
@@ -118,7 +112,8 @@ function findTakenIds(old: Source, { listing, record }: PlannedRow): ImportProbl
   return (['photos', 'videos'] as const).flatMap((list) =>
     listing[list].flatMap(({ id, url: value }, index): ImportProblem[] => {
       const stored = old[list].find((each) => each.id === id);
-      if (stored === undefined || stored.url === value || record.mediaIds.has(id)) return [];
+      const isGiven = record.writtenKeys[list].includes(id);
+      if (stored === undefined || stored.url === value || isGiven) return [];
       const holder = `${list === 'photos' ? 'photo' : 'video'} ${stored.url}`;
       const details = { holder, idField: 'url', key: 'url' };
       const path = `${list}.${index}.url`;

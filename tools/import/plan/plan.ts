@@ -4,83 +4,102 @@
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import type { ImportProblem } from '../read/problem.ts';
-import { distinct } from '../read/read.ts';
+import { distinct, type ImportProblem } from '../read/problem.ts';
+import type { CompleteFile } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
-import type { CompleteFile, FileRecord } from '../read/types.ts';
+import type { FileRecord } from '../read/types.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, checkSize, listPublicIds } from './limits.ts';
 import { type ListingRow, renderRow } from './rows.ts';
-import type { ImportOptions, Known, Plan, PlannedRow, RecordChange } from './types.ts';
+import type { ImportOptions, RecordChange } from './types.ts';
+
+export type Plan = ReturnType<typeof plan>;
+
+/** The locations (by id and by slug) and amenities (by slug) that listings may name. */
+type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
   file: CompleteFile,
   stored: Catalogue,
   { publicSiteUrl, pruning = 'none' }: ImportOptions,
-): Plan {
-  const { isPatch, removed } = file;
-  const locations = new Map(stored.locations.map((each) => [each.id, each]));
-  const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
-  const known = { locations, amenities };
-  // Then `known` has the records as they will be, and locations by slug too.
-  const records = applyRecordChanges(
+) {
+  const { properties, removed } = file;
+  const idOf = ({ id }: Location) => id;
+  const slugOf = ({ slug }: Amenity) => slug;
+  const places = changeRecords(
     'location',
-    'id',
-    locations,
+    idOf,
+    stored.locations,
     removed.locations,
     file.locations,
   );
-  records.push(
-    ...applyRecordChanges('amenity', 'slug', amenities, removed.amenities, file.amenities),
+  const labels = changeRecords(
+    'amenity',
+    slugOf,
+    stored.amenities,
+    removed.amenities,
+    file.amenities,
   );
-  for (const each of [...locations.values()]) {
-    if (each.slug !== null) locations.set(each.slug, each);
+  const known: Known = { locations: new Map(places.now), amenities: labels.now };
+  for (const each of places.now.values()) {
+    if (each.slug !== null) known.locations.set(each.slug, each);
   }
-  const planned = file.properties.flatMap((record): PlannedRow[] => {
+  const planned = properties.flatMap((record) => {
     if (record.value === undefined) return [];
     return [{ ...renderRow(resolveSource(record.value, known), publicSiteUrl), record }];
   });
-  const isKept = ({ id }: Location) => !removed.locations.includes(id);
-  const named = new Set(file.properties.map(({ keys }) => keys.id));
+  const keptPlaces = stored.locations.filter(({ id }) => !removed.locations.includes(id));
+  const named = new Set(properties.map(({ keys }) => keys.id));
   const pruned = pruning === 'none' ? [] : listPublicIds(stored).filter((id) => !named.has(id));
   const problems = distinct(file.problems, [
-    ...keyProblems(file.locations, stored.locations.filter(isKept), isPatch),
-    ...keyProblems(file.properties, [...stored.summaries.values()], isPatch),
+    ...keyProblems(file.locations, keptPlaces, file),
+    ...keyProblems(properties, [...stored.summaries.values()], file),
     ...unknownReferences(file, known),
-    ...file.properties.flatMap(heroProblems),
+    ...properties.flatMap(heroProblems),
     ...planned.flatMap((row) => checkSize(row, row.record.name)),
     ...(pruning === 'some' ? checkShare('prunes_too_many', pruned.length, stored) : []),
   ]);
   const { rows = [], same = [] } = Object.groupBy(planned, (row) =>
     differs(row, stored) ? 'rows' : 'same',
   );
-  const unchanged = same.map(({ listing }) => listing);
-  return { file, problems, known, records, rows, unchanged, pruned };
+  return {
+    file,
+    problems,
+    known,
+    records: [...places.changes, ...labels.changes],
+    /** The rows of listings that the store lacks, or has from another source or other rules. */
+    rows,
+    unchanged: same.map(({ listing }) => listing),
+    /** The ids of the public listings that `--prune` hides. */
+    pruned,
+  };
 }
 
-/** Changes the stored records into those that will be stored. Returns the changes. */
-function applyRecordChanges<T extends Location | Amenity>(
+/** Returns the records of a kind as they will be stored, by their keys, and their changes. */
+function changeRecords<T extends Location | Amenity>(
   kind: RecordChange['kind'],
-  keyField: 'id' | 'slug',
-  stored: Map<string, T>,
+  keyOf: (record: T) => string,
+  stored: readonly T[],
   removed: readonly string[],
   records: readonly FileRecord<T>[],
-): RecordChange[] {
-  const changes = new Map<string, T | undefined>(removed.map((key) => [key, undefined]));
-  for (const { keys, value } of records) {
-    if (value !== undefined) changes.set(keys[keyField] ?? '', value);
-  }
-  return [...changes].flatMap(([key, now]) => {
-    const old = stored.get(key);
-    // One schema has put the fields of both in order.
-    if (JSON.stringify(old) === JSON.stringify(now)) return [];
-    if (now === undefined) stored.delete(key);
-    else stored.set(key, now);
-    const name = `${kind} ${(old ?? now)?.slug ?? key}`;
-    return [{ kind, key, name, old, now, ...compareRecords(old, now) }];
-  });
+) {
+  const before = new Map(stored.map((each) => [keyOf(each), each]));
+  const now = new Map(before);
+  const written = records.flatMap(({ value }) => (value === undefined ? [] : [value]));
+  for (const key of removed) now.delete(key);
+  for (const each of written) now.set(keyOf(each), each);
+  const changes = [...new Set([...removed, ...written.map(keyOf)])].flatMap(
+    (key): RecordChange[] => {
+      const change = { kind, key, old: before.get(key), now: now.get(key) };
+      // One schema has put the fields of both in order.
+      if (JSON.stringify(change.old) === JSON.stringify(change.now)) return [];
+      const name = `${kind} ${(change.old ?? change.now)?.slug ?? key}`;
+      return [{ ...change, name, ...compareRecords(change.old, change.now) }];
+    },
+  );
+  return { now, changes };
 }
 
 function differs({ columns }: ListingRow, { summaries }: Catalogue): boolean {
@@ -94,35 +113,38 @@ type StoredKeys = { id: string; hid?: string | null; slug: string | null };
 function keyProblems(
   records: readonly FileRecord<unknown>[],
   stored: readonly StoredKeys[],
-  isPatch: boolean,
+  file: CompleteFile,
 ): ImportProblem[] {
   const inFile = new Set(records.map(({ keys }) => keys.id));
   const byId = new Map(stored.map((each) => [each.id, each]));
   const others = stored.filter(({ id }) => !inFile.has(id));
   const idsBySlug = new Map(others.map(({ slug, id }) => [slug, id]));
   return records.flatMap(({ name: record, keys, idField }): ImportProblem[] => {
-    const { id, hid, slug } = keys;
-    const old = id === undefined ? undefined : byId.get(id);
-    const value = keys[idField];
+    const { id = '', hid, slug = '' } = keys;
+    const old = byId.get(id);
     const isSameRecord = (hid !== undefined && old?.hid === hid) || old?.slug === slug;
     if (old && idField !== 'id' && !isSameRecord) {
       // A new "casa-b" gets the id of a listing that was "casa-b" once, and is "casa-c" now.
       const holder = `${record.kind} ${old.slug ?? old.id}`;
       const details = { holder, idField, key: 'slug' };
-      return [{ record, path: idField, code: 'id_taken', details, value }];
+      return [{ record, path: idField, code: 'id_taken', details, value: keys[idField] }];
     }
-    const holder = slug === undefined ? undefined : idsBySlug.get(slug);
-    if (holder === undefined || id === undefined) return [];
-    if (idField === 'hid' && old) {
+    const holder = idsBySlug.get(slug);
+    if (holder === undefined || id === '') return [];
+    if (old && idField === 'hid') {
       // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
-      const details = { own: String(old.slug), slug: String(slug) };
+      const details = { own: String(old.slug), slug };
       return [{ record, path: 'hid', code: 'hid_taken', details, value: hid }];
     }
     // A record with another id takes "casa-b".
-    const advice = isPatch ? '' : ': give that id, or import the file with --patch';
-    const details = { holder: `${record.kind} ${holder}`, advice };
+    const details = { holder: `${record.kind} ${holder}`, advice: adviseOnSlug(holder, file) };
     return [{ record, path: 'slug', code: 'slug_taken', details, value: slug }];
   });
+}
+
+function adviseOnSlug(holder: string, { isPatch, used }: CompleteFile): string {
+  if (used.has(holder)) return ', which other listings have: give them another location first';
+  return isPatch ? '' : ': give that id, or import the file with --patch';
 }
 
 /** Rejects names of locations and amenities that are neither in the file nor in the store. */

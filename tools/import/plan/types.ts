@@ -1,9 +1,9 @@
 /** An import from its plan to its outcome. */
 
-import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import type { Amenity, Location } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
+import type { CompleteFile } from '../read/read.ts';
 import type { StoredListing } from '../read/store.ts';
-import type { CompleteFile, FileRecord } from '../read/types.ts';
 import type { Differences } from './differences.ts';
 import type { LatestChange, ListingRow } from './rows.ts';
 
@@ -23,9 +23,6 @@ export type ImportOptions = {
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
-/** The row of a listing of the file. */
-export type PlannedRow = ListingRow & { record: FileRecord<unknown> };
-
 /** A location or amenity that an import changes. */
 export type RecordChange = Differences & {
   kind: 'location' | 'amenity';
@@ -37,21 +34,6 @@ export type RecordChange = Differences & {
   old: Location | Amenity | undefined;
   /** undefined: the import removes the record. */
   now: Location | Amenity | undefined;
-};
-
-/** The locations (by id and by slug) and amenities (by slug) that listings may name. */
-export type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
-
-export type Plan = {
-  file: CompleteFile;
-  problems: ImportProblem[];
-  known: Known;
-  records: RecordChange[];
-  /** The rows of listings that the store lacks, or has from another source or other rules. */
-  rows: PlannedRow[];
-  unchanged: Source[];
-  /** The ids of the public listings that `--prune` hides. */
-  pruned: string[];
 };
 
 /**

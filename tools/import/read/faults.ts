@@ -1,23 +1,22 @@
 /** Faults of records that their schemas do not find. Pure. */
 
+import { isMap } from './listing-schemas.ts';
 import { type Fault, formatName, type ImportProblem } from './problem.ts';
 import type { RecordKeys } from './records.ts';
 import type { FileRecord } from './types.ts';
 
 /** Finds the records of a section that have the id or slug of an earlier record. */
-export function repeatedKeys(sections: readonly FileRecord<unknown>[][]): ImportProblem[] {
-  return sections.flatMap((records) => {
-    const problems = (['id', 'slug'] as const).flatMap((field) =>
-      findRepeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
-        const path = field === 'id' ? entry.idField : field;
-        const details = { first: `the ${field} of ${formatName(first.name)}` };
-        return { record: entry.name, path, code: 'repeats', details, value: entry.keys[path] };
-      }),
-    );
-    // An id that follows from a slug repeats with the slug.
-    const places = new Map(problems.map((each) => [`${each.record.place} ${each.path}`, each]));
-    return [...places.values()];
-  });
+export function repeatedKeys(records: readonly FileRecord<unknown>[]): ImportProblem[] {
+  const problems = (['id', 'slug'] as const).flatMap((field) =>
+    findRepeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
+      const path = field === 'id' ? entry.idField : field;
+      const details = { first: `the ${field} of ${formatName(first.name)}` };
+      return { record: entry.name, path, code: 'repeats', details, value: entry.keys[path] };
+    }),
+  );
+  // An id that follows from a slug repeats with the slug.
+  const places = new Map(problems.map((each) => [`${each.record.place} ${each.path}`, each]));
+  return [...places.values()];
 }
 
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
@@ -45,7 +44,8 @@ function findRepeated<T>(entries: readonly T[], keyOf: (entry: T) => string | un
 }
 
 /** Rejects a location without a key, and a location and a hero photo that are named twice. */
-export function nameFaults(kind: string, record: Record<string, unknown>): Fault[] {
+export function nameFaults(kind: string, record: unknown): Fault[] {
+  if (!isMap(record)) return [];
   if (kind === 'location') {
     const isNamed = (record.id ?? record.slug) != null;
     return isNamed ? [] : [{ path: 'slug', code: 'missing', details: { message: 'is required' } }];

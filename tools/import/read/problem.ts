@@ -75,6 +75,13 @@ export function formatName({ place, key }: RecordName): string {
     : `${place} (${key.field} ${JSON.stringify(key.value)})`;
 }
 
+/** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
+export function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
+  const nameValue = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
+  const known = new Set(first.map(nameValue));
+  return [...first, ...later.filter((each) => each.path === '' || !known.has(nameValue(each)))];
+}
+
 const SHOWN_CHARACTERS = 60;
 const SHOWN_VALUES = 5;
 

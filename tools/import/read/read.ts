@@ -2,12 +2,11 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/resource.ts';
-import type { Source } from '../../../src/properties/source.ts';
 import { entryFaults, nameFaults, repeatedKeys } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
 import { parseValue } from './parse.ts';
-import type { Fault, ImportProblem } from './problem.ts';
+import { distinct, type Fault, type ImportProblem } from './problem.ts';
 import {
   deriveIds,
   type FileListing,
@@ -17,20 +16,18 @@ import {
   writtenListing,
   writtenLocation,
 } from './records.ts';
-import { type Catalogue, readListings } from './store.ts';
-import type { CompleteFile, FileRecord, ListingsFile, RawRecord } from './types.ts';
+import { type Catalogue, findListingsUsing, readListings } from './store.ts';
+import type { FileRecord, ListingsFile, RawRecord } from './types.ts';
+
+/** A file whose records are all whole, and every problem of them. */
+export type CompleteFile = Awaited<ReturnType<typeof completeFromStore>>;
 
 export async function completeFromStore(
   file: ListingsFile,
   stored: Catalogue,
   database: D1Database,
-): Promise<CompleteFile> {
-  const { isPatch, mustBeStored = false, removed = { locations: [], amenities: [] } } = file;
-  const findIds = isPatch ? indexListings(stored) : () => [];
-  const named = new Set(file.properties.flatMap(({ value }) => findIds(readKeys(value))));
-  const sources = new Map<string, Source>();
-  for await (const { id, listing } of readListings(database, [...named])) sources.set(id, listing);
-
+) {
+  const { isPatch } = file;
   const locations = file.locations.map((raw) => {
     const { id, slug } = readKeys(raw.value);
     const old = stored.locations.find((each) => (id ? each.id === id : each.slug === slug));
@@ -40,31 +37,62 @@ export async function completeFromStore(
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
     return completeRecord(raw, isPatch, { schema: amenity, old });
   });
-  const properties = file.properties.map((raw) => {
+  const properties = await completeListings(file, stored, database);
+  const sections = [locations, amenities, properties];
+  const faulty = sections
+    .flat()
+    .flatMap(({ name, faults }) =>
+      faults.map((fault): ImportProblem => ({ record: name, ...fault })),
+    );
+  const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
+  const removals = await splitRemovals(file, properties, database);
+  return { isPatch, locations, amenities, properties, ...removals, problems };
+}
+
+/** Splits the records that a file removes: those that listings outside the file show stay. */
+async function splitRemovals(
+  { removed = { locations: [], amenities: [] } }: ListingsFile,
+  properties: readonly FileRecord<FileListing>[],
+  database: D1Database,
+) {
+  const inFile = new Set(properties.map(({ keys }) => keys.id));
+  const used = new Set<string>();
+  for (const key of [...removed.locations, ...removed.amenities]) {
+    const users = await findListingsUsing(database, [key]);
+    if (users.some((id) => !inFile.has(id))) used.add(key);
+  }
+  const isUnused = (key: string) => !used.has(key);
+  return {
+    removed: {
+      locations: removed.locations.filter(isUnused),
+      amenities: removed.amenities.filter(isUnused),
+    },
+    used,
+  };
+}
+
+async function completeListings(
+  { properties, isPatch, mustBeStored = false }: ListingsFile,
+  stored: Catalogue,
+  database: D1Database,
+): Promise<FileRecord<FileListing>[]> {
+  const findIds = isPatch ? indexListings(stored) : () => [];
+  const named = properties.map((raw) => {
     const keys = readKeys(raw.value);
-    const ids = findIds(keys);
-    const source = ids.length === 1 ? sources.get(ids[0] ?? '') : undefined;
-    const old = source && toFileListing(source);
+    return { raw, keys, ids: findIds(keys) };
+  });
+  const ids = new Set(named.flatMap((each) => each.ids));
+  const storedListings = new Map<string, FileListing>();
+  for await (const { id, listing } of readListings(database, [...ids])) {
+    storedListings.set(id, toFileListing(listing));
+  }
+  return named.map(({ raw, keys, ids }) => {
+    const old = ids.length === 1 ? storedListings.get(ids[0] ?? '') : undefined;
     const keyFault = isPatch ? findKeyFault(keys, ids, stored, mustBeStored) : undefined;
     const form = { schema: writtenListing, old, merge: mergeListing, keyFault };
     const record = completeRecord(raw, isPatch, form);
     return raw.name.isSheet ? takeHero(record, old) : record;
   });
-  const faulty = [...locations, ...amenities, ...properties].flatMap(({ name, faults }) =>
-    faults.map((fault): ImportProblem => ({ record: name, ...fault })),
-  );
-  const problems = distinct(file.problems, [
-    ...faulty,
-    ...repeatedKeys([locations, amenities, properties]),
-  ]);
-  return { isPatch, locations, amenities, properties, removed, problems };
-}
-
-/** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
-export function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
-  const describePlace = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
-  const known = new Set(first.map(describePlace));
-  return [...first, ...later.filter((each) => each.path === '' || !known.has(describePlace(each)))];
 }
 
 /** Makes the function that finds the ids of the listings with a record's keys: several by `hid`. */
@@ -81,68 +109,6 @@ function indexListings({ summaries }: Catalogue): (keys: RecordKeys) => string[]
   };
 }
 
-/** How a record is completed. */
-type Form<T> = {
-  schema: z.ZodType<T> & z.ZodObject;
-  /** The stored record that a patch names. */
-  old: object | undefined;
-  /** Merges a record of a patch into the stored one. */
-  merge?: typeof mergeRecord;
-  /** The fault of the keys by which a patch names a record. */
-  keyFault?: Fault | undefined;
-};
-
-function completeRecord<T>(
-  { name, value: own }: RawRecord,
-  isPatch: boolean,
-  { schema, old, merge = mergeRecord, keyFault }: Form<T>,
-): FileRecord<T> {
-  const whole = isMap(own)
-    ? deriveIds(isPatch ? merge({ ...old }, own, schema) : own, schema)
-    : own;
-  const { value, faults } = parseValue<T>(schema, whole);
-  const keys = readKeys(whole);
-  const ownKeys = readKeys(own);
-  const idField = (['id', 'hid'] as const).find((each) => ownKeys[each] !== undefined) ?? 'slug';
-  const isNew = isPatch && old === undefined;
-  const { lacking = [], wrong = [] } = Object.groupBy(faults, ({ code }) =>
-    isNew && code === 'missing' ? 'lacking' : 'wrong',
-  );
-  const all = [...wrong, ...(isMap(own) ? nameFaults(name.kind, own) : []), ...entryFaults(keys)];
-  // A malformed key, e.g. `slug: "Casa Marea"`, names no record: its own fault says all.
-  const isMalformed =
-    ownKeys[idField] === undefined && wrong.some(({ path }) => KEY_FIELDS.includes(path));
-  const recordFault = keyFault ?? incompleteFault(name.kind, idField, lacking);
-  if (recordFault !== undefined && !isMalformed) all.unshift(recordFault);
-  const mediaIds = new Set([...ownKeys.photos, ...ownKeys.videos]);
-  return { name, keys, idField, mediaIds, value, faults: all };
-}
-
-const KEY_FIELDS: readonly string[] = ['id', 'hid', 'slug'];
-
-/** All fields that a new record of a patch lacks are one fault. */
-function incompleteFault(kind: string, key: string, lacking: readonly Fault[]): Fault | undefined {
-  const fields = lacking.map(({ path }) => path).join(', ');
-  if (fields === '') return undefined;
-  return { path: '', code: 'incomplete', details: { kind, key, fields } };
-}
-
-/** Makes the first of the photos that a sheet brings the hero photo of a listing without one. */
-function takeHero(
-  record: FileRecord<FileListing>,
-  old: FileListing | undefined,
-): FileRecord<FileListing> {
-  const listing = record.value;
-  const [first] = listing?.photos ?? [];
-  if (listing === undefined || first === undefined || listing.hero_photo !== undefined)
-    return record;
-  const listIds = (each: FileListing | undefined) => `${each?.photos.map(({ id }) => id)}`;
-  const hasHero =
-    listing.hero_photo_id !== null || listing.photos.some(({ section }) => section === 'hero');
-  if (hasHero || listIds(listing) === listIds(old)) return record;
-  return { ...record, value: { ...listing, hero_photo_id: first.id }, takesHero: true };
-}
-
 /** Returns the fault of the keys that name a listing. `ids` are of the listings found. */
 function findKeyFault(
   { id, hid, slug }: RecordKeys,
@@ -156,4 +122,65 @@ function findKeyFault(
   const known = [...summaries.values()].map((each) => each.slug);
   const name = `${slug}`;
   return { path: '', code: 'not_stored', details: { slug: name }, unknown: { name, known } };
+}
+
+/** How a record is completed. */
+type Form<T> = {
+  schema: z.ZodType<T> & z.ZodObject;
+  /** The stored record that a patch names. */
+  old: object | undefined;
+  /** Merges a record of a patch into the stored one. */
+  merge?: typeof mergeRecord;
+  /** The fault of the keys by which a patch names a record. */
+  keyFault?: Fault | undefined;
+};
+
+function completeRecord<T>(
+  { name, value: written }: RawRecord,
+  isPatch: boolean,
+  { schema, old, merge = mergeRecord, keyFault }: Form<T>,
+): FileRecord<T> {
+  const merged = isPatch && isMap(written) ? merge({ ...old }, written, schema) : written;
+  const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
+  const { value, faults } = parseValue<T>(schema, whole);
+  const keys = readKeys(whole);
+  const writtenKeys = readKeys(written);
+  const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
+  const isNew = isPatch && old === undefined;
+  const { missing = [], wrong = [] } = Object.groupBy(faults, ({ code }) =>
+    isNew && code === 'missing' ? 'missing' : 'wrong',
+  );
+  // A malformed key, e.g. `slug: "Casa Marea"`, names no record: its own fault says all.
+  const isMalformed =
+    writtenKeys[idField] === undefined && wrong.some(({ path }) => KEY_FIELDS.includes(path));
+  const own = keyFault ?? incompleteFault(name.kind, idField, missing);
+  const recordFaults = own === undefined || isMalformed ? [] : [own];
+  const fieldFaults = [...wrong, ...nameFaults(name.kind, written), ...entryFaults(keys)];
+  return { name, keys, writtenKeys, idField, value, faults: [...recordFaults, ...fieldFaults] };
+}
+
+const KEY_FIELDS: readonly string[] = ['id', 'hid', 'slug'];
+
+/** All fields that a new record of a patch lacks are one fault. */
+function incompleteFault(kind: string, key: string, missing: readonly Fault[]): Fault | undefined {
+  if (missing.length === 0) return undefined;
+  const fields = missing.map(({ path }) => path).join(', ');
+  return { path: '', code: 'incomplete', details: { kind, key, fields } };
+}
+
+/** Makes the first of the photos that a sheet brings the hero photo of a listing without one. */
+function takeHero(
+  record: FileRecord<FileListing>,
+  old: FileListing | undefined,
+): FileRecord<FileListing> {
+  const listing = record.value;
+  const [first] = listing?.photos ?? [];
+  if (listing === undefined || first === undefined) return record;
+  const hasHero =
+    listing.hero_photo !== undefined ||
+    listing.hero_photo_id !== null ||
+    listing.photos.some(({ section }) => section === 'hero');
+  const listIds = (photos: FileListing['photos'] = []) => photos.map(({ id }) => id).join();
+  if (hasHero || listIds(listing.photos) === listIds(old?.photos)) return record;
+  return { ...record, value: { ...listing, hero_photo_id: first.id }, takesHero: true };
 }

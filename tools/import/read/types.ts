@@ -1,8 +1,7 @@
 /** The records of a listings file. */
 
-import type { Amenity, Location } from '../../../src/properties/source.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
-import type { FileListing, RecordKeys } from './records.ts';
+import type { RecordKeys } from './records.ts';
 
 export type Section = 'locations' | 'amenities' | 'properties';
 
@@ -29,22 +28,12 @@ export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportPr
 export type FileRecord<T> = {
   name: RecordName;
   keys: RecordKeys;
+  /** The keys that the file has. The others are stored, or follow from these. */
+  writtenKeys: RecordKeys;
   /** The field that gives the record its id. */
   idField: 'id' | 'hid' | 'slug';
-  /** The ids of photos and videos in the file. The ids of the others follow from their URLs. */
-  mediaIds: ReadonlySet<string | undefined>;
   /** The first photo of a sheet becomes the hero photo of a listing without one. */
   takesHero?: boolean;
   value: T | undefined;
   faults: Fault[];
-};
-
-/** A file whose records are all whole, and every problem of them. */
-export type CompleteFile = {
-  isPatch: boolean;
-  locations: FileRecord<Location>[];
-  amenities: FileRecord<Amenity>[];
-  properties: FileRecord<FileListing>[];
-  removed: Removed;
-  problems: ImportProblem[];
 };

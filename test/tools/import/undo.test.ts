@@ -1,0 +1,111 @@
+/** The file that undoes an import: it is there if the import was applied, and only then. */
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { UserError } from '../../../tools/command-line/user-error.ts';
+import type { WithDatabase } from '../../../tools/database/open.ts';
+import { importCommand } from '../../../tools/import/command.ts';
+import { runWith } from '../../support/node/in-process.ts';
+import { importInto, propertyOf } from '../../support/node/listings-file.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { tapD1 } from '../../support/tap.ts';
+
+const imports = openMemoryImports();
+const folder = mkdtempSync(join(tmpdir(), 'undo-'));
+const path = join(folder, 'listings.json');
+const undo = join(folder, 'made', "it's undo.json");
+const file = { properties: [propertyOf({ slug: 'one' })] };
+writeFileSync(path, JSON.stringify(file));
+beforeEach(() => {
+  imports.clear();
+  rmSync(undo, { force: true });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Imports the file, whose import `--undo` undoes, on the database that `open` opens. */
+const load = (open: WithDatabase) => runWith(open, importCommand, path, '--undo', undo);
+
+it('an import makes its folder, and names it to the shell of any folder', async () => {
+  vi.stubEnv('INIT_CWD', join(folder, 'other'));
+  const { stdout } = await imports.load(file, '--undo', undo);
+  vi.unstubAllEnvs();
+  expect(stdout).toContain(
+    `\nTo undo it: npm run import-listings -- '../made/it'\\''s undo.json' --allow-emptied\n`,
+  );
+  expect(existsSync(undo)).toBe(true);
+});
+
+it('an import that is overtaken by the same one leaves no file and offers none', async () => {
+  const overtaken = tapD1(imports.database, async (call) => {
+    if (existsSync(undo)) await importInto(imports.database, file);
+    return call();
+  });
+  const { code, stdout } = await load((_target, work) => work(overtaken));
+  expect([code, stdout]).toEqual([0, expect.stringContaining('0 changed, 1 unchanged')]);
+  expect([stdout.includes('To undo it'), existsSync(undo)]).toEqual([false, false]);
+});
+
+it('an import whose report fails keeps it, and claims nothing', async () => {
+  const open: WithDatabase = async (_target, work) => {
+    const outcome = await work(imports.database);
+    vi.spyOn(console, 'log').mockImplementation(() => {
+      throw new UserError('the output has failed');
+    });
+    return outcome;
+  };
+  const failed = { code: 1, stdout: '', stderr: 'the output has failed\n' };
+  expect(await load(open)).toEqual(failed);
+  expect(existsSync(undo)).toBe(true);
+});
+
+it('an import that fails leaves none, and one that would replace a file changes nothing', async () => {
+  const failing = tapD1(imports.database, (call) => {
+    return existsSync(undo) ? Promise.reject(new Error('D1 has failed')) : call();
+  });
+  const { stderr } = await load((_target, work) => work(failing));
+  expect(stderr).toBe('The import failed: D1 has failed\nNothing was changed.\n');
+  expect(existsSync(undo)).toBe(false);
+  writeFileSync(undo, 'mine');
+  const rejected = await imports.load(file, '--undo', undo);
+  expect([rejected.code, readFileSync(undo, 'utf8')]).toEqual([1, 'mine']);
+  expect(rejected.stderr).toMatch(
+    /^The file that would undo the import is not written: .*: file already exists\. With --no-undo there is none\.\nNothing was changed\.\n$/,
+  );
+});
+
+it('gives a slug back, and removes the added amenities that no other listing has', async () => {
+  const old = propertyOf({ slug: 'home' });
+  const added = propertyOf({ slug: 'home', amenities: ['pool', 'sauna'] });
+  await imports.load({ properties: [old] });
+  const amenities = ['pool', 'sauna'].map((slug) => ({ slug, label: { en: slug } }));
+  const properties = [{ ...old, slug: 'moved' }, added];
+  await imports.load({ amenities, properties }, '--undo', undo);
+  await imports.load({ properties: [propertyOf({ slug: 'other', amenities: ['pool'] })] });
+  const undone = await imports.run(undo, '--allow-emptied');
+  expect(undone.stdout).toContain('Removed: amenity sauna\n');
+  expect(imports.rows('SELECT slug FROM amenities')).toEqual([{ slug: 'pool' }]);
+  const slugs = imports.rows('SELECT slug FROM properties ORDER BY slug').map(({ slug }) => slug);
+  expect(slugs).toEqual(['home', 'other', `undone-${added.id}`]);
+});
+
+it('gives no slug back that an added location of another listing has', async () => {
+  const [old, added] = [{ id: crypto.randomUUID() }, { id: crypto.randomUUID() }];
+  await imports.load({ locations: [{ ...old, slug: 'coast', name: {} }] });
+  const locations = [
+    { ...old, slug: 'shore', name: {} },
+    { ...added, slug: 'coast', name: {} },
+  ];
+  await imports.load({ locations }, '--undo', undo);
+  const home = propertyOf({ slug: 'home', location_id: added.id });
+  await imports.load({ properties: [home] });
+  expect(await imports.run(undo)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `locations[0] (slug "coast"): slug "coast" is the slug of the stored location ${added.id}, which other listings have: give them another location first\n1 problem. Nothing was changed.\n`,
+  });
+  await imports.load({ properties: [{ ...home, location_id: old.id }] });
+  expect((await imports.run(undo)).stdout).toContain('Removed: location coast\n');
+  expect(imports.rows('SELECT id, slug FROM locations')).toEqual([{ ...old, slug: 'coast' }]);
+});
