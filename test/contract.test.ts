@@ -61,24 +61,13 @@ function nearMissesOf(path: string): [query: string, meant: string][] {
   ]);
 }
 
-function expectConventions(response: Response) {
-  const { headers } = response;
+/** Expects the headers that the document does not require. `send` compares the others with it. */
+function expectConventions({ headers }: Response) {
   expect(headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
-  expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
-  expect(headers.get('Strict-Transport-Security')).toMatch(/^max-age=\d{8,}/);
-  expect(headers.get('Referrer-Policy')).toBe('no-referrer');
-  expect(headers.get('Content-Security-Policy')).toBe("default-src 'none'; frame-ancestors 'none'");
-  expect(headers.get('Cross-Origin-Resource-Policy')).toBe('cross-origin');
   expect(headers.get('X-RateLimit-Limit')).toMatch(/^(100|200)$/);
-  expect(headers.get('X-RateLimit-Remaining')).toMatch(/^\d+$/);
-  expect(headers.get('X-RateLimit-Reset')).toMatch(/^\d+$/);
   const policy = new RegExp(`^"(default|ingest)";q=(100|200);w=${WINDOW_SECONDS}$`);
   expect(headers.get('RateLimit-Policy')).toMatch(policy);
-  expect(headers.get('RateLimit')).toMatch(/^"(default|ingest)";r=\d+;t=\d+$/);
-  expect(headers.get('Server-Timing')).toMatch(
-    /^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/,
-  );
-  expect(headers.has('X-Powered-By')).toBe(false);
+  expect(headers.has('Server-Timing')).toBe(true);
 }
 
 it('finds the routes', () => {

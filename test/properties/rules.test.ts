@@ -1,13 +1,13 @@
 /**
- * The results of the field rules. Stored documents are rendered again only when the version of the
- * rules moves.
+ * The field rules, and the version of their results: stored documents are rendered again only when
+ * it moves.
  */
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { property, propertyCard } from '../../src/properties/openapi/resource.ts';
 import { RULES, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { source } from '../support/listings.ts';
+import { source, sourceOf } from '../support/listings.ts';
 
 const SITE = 'https://site.example.com';
 
@@ -100,14 +100,17 @@ const corpus: readonly Source[] = [
   { ...full, videos: full.videos.map((each) => ({ ...each, web_visible: false })) },
 ];
 
-function photo(number: number, fields: object) {
+type Photo = Source['photos'][number];
+type Video = Source['videos'][number];
+
+function photo(number: number, fields: Partial<Photo> = {}): Photo {
   const id = `00000000-0000-4000-8000-00000000001${number}`;
   const url = `https://images.example.com/${number}.jpg`;
   const alt = { es: `Foto ${number}` };
   return { id, url, alt, section: 'gallery', web_visible: true, web_sort_order: 0, ...fields };
 }
 
-function video(number: number, type: string, sort_order: number) {
+function video(number: number, type: Video['type'], sort_order: number): Video {
   const id = `00000000-0000-4000-8000-00000000002${number}`;
   const url = `https://videos.example.com/${number}.mp4`;
   return { id, url, type, web_visible: true, sort_order };
@@ -138,4 +141,69 @@ until the version changes. In src/properties/render.ts write:
 export const RULES = { version: ${RULES.version + 1}, digest: '${digest}' };
 (the old version only if nothing but this test has changed)`,
   ).toBe(RULES.digest);
+});
+
+const rendered = (fields: Partial<Source>) => render(sourceOf(fields), SITE);
+
+describe('a rendered listing', () => {
+  it('is null when it is hidden', () => {
+    expect(rendered({ status: 'hidden' })).toBeNull();
+  });
+
+  it('has a description for each language that has text', () => {
+    const blank = { type: 'doc', content: [{ type: 'paragraph' }] };
+    expect(rendered({ description: { en: 'Text', es: blank, fr: '  ' } })?.description).toEqual({
+      en: 'Text',
+    });
+  });
+});
+
+describe('the hero image', () => {
+  const selected = photo(1, { web_visible: false });
+  const last = photo(2, { section: 'hero', web_sort_order: 5 });
+  const first = photo(3, { section: 'hero', web_sort_order: 2 });
+  const twin = photo(4, { section: 'hero', web_sort_order: 2 });
+  const unseen = photo(5, { section: 'hero', web_sort_order: 1, web_visible: false });
+
+  it.each([
+    ['the selected photo, also one that the web does not show', [first, selected], selected],
+    ['the first one of section hero, ties broken by id', [last, twin, first, unseen], first],
+    ['null without a candidate', [photo(6), unseen], undefined],
+  ])('is %s', (_name, photos, hero) => {
+    const shown = rendered({ photos, hero_photo_id: selected.id })?.hero_image;
+    expect(shown).toEqual(hero ? { url: hero.url, alt: hero.alt } : null);
+  });
+});
+
+describe('the gallery', () => {
+  it('has every web-visible photo by sort order, ties broken by id', () => {
+    const photos = [
+      photo(1, { web_sort_order: 3, section: 'studio' }),
+      photo(2, { web_sort_order: -1, section: 'hero' }),
+      photo(3, { web_visible: false }),
+      photo(4, { web_sort_order: 3, section: 'other' }),
+    ];
+    expect(rendered({ photos: photos.toReversed() })?.gallery).toEqual([
+      { url: photos[1]?.url, alt: photos[1]?.alt, section: 'hero', sort_order: -1 },
+      { url: photos[0]?.url, alt: photos[0]?.alt, section: 'studio', sort_order: 3 },
+      { url: photos[3]?.url, alt: photos[3]?.alt, section: 'other', sort_order: 3 },
+    ]);
+  });
+});
+
+describe('the video', () => {
+  const tour = video(1, 'tour', 1);
+  const early = video(2, 'tour', 0);
+  const hero = video(3, 'hero', 9);
+  const twin = video(4, 'hero', 9);
+
+  it.each([
+    ['the hero one', [tour, hero, early], hero.url],
+    ['the first hero one by sort order, then id', [twin, hero], hero.url],
+    ['the one of lowest sort order without a hero', [tour, early], early.url],
+    ['none that the web does not show', [{ ...hero, web_visible: false }, tour], tour.url],
+    ['null when there is none', [], null],
+  ])('is %s', (_name, videos, expected) => {
+    expect(rendered({ videos })?.video_url).toBe(expected);
+  });
 });
