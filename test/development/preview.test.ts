@@ -3,13 +3,13 @@
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
-import { expectStatus, sendWith } from '../support/http.ts';
+import { expectStatus, sendUndescribed } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const API_KEY = 'a-key-that-no-page-has';
 
 async function textOf(path: string, status = 200): Promise<string> {
-  const response = await sendWith({ ENVIRONMENT: 'development', API_KEY }, path, {}, worker);
+  const response = await sendUndescribed(worker, { ENVIRONMENT: 'development', API_KEY }, path);
   await expectStatus(response, status);
   expect(response.headers.get('Cache-Control')).toBe('no-store');
   expect(response.headers.get('Content-Security-Policy')?.split('; ')).toEqual([

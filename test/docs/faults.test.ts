@@ -4,14 +4,13 @@
  * case no acknowledged event is missing, and no rejected event prevents its retry.
  */
 
-import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { type Misbehaviour, MODES } from '../support/faults.ts';
-import { API_KEY, expectDocumented, freshAddress } from '../support/http.ts';
+import { type Changes, callWith, freshAddress } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1, tapKv, tapMethods, tapObjects } from '../support/tap.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
@@ -83,8 +82,7 @@ function isolate() {
     tapOf('key set')(async () => new Response(provider.jwks)),
   );
 
-  const bindings: Env = {
-    ...env,
+  const bindings: Changes = {
     DB: tapD1(env.DB, tapOf('D1')),
     IDEMPOTENCY: tapKv(env.IDEMPOTENCY, { get: tapOf('KV'), put: tapOf('KV') }),
     RATE_COUNTER: tapObjects(env.RATE_COUNTER, tapOf('counter')),
@@ -100,14 +98,10 @@ function isolate() {
       Object.assign(faulty, { binding, misbehaviour });
     },
     async send(path: string, init: RequestInit = {}): Promise<Response> {
+      const headers = new Headers(init.headers);
       // Each request is the first one of its client.
-      const client = faulty.binding === 'counter' ? freshAddress() : address;
-      const headers = new Headers({ 'CF-Connecting-IP': client, 'x-api-key': API_KEY });
-      for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
-      const request = new Request(`${origin}${path}`, { ...init, headers });
-      const response = await app.fetch(request, { ...bindings }, createExecutionContext());
-      await expectDocumented(request, response);
-      return response;
+      headers.set('CF-Connecting-IP', faulty.binding === 'counter' ? freshAddress() : address);
+      return (await callWith(bindings, `${origin}${path}`, { ...init, headers }, app)).response;
     },
     /** Lets time pass as fast as the work allows, until `work` is done or all timers have fired. */
     async settle<Result>(work: Promise<Result>): Promise<Result> {

@@ -1,18 +1,13 @@
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
-import * as z from 'zod';
-import { createApp } from '../../src/app.ts';
+import { sendWith } from '../support/http.ts';
 
 const HINT = 'This working copy is not set up: run `npm run dev` once.';
 
-async function messageOf(origin: string, bindings: object, key: string): Promise<string> {
-  const url = `${origin}/api/v1/events`;
-  const request = new Request(url, { headers: { 'x-api-key': key } });
-  const context = createExecutionContext();
-  const response = await createApp().fetch(request, { ...env, ...bindings }, context);
-  await waitOnExecutionContext(context);
-  return z.object({ message: z.string() }).parse(await response.json()).message;
+async function messageOf(origin: string, changes: object, key: string): Promise<string> {
+  const headers = { 'x-api-key': key };
+  const response = await sendWith(changes, `${origin}/api/v1/events`, { headers });
+  return (await response.json<{ message: string }>()).message;
 }
 
 describe('the responses of a working copy that is not set up', () => {

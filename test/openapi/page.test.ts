@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
-import { type Changes, expectError, expectStatus, send, sendWith } from '../support/http.ts';
+import { type Changes, expectError, expectStatus, send, sendUndescribed } from '../support/http.ts';
 
 const ask = (path: string, changes: Changes, init?: RequestInit) =>
-  sendWith(changes, path, init, worker);
+  sendUndescribed(worker, changes, path, init);
 
 const FILES = [
   '/api/docs/openapi.json',

@@ -3,18 +3,11 @@
  * while D1 fails, stalls or is slow.
  */
 
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { failingD1, gatedD1 } from '../support/faults.ts';
-import {
-  API_KEY,
-  expectDocumented,
-  expectError,
-  expectStatus,
-  freshAddress,
-} from '../support/http.ts';
+import { callWith, expectError, expectStatus, freshAddress } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1, tapMethods } from '../support/tap.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
@@ -76,24 +69,16 @@ function isolate(settings: Partial<Env> = {}) {
   const app = createApp();
   const counted = { reads: 0, rows: 0 };
   /** Does not wait for the work after the response. */
-  async function send(
-    changes: Partial<Env> = {},
-    { path = `${LIST}/${slug}`, headers }: Sent = {},
-  ) {
-    const ctx = createExecutionContext();
-    const request = new Request(`https://${host}${path}`, {
-      headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress(), ...headers },
-    });
+  function send(changes: Partial<Env> = {}, { path = `${LIST}/${slug}`, headers }: Sent = {}) {
     const DB = tapD1(changes.DB ?? env.DB, async (call) => {
       counted.reads += 1;
       const results = await call();
       for (const { meta } of results) counted.rows += meta.rows_read;
       return results;
     });
-    const bindings = { ...env, FEED_CACHE_SECONDS: '60', ...settings, ...changes, DB };
-    const response = await app.fetch(request, bindings, ctx);
-    await expectDocumented(request, response);
-    return { response, settled: waitOnExecutionContext(ctx) };
+    const bindings = { FEED_CACHE_SECONDS: '60', ...settings, ...changes, DB };
+    const init = { headers: { 'CF-Connecting-IP': freshAddress(), ...headers } };
+    return callWith(bindings, `https://${host}${path}`, init, app);
   }
   /** Waits for all work. */
   async function get(changes: Partial<Env> = {}, sent: Sent = {}): Promise<Response> {

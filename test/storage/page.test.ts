@@ -7,7 +7,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/statement.ts';
-import { expectStatus, sendWith } from '../support/http.ts';
+import { expectStatus, sendUndescribed } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1 } from '../support/tap.ts';
 
@@ -90,7 +90,7 @@ it.each([
     const pages: string[][] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: string = `&limit=10${cursor && `&${parameter}=${cursor}`}`;
-      const response = await sendWith({ DB }, path + query, {}, app);
+      const response = await sendUndescribed(app, { DB }, path + query);
       await expectStatus(response, 200);
       const page: Page = await response.json();
       pages.push(page.data.map(({ id }) => id));

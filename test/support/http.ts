@@ -46,21 +46,18 @@ type Service = {
 };
 
 /**
- * Sends a request under other bindings or vars than the configured ones, to a fresh service, and
- * does not wait for the work that goes on after the response. `app` replaces the service: its
- * responses are not compared with the document.
+ * Sends a request under other bindings or vars than the configured ones, to a fresh service or to
+ * `app`, and does not wait for the work that goes on after the response.
  */
 export async function callWith(
   changes: Changes,
   path: string,
   init: RequestInit = {},
-  app?: Service,
+  app: Service = createApp(),
 ): Promise<Call> {
-  const ctx = createExecutionContext();
-  const request = requestOf(path, init, FRESH_ISOLATES);
-  const response = await (app ?? createApp()).fetch(request, { ...env, ...changes }, ctx);
-  if (app === undefined) await expectDocumented(request, response);
-  return { response, settled: waitOnExecutionContext(ctx) };
+  const { request, ...call } = await fetchFrom(app, changes, path, init);
+  await expectDocumented(request, call.response);
+  return call;
 }
 
 /** Does the same as `callWith`, and waits for all work to end. */
@@ -70,11 +67,32 @@ export async function sendWith(...call: Parameters<typeof callWith>): Promise<Re
   return response;
 }
 
+/** Does the same as `sendWith` for a response that the OpenAPI document does not describe. */
+export async function sendUndescribed(...call: Parameters<typeof fetchFrom>): Promise<Response> {
+  const { response, settled } = await fetchFrom(...call);
+  await settled;
+  return response;
+}
+
+async function fetchFrom(
+  service: Service,
+  changes: Changes,
+  path: string,
+  init: RequestInit = {},
+): Promise<Call & { request: Request }> {
+  const ctx = createExecutionContext();
+  const request = requestOf(path, init, FRESH_ISOLATES);
+  const response = await service.fetch(request, { ...env, ...changes }, ctx);
+  return { request, response, settled: waitOnExecutionContext(ctx) };
+}
+
+/** A path may have an origin of its own. */
 function requestOf(path: string, init: RequestInit, shared: SharedAddress): Request {
   const headers = new Headers(init.headers);
   if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);
   if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', addressFrom(shared));
-  return new Request(`https://api.example.com${path}`, { ...init, headers });
+  const url = path.startsWith('/') ? `https://api.example.com${path}` : path;
+  return new Request(url, { ...init, headers });
 }
 
 /** Expects a response that the OpenAPI document describes. It does not describe preflights. */
