@@ -6,7 +6,7 @@
 import { connect, type Socket } from 'node:net';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { LogLine, Runtime } from '../../tools/bench/runtime.ts';
+import type { Runtime } from '../../tools/bench/runtime.ts';
 import { startProductionService } from '../support/node/production-service.ts';
 
 const API_KEY = 'hostile-http-key';
@@ -33,10 +33,13 @@ const NOT_UTF8 = Buffer.of(0xff, 0xfe);
 type Parts = (string | Uint8Array)[];
 
 let runtime: Runtime;
-const log: LogLine[] = [];
+const log: { level: string; message: string }[] = [];
 
 beforeAll(async () => {
-  runtime = await startProductionService({ API_KEY }, { onLog: (line) => log.push(line) });
+  runtime = await startProductionService(
+    { API_KEY },
+    { handleStructuredLogs: (line) => log.push(line) },
+  );
 });
 afterAll(async () => {
   await runtime.stop();

@@ -2,12 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { V4SharedOptions } from 'miniflare';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { migrate } from '../database/migrations.ts';
 import { readListingsFile } from '../import/file.ts';
 import { importListings } from '../import/import.ts';
 import { API_KEY, EVENT } from './requests.ts';
-import { type Database, type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
+import { type Runtime, startRuntime } from './runtime.ts';
 
 /** The number of rows of the tables. */
 export type Size = { listings: number; events: number };
@@ -37,14 +38,13 @@ const EVENTS = `
   SELECT printf('00000000-0000-4000-8000-%012x', i), printf('key-%d', i), printf('%064d', i),
     printf('%036d', i), ?3, ?4, 'filler-' || (i % 100000), ?5, i FROM n`;
 
-/** Starts a script with a new database of this size. `vars` override vars. */
+/** Starts a bundle with a new database of this size. */
 export async function startFilled(
   script: string,
   { listings, events }: Size,
-  vars: Readonly<Record<string, string>> = {},
-  options?: RuntimeOptions,
+  options?: V4SharedOptions,
 ): Promise<Runtime> {
-  const runtime = await startRuntime(script, { PUBLIC_SITE_URL, API_KEY, ...vars }, options);
+  const runtime = await startRuntime(script, { PUBLIC_SITE_URL, API_KEY }, options);
   const { database } = runtime;
   await migrate(database);
   const samples = await loadSamples(database);
@@ -60,7 +60,7 @@ export async function startFilled(
 }
 
 /** Imports the samples, and returns their number. */
-async function loadSamples(database: Database): Promise<number> {
+async function loadSamples(database: D1Database): Promise<number> {
   const file = readListingsFile(readFileSync(SAMPLES));
   const options = { database, publicSiteUrl: PUBLIC_SITE_URL, isDryRun: false, onProgress() {} };
   const outcome = file.kind === 'readable' && (await importListings(file, options));

@@ -2,7 +2,7 @@
 
 import { percentile, printRow } from './figures.ts';
 import { type Size, startFilled } from './fill.ts';
-import { type Call, nextAddress, OPERATIONS, send } from './requests.ts';
+import { type Call, OPERATIONS, sendFromNewClient } from './requests.ts';
 import { buildBundle } from './runtime.ts';
 
 const SMALL: Size = { listings: 200, events: 1_000 };
@@ -23,17 +23,14 @@ export async function measureRates(): Promise<void> {
   console.log(`small: ${JSON.stringify(SMALL)}, large: ${JSON.stringify(LARGE)}\n`);
   printRow('requests per second', 'small', 'large', 'ratio');
   for (const [name, call] of Object.entries(OPERATIONS)) {
+    for (const { url } of [small, large]) await measureRate(url, call, WARM_UP_SECONDS);
     const rates: number[] = [];
     const ratesOfLarge: number[] = [];
-    const ratios: number[] = [];
-    for (const { url } of [small, large]) await measureRate(url, call, WARM_UP_SECONDS);
     for (let round = 0; round < ROUNDS; round += 1) {
-      const rate = await measureRate(small.url, call, ROUND_SECONDS);
-      const rateOfLarge = await measureRate(large.url, call, ROUND_SECONDS);
-      rates.push(rate);
-      ratesOfLarge.push(rateOfLarge);
-      ratios.push(rateOfLarge / rate);
+      rates.push(await measureRate(small.url, call, ROUND_SECONDS));
+      ratesOfLarge.push(await measureRate(large.url, call, ROUND_SECONDS));
     }
+    const ratios = rates.map((rate, round) => (ratesOfLarge[round] ?? Number.NaN) / rate);
     const medians = [rates, ratesOfLarge].map((each) => percentile(each, 50).toFixed());
     printRow(name, ...medians, percentile(ratios, 50).toFixed(2));
   }
@@ -44,15 +41,11 @@ export async function measureRates(): Promise<void> {
 async function measureRate(url: URL, call: () => Call, seconds: number): Promise<number> {
   const startedAt = performance.now();
   let responses = 0;
-  const sendInTurn = async () => {
+  const sendUntilEnd = async () => {
     while (performance.now() < startedAt + seconds * 1_000) {
-      const address = nextAddress();
-      for (let sent = 0; sent < REQUESTS_PER_CLIENT; sent += 1) {
-        await send(url, call(), address);
-        responses += 1;
-      }
+      responses += (await sendFromNewClient(url, call, REQUESTS_PER_CLIENT)).length;
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, sendInTurn));
+  await Promise.all(Array.from({ length: CONNECTIONS }, sendUntilEnd));
   return (responses * 1_000) / (performance.now() - startedAt);
 }

@@ -29,10 +29,10 @@ const BODY = JSON.stringify(EVENT);
 const REPLAY_KEY = crypto.randomUUID();
 
 /** `fresh=true` bypasses the caches. */
-export const OPERATIONS: Readonly<Record<string, () => Call>> = {
+export const OPERATIONS = {
   'page of 25, hot': () => readCall('/web/properties'),
   'page of 25, cold': () => readCall('/web/properties?fresh=true'),
-  'listing, hot': hotListing,
+  'listing, hot': () => readCall('/web/properties/home-150'),
   'listing, cold': () => readCall('/web/properties/home-150?fresh=true'),
   'two statuses and a type, cold': () =>
     readCall('/web/properties?fresh=true&status=listed,sold_out&type=ski'),
@@ -40,7 +40,7 @@ export const OPERATIONS: Readonly<Record<string, () => Call>> = {
   'ingest, fresh keys': () => ingestCall({ 'Idempotency-Key': crypto.randomUUID() }),
   replay: () => ingestCall({ 'Idempotency-Key': REPLAY_KEY }),
   'page of events': () => readCall('/events'),
-};
+} satisfies Record<string, () => Call>;
 
 const agent = new Agent({ keepAlive: true });
 let clients = 0;
@@ -49,27 +49,29 @@ function readCall(path: string): Call {
   return { method: 'GET', path: `/api/v1${path}`, headers: { 'x-api-key': API_KEY } };
 }
 
-export function hotListing(): Call {
-  return readCall('/web/properties/home-150');
-}
-
 function ingestCall(headers: Record<string, string> = {}): Call {
   const sent = { 'Content-Type': 'application/json', 'x-api-key': API_KEY, ...headers };
   return { method: 'POST', path: '/api/public/events/ingest', headers: sent, body: BODY };
 }
 
-/** Returns an address that no request has had, e.g. `10.0.1.4` for client 260. */
-export function nextAddress(): string {
+/** Returns the milliseconds of each request, which are sent in a row, or all at once. */
+export async function sendFromNewClient(
+  url: URL,
+  call: () => Call,
+  requests: number,
+  isAtOnce = false,
+): Promise<number[]> {
   clients += 1;
-  return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
+  const address = `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
+  const sendOne = () => send(url, call(), address);
+  if (isAtOnce) return Promise.all(Array.from({ length: requests }, sendOne));
+  const times: number[] = [];
+  while (times.length < requests) times.push(await sendOne());
+  return times;
 }
 
-/**
- * Sends one request of a client, and reads the response to its end. Returns the milliseconds that
- * this takes. Throws unless the request succeeds or is over the client's limit.
- */
-export function send(url: URL, call: Call, address: string): Promise<number> {
-  const { method, path, body } = call;
+/** Reads the response to its end. Throws unless it succeeds or is over the client's limit. */
+function send(url: URL, { method, path, body, ...call }: Call, address: string): Promise<number> {
   const headers = { ...call.headers, 'CF-Connecting-IP': address };
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {

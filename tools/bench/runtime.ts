@@ -1,52 +1,40 @@
 /** Runs production bundles in workerd, without the two Workers of `wrangler dev`. */
 
-import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { convertV4MiniflareOptions, Miniflare, type V4SharedOptions } from 'miniflare';
 import { runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, resolveVars } from '../command-line/environment.ts';
 
 const HOST = '127.0.0.1';
+/** Wrangler's name of a text that a bundle imports: the hash of the text, and its file's name. */
+const TEXT_FILE = /^[0-9a-f]{40}-/;
 
-export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
+export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
-export type Runtime = {
-  url: URL;
-  database: Database;
-  stop(): Promise<void>;
-};
-
-export type LogLine = { level: string; message: string };
-
-export type RuntimeOptions = {
-  /** Called with every line that the Worker logs. By default it shows faults. */
-  onLog?: (line: LogLine) => void;
-  /** Text files that the script imports, by the names that it imports. */
-  texts?: Readonly<Record<string, string>>;
-  /** The directory of the storage; without it the storage is in memory. */
-  state?: string;
-};
-
-/** Builds `main` with the settings of wrangler.toml into `folder`. Returns its script. */
+/** Builds `main` with the settings of wrangler.toml into `folder`. Returns the path of its script. */
 export async function buildBundle(main: string, folder: string): Promise<string> {
   const { isDone, output } = await runWrangler(['deploy', main, '--dry-run', '--outdir', folder]);
   if (!isDone) throw new Error(`wrangler failed:\n${output}`);
-  return readFileSync(join(folder, basename(main).replace(/ts$/, 'js')), 'utf8');
+  return join(folder, basename(main).replace(/ts$/, 'js'));
 }
 
-/** Starts `script`. `vars` override the vars of wrangler.toml. */
+/** Starts a bundle. `vars` override the vars of wrangler.toml. Storage is in memory by default. */
 export async function startRuntime(
   script: string,
   vars: Readonly<Record<string, string>>,
-  { onLog = showFaults, texts = {}, state }: RuntimeOptions = {},
-): Promise<Runtime> {
+  options: V4SharedOptions = {},
+) {
   const config = readWranglerConfig();
-  const textModules = Object.entries(texts).map(
-    ([path, contents]) => ({ type: 'Text', path, contents }) as const,
-  );
+  const folder = dirname(script);
+  const texts = readdirSync(folder)
+    .filter((name) => TEXT_FILE.test(name))
+    .map(
+      (name) => ({ type: 'Text', path: `./${name}`, contents: read(join(folder, name)) }) as const,
+    );
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
-      modules: [{ type: 'ESModule', path: 'worker.js', contents: script }, ...textModules],
+      modules: [{ type: 'ESModule', path: 'worker.js', contents: read(script) }, ...texts],
       compatibilityDate: config.compatibility_date,
       // The local runtime knows no jurisdictions.
       bindings: { ...Object.fromEntries(resolveVars()), JURISDICTION: '', ...vars },
@@ -56,8 +44,8 @@ export async function startRuntime(
       host: HOST,
       port: 0,
       unsafeDirectSockets: [{ host: HOST, port: 0 }],
-      handleStructuredLogs: onLog,
-      ...(state !== undefined && { resourcePersistencePath: state }),
+      handleStructuredLogs: showFaults,
+      ...options,
     }),
   );
   await miniflare.ready;
@@ -68,7 +56,9 @@ export async function startRuntime(
   };
 }
 
+const read = (file: string) => readFileSync(file, 'utf8');
+
 /** Prints faults. The access log is written as in production, but not printed. */
-function showFaults({ level, message }: LogLine): void {
+function showFaults({ level, message }: { level: string; message: string }): void {
   if (level === 'error') console.error(message);
 }

@@ -1,13 +1,8 @@
 /** The production bundle in workerd. */
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  buildBundle,
-  type Runtime,
-  type RuntimeOptions,
-  startRuntime,
-} from '../../../tools/bench/runtime.ts';
+import type { V4SharedOptions } from 'miniflare';
+import { buildBundle, type Runtime, startRuntime } from '../../../tools/bench/runtime.ts';
 import { migrate } from '../../../tools/database/migrations.ts';
 import { TEST_VARS } from '../vars.ts';
 import { madeOnce } from './made-once.ts';
@@ -15,10 +10,9 @@ import { madeOnce } from './made-once.ts';
 /** Starts the bundle with an empty store, and the vars of tests. */
 export async function startProductionService(
   vars: Readonly<Record<string, string>>,
-  options: RuntimeOptions = {},
+  options: V4SharedOptions,
 ): Promise<Runtime> {
-  const script = readFileSync(await productionBundle(), 'utf8');
-  const runtime = await startRuntime(script, { ...TEST_VARS, ...vars }, options);
+  const runtime = await startRuntime(await productionBundle(), { ...TEST_VARS, ...vars }, options);
   await migrate(runtime.database);
   return runtime;
 }

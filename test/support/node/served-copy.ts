@@ -3,7 +3,6 @@
  * It starts in a tenth of the time that `dev` takes, which builds a bundle and starts a proxy.
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildBundle, startRuntime } from '../../../tools/bench/runtime.ts';
 import { createDevVars, readVars } from '../../../tools/configuration/dev-vars.ts';
@@ -27,10 +26,9 @@ export async function serveCopy(directory: string): Promise<ServedCopy> {
   createDevVars(directory);
   await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
-  const { script, texts } = await developmentBundle();
+  const script = join(await developmentBundle(), 'dev-worker.js');
   const runtime = await startRuntime(script, Object.fromEntries(vars), {
-    texts,
-    state: join(directory, '.wrangler/state/v3'),
+    resourcePersistencePath: join(directory, '.wrangler/state/v3'),
   });
   const { database } = runtime;
   const { origin } = runtime.url;
@@ -38,16 +36,8 @@ export async function serveCopy(directory: string): Promise<ServedCopy> {
 }
 
 /** The bundle of the working copy's Worker for development, built once in a run of the tests. */
-async function developmentBundle() {
-  const folder = await madeOnce('development-bundle', async (made) => {
+function developmentBundle(): Promise<string> {
+  return madeOnce('development-bundle', async (made) => {
     await buildBundle('src/development/dev-worker.ts', made);
   });
-  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-  const names = readdirSync(folder).filter((name) =>
-    /\.(browser\.js|css|md)$|-standalone\.js$/.test(name),
-  );
-  return {
-    script: read('dev-worker.js'),
-    texts: Object.fromEntries(names.map((name) => [`./${name}`, read(name)])),
-  };
 }
