@@ -29,6 +29,8 @@ export const BATCH_BODY = {
   fields: ['events.payload', 'events'],
 };
 
+type JsonValue = JsonObject[string];
+
 /** Results are in the order of the items. */
 type BatchOutcome =
   | { kind: 'done'; results: IngestResult[] }
@@ -80,13 +82,13 @@ export async function ingestBatch(
   return { kind: 'done', results: items.map((item) => makeResult(item, decisions.get(item))) };
 }
 
-async function readItems(events: JsonObject[string] | undefined): Promise<Parsed<Item>[]> {
+async function readItems(events: JsonValue | undefined): Promise<Parsed<Item>[]> {
   if (!Array.isArray(events) || events.length > MAX_BATCH_EVENTS) return [];
   return Promise.all(events.map(readItem));
 }
 
 /** The paths of the problems begin at the item. */
-async function readItem(value: JsonObject[string], index: number): Promise<Parsed<Item>> {
+async function readItem(value: JsonValue, index: number): Promise<Parsed<Item>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { ok: false, problems: [{ path: '', message: 'must be of type object' }] };
   }

@@ -153,7 +153,6 @@ function writeOperation(operation: Operation, request: ExampleRequest): ZodOpenA
   };
 }
 
-/** An error in an example. */
 export function errorExample(error: ApiError, request: ExampleRequest) {
   const id = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
   return errorBody(error, { ...request, id, respondedAt: EXAMPLE_TIME });
@@ -174,7 +173,6 @@ export function listExamples(first: unknown, last: Examples[string]): Examples {
   return { page: { summary: 'The first page of limit=1', value: first }, last_page: last };
 }
 
-/** The 400 of an operation with parameters. */
 export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse {
   return { description: 'A parameter is not valid.', errors };
 }

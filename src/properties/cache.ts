@@ -41,7 +41,7 @@ type Check = { readonly version: string; at: number };
 
 /** All responses of a version share its check. A missing listing has no body. */
 export type FeedResponse =
-  /** A Blob, because a response copies bytes once more. */
+  /** A Blob, because a `Response` copies plain bytes once more. */
   { body: Blob; headers: Headers; check: Check } | { body?: never; headers?: never; check: Check };
 
 export type CachedResponse = {
@@ -132,16 +132,16 @@ export class FeedCache {
     query: (session: D1DatabaseSession) => Promise<Result>,
     constraint: D1SessionConstraint = 'first-unconstrained',
   ): Promise<Result & { check: Check }> {
-    // Ends with a read that finds the current version or a newer one, or with a read of the primary
-    // during which no other read changed the current version.
     for (let from = constraint; ; from = 'first-primary') {
       const [before] = this.#checks;
       const at = Date.now();
       const result = await query(database.withSession(from));
       const { version } = result;
       const [current] = this.#checks;
+      const isCurrentOrNewer = version === current?.version || succeedsAll(version, this.#checks);
+      // Not if another read changed the current version meanwhile.
       const isDecided = from === 'first-primary' && current === before;
-      if (isDecided || version === current?.version || succeedsAll(version, this.#checks)) {
+      if (isCurrentOrNewer || isDecided) {
         const check = this.#learn(version, { isCurrent: true });
         // Also an earlier time: the clock may have been set back.
         check.at = at;

@@ -47,6 +47,7 @@ type FeedCall = Pick<FeedOptions, 'locale'> & {
   c: Context<AppEnv>;
   reader: FeedReader<unknown>;
   request: unknown;
+  fresh: boolean;
   cache: FeedCache;
   key: string;
   /** What the edge cache has returned so far. */
@@ -80,9 +81,9 @@ export class Feed {
     const config = readConfig(c.env);
     this.#cache ??= new FeedCache(config);
     const key = JSON.stringify([reader.name, request, locale]);
-    const call = { c, reader, request, locale, cache: this.#cache, key, edge: undefined };
-    const isOff = config.feedCacheSeconds === 0;
-    const served = isOff || fresh ? await this.#bypassCache(call, fresh) : await this.#serve(call);
+    const call = { c, reader, request, locale, fresh, cache: this.#cache, key, edge: undefined };
+    const isBypass = fresh || config.feedCacheSeconds === 0;
+    const served = isBypass ? await this.#bypassCache(call) : await this.#serve(call);
     setLogFields({ cache: served.source });
     return httpResponse(c, served);
   }
@@ -157,16 +158,16 @@ export class Feed {
     this.#renewalAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #bypassCache(call: FeedCall, isFresh: boolean): Promise<ServedResponse> {
-    const response = await this.#readThrough(call, isFresh ? 'first-primary' : undefined);
-    const because = isFresh ? 'request' : 'bypass';
+  async #bypassCache(call: FeedCall): Promise<ServedResponse> {
+    const response = await this.#readThrough(call);
+    const because = call.fresh ? 'request' : 'bypass';
     const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
     return { response, source: 'database', cacheStatus };
   }
 
-  async #readThrough(call: FeedCall, constraint?: D1SessionConstraint): Promise<FeedResponse> {
+  async #readThrough(call: FeedCall): Promise<FeedResponse> {
     const { c, cache, key } = call;
-    const response = await this.#watch(readOrRecheck(call, constraint));
+    const response = await this.#watch(readOrRecheck(call));
     c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
     return response;
   }
@@ -211,18 +212,17 @@ function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): bool
  * Reads D1. If a cached response has the version that was current, its check is repeated, which
  * reads one row. A replica may respond: its lag is shorter than the time of a check.
  */
-async function readOrRecheck(
-  { c, reader, request, locale, cache, key, edge }: FeedCall,
-  constraint?: D1SessionConstraint,
-): Promise<FeedResponse> {
+async function readOrRecheck(call: FeedCall): Promise<FeedResponse> {
+  const { c, reader, request, locale, fresh, cache, key, edge } = call;
   const known = cache.find(key, edge);
-  if (known?.hasCurrentVersion && constraint === undefined) {
+  if (known?.hasCurrentVersion && !fresh) {
     const { check } = await cache.read(c.env.DB, readVersion);
     // One object per version (`Check`): the same check is the same version.
     if (check === known.response.check) return known.response;
   }
   const { publicSiteUrl } = readConfig(c.env);
   const readJson = (session: D1DatabaseSession) => reader.read(session, publicSiteUrl, request);
+  const constraint = fresh ? 'first-primary' : 'first-unconstrained';
   const { json, check } = await cache.read(c.env.DB, readJson, constraint);
   return makeResponse(json && locale ? inLanguages(json, locale) : json, check);
 }

@@ -13,7 +13,7 @@ import { type CounterName, type Report, WINDOW_MS } from './window.ts';
 /** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests reserve. */
 const REPORT_DIVISOR = 12;
 const UNCONFIRMED_DIVISOR = 5;
-/** Caps of the twelfth, and of the fifth. 20 isolates exceed a limit of 6,000 by 8 %, not 137 %. */
+/** Caps of the twelfth and the fifth: 20 isolates exceed a limit of 6,000 by 8 %, else by 137 %. */
 const MAX_UNSENT = 25;
 const MAX_UNCONFIRMED = 60;
 /** After this time, the object counts as failing. */

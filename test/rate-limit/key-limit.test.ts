@@ -81,7 +81,7 @@ it.each([
   expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
 });
 
-it('is reported each 25 requests, and at most 60 are unreported, to the object of the key', async () => {
+it('is reported each 25 requests, and at most 60 are unconfirmed, to the object of the key', async () => {
   const reports: [name: string, count: number][] = [];
   const reply = Promise.withResolvers<never>();
   const get = (name: string) => ({
