@@ -1,6 +1,6 @@
 /** The owner of a key. */
 
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { identifyKey } from '../../src/auth/api-key.ts';
 import { sha256 } from '../support/keys.ts';
 
@@ -19,8 +19,6 @@ const config: KeyConfig = {
   ],
   isDevelopment: false,
 };
-
-afterEach(() => vi.restoreAllMocks());
 
 it('a key is compared with every configured key, whatever was sent and found', async () => {
   const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual');

@@ -4,7 +4,7 @@
  */
 
 import { CompactSign } from 'jose';
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { expectError, expectStatus, sendWith } from '../support/http.ts';
 import { AUDIENCE, createProvider, encode, usualClaims } from '../support/tokens.ts';
@@ -36,10 +36,6 @@ beforeEach(() => {
     });
     return Promise.race([stopped, Promise.resolve().then(respond)]);
   });
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 /** GETs the feed with a token alone: an invalid key is no credential. */

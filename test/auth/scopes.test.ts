@@ -2,7 +2,7 @@
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/api-document.ts';
 import { createApp } from '../../src/app.ts';
@@ -59,7 +59,6 @@ let log: MockInstance<typeof console.log>;
 beforeEach(() => {
   log = vi.spyOn(console, 'log').mockImplementation(() => {});
 });
-afterEach(() => vi.restoreAllMocks());
 
 /** Sends the two headers as given. Returns the response, and its line of the log. */
 async function call(path: string, key?: string, token?: string) {

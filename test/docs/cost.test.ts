@@ -171,9 +171,7 @@ async function costOfCounting(requests: number): Promise<{ calls: number; rows: 
   }
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
   await runDurableObjectAlarm(stub);
-  vi.useRealTimers();
   const rows = writes.reduce((sum, { mock }) => sum + mock.calls.length, 0);
-  vi.restoreAllMocks();
   return { calls: counted.costs.counterCalls, rows };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
@@ -45,11 +45,6 @@ function quieten() {
   vi.spyOn(console, 'error').mockReturnValue(undefined);
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
 }
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
 
 /** One isolate in its own data centre, one of whose bindings may begin to misbehave. */
 function isolate() {

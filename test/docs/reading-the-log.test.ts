@@ -1,7 +1,7 @@
 /** The queries of docs/operate/reading-the-log.md, tried on lines that the service writes. */
 
 import { env } from 'cloudflare:workers';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
@@ -138,7 +138,6 @@ beforeAll(async () => {
   await send('stale', FEED, site, {}, { FEED_CACHE_SECONDS: '1', DB }, caching);
   vi.useRealTimers();
 });
-afterAll(() => vi.restoreAllMocks());
 
 it.each(questions)('$question is answered by some lines', ({ filters, fields }) => {
   const meant = filters.map((filter) =>

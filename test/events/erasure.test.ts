@@ -1,7 +1,7 @@
 /** The responses of the service once an aggregate's events have been erased. */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { eraseAggregate } from '../../tools/erasure/erase.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, get, sendWith } from '../support/http.ts';
@@ -19,9 +19,6 @@ const erase = (now = Date.now()) => eraseAggregate(env.DB, AGGREGATE, now);
 
 beforeEach(async () => {
   await env.DB.exec('DELETE FROM events');
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 it('an erased event keeps its id, its place and its names, and has no payload', async () => {

@@ -7,7 +7,7 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1, gatedD1, MODES, OUT_OF_ORDER } from '../support/faults.ts';
@@ -34,11 +34,6 @@ const INVALID = bookingCreated({ payload: { guests: 0 } });
 const freshKey = () => crypto.randomUUID();
 const ingestWith = (changes: Partial<Env>, body: unknown, key?: string) =>
   sendWith(changes, PATH, ingestInit(body, key));
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
 
 /** Stops the clock. Returns what moves it on. */
 function stopClock() {

@@ -1,7 +1,7 @@
 /** `GET /api/v1/events` and `GET /api/v1/events/:id`. */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { storedEvent } from '../../src/events/openapi/resource.ts';
 import { followedListOf } from '../../src/openapi/list-resource.ts';
@@ -24,10 +24,6 @@ async function acceptInOrder(count: number, fields: (index: number) => object = 
 
 beforeEach(async () => {
   await env.DB.exec('DELETE FROM events');
-});
-
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 describe('the list of events', () => {

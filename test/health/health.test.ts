@@ -1,6 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
@@ -29,10 +29,6 @@ let log: MockInstance<typeof console.error>;
 
 beforeEach(() => {
   log = vi.spyOn(console, 'error').mockImplementation(() => {});
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 async function read(changes: Partial<Env>) {

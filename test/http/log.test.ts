@@ -1,6 +1,6 @@
 /** The lines of the log. Every test reads the log too: see vitest/watch-log.ts. */
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { send, sendWith } from '../support/http.ts';
@@ -8,8 +8,6 @@ import { send, sendWith } from '../support/http.ts';
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
-
-afterEach(() => vi.restoreAllMocks());
 
 /** Returns the lines that are written to the log from now on. */
 function watchLines(method: 'log' | 'error' = 'log') {

@@ -19,11 +19,10 @@ describe('the responses of a working copy that is not set up', () => {
   );
 
   it('give the hint too when only the tables are missing', async () => {
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    vi.spyOn(console, 'error').mockImplementation(() => {});
     await env.DB.exec('ALTER TABLE events RENAME TO away');
     const message = await messageOf('http://localhost:3001', {}, 'test-key-one');
     await env.DB.exec('ALTER TABLE away RENAME TO events');
-    log.mockRestore();
     expect(message).toContain(HINT);
   });
 

@@ -4,7 +4,7 @@
  */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
 import { OUT_OF_ORDER } from '../support/faults.ts';
 import { callWith, expectError, expectStatus, freshAddress } from '../support/http.ts';
@@ -70,10 +70,6 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
 });
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 describe('a request that waits', () => {
   it('polls again a second after the last poll, and responds with the new event', async () => {
     const { DB, count, untilAsleep } = pollCounter();
@@ -128,7 +124,6 @@ describe('a request that waits', () => {
     await untilAsleep(2);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await waiting).toBe(1);
-    vi.restoreAllMocks();
   });
 
   it('does not poll after its signal is aborted', async () => {

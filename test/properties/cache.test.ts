@@ -4,8 +4,9 @@
  */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import { counting, NOTHING } from '../support/counting.ts';
 import { failingD1, gatedD1 } from '../support/faults.ts';
 import { callWith, expectError, expectStatus, freshAddress } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
@@ -35,11 +36,6 @@ beforeEach(async () => {
   await one.read();
 });
 
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
-
 function atSecond(seconds: number) {
   vi.setSystemTime(START + seconds * 1_000);
 }
@@ -67,15 +63,10 @@ type Sent = { path?: string; headers?: Record<string, string> };
 /** Makes an isolate that counts its round trips to D1, and the rows that they read. */
 function isolate(settings: Partial<Env> = {}) {
   const app = createApp();
-  const counted = { reads: 0, rows: 0 };
+  const costs = { ...NOTHING };
   /** Does not wait for the work after the response. */
   function send(changes: Partial<Env> = {}, { path = `${LIST}/${slug}`, headers }: Sent = {}) {
-    const DB = tapD1(changes.DB ?? env.DB, async (call) => {
-      counted.reads += 1;
-      const results = await call();
-      for (const { meta } of results) counted.rows += meta.rows_read;
-      return results;
-    });
+    const { DB } = counting({ ...env, ...changes }, costs).env;
     const bindings = { FEED_CACHE_SECONDS: '60', ...settings, ...changes, DB };
     const init = { headers: { 'CF-Connecting-IP': freshAddress(), ...headers } };
     return callWith(bindings, `https://${host}${path}`, init, app);
@@ -90,7 +81,7 @@ function isolate(settings: Partial<Env> = {}) {
   async function read(changes: Partial<Env> = {}): Promise<string> {
     return withMetadata(await get(changes));
   }
-  return { counted, send, get, read };
+  return { costs, send, get, read };
 }
 
 async function withMetadata(response: Response): Promise<string> {
@@ -161,26 +152,26 @@ describe('a cached response', () => {
   it('is served for as long as its version is the same: one row per isolate is read for all pages', async () => {
     const paths = [LIST, `${LIST}/${slug}?locale=en`, '/api/v1/web/locations'];
     for (const path of paths) await one.get({}, { path });
-    Object.assign(one.counted, { reads: 0, rows: 0 });
+    Object.assign(one.costs, NOTHING);
     for (let second = 46; second < 1_000; second += 46) {
       atSecond(second);
       for (const path of paths)
         expect((await one.get({}, { path })).headers.get('Cache-Status')).toMatch(/^isolate; hit/);
     }
-    expect(one.counted).toEqual({ reads: 21, rows: 21 });
+    expect(one.costs).toMatchObject({ d1RoundTrips: 21, d1RowsRead: 21 });
     // A new isolate has the check from the edge cache.
     atSecond(1_000);
     const other = isolate();
     for (const path of paths) await other.get({}, { path });
-    expect(other.counted.reads).toBe(0);
+    expect(other.costs.d1RoundTrips).toBe(0);
   });
 
   it('whose check has ended is served for one row of D1, while its version is the same', async () => {
     await one.get({}, { path: LIST });
-    Object.assign(one.counted, { reads: 0, rows: 0 });
+    Object.assign(one.costs, NOTHING);
     atSecond(61);
     await expectStatus(await one.get({}, { path: LIST }), 200);
-    expect(one.counted).toEqual({ reads: 1, rows: 1 });
+    expect(one.costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 1 });
   });
 
   it('is read again once when the renewed check finds an import', async () => {
@@ -194,7 +185,7 @@ describe('a cached response', () => {
     ] as const) {
       atSecond(second);
       expect(await one.read()).toBe(expected);
-      expect(one.counted.reads).toBe(reads);
+      expect(one.costs.d1RoundTrips).toBe(reads);
     }
     const list = await one.get({}, { path: LIST });
     expect(await list.text()).toContain('After');
@@ -206,7 +197,7 @@ describe('a cached response', () => {
     const sent = await Promise.all(Array.from({ length: 10 }, () => one.send({ DB })));
     open();
     await Promise.all(sent.map(({ settled }) => settled));
-    expect(one.counted.reads).toBe(2);
+    expect(one.costs.d1RoundTrips).toBe(2);
   });
 
   it('has its check renewed again some seconds after a failure', async () => {
@@ -217,7 +208,7 @@ describe('a cached response', () => {
     ] as const) {
       atSecond(second);
       expect(await one.read(FAILING)).toMatch(/^Before: isolate; hit/);
-      expect(one.counted.reads).toBe(reads);
+      expect(one.costs.d1RoundTrips).toBe(reads);
     }
   });
 
@@ -261,7 +252,7 @@ describe('a cached response', () => {
     const path = `${LIST}/${slug}-new`;
     for (const reader of [one, one, isolate()]) {
       await expectError(await reader.get({}, { path }), 404, 'resource_missing');
-      expect(reader.counted.reads).toBe(reader === one ? 2 : 0);
+      expect(reader.costs.d1RoundTrips).toBe(reader === one ? 2 : 0);
     }
     atSecond(61);
     await expectError(await one.get(FAILING, { path }), 500, 'internal_error');
@@ -389,7 +380,7 @@ it('stale responses are served at once for 5 s after a fault, with one line in t
       `Before: isolate; hit; ttl=${60 - Math.ceil(second)}; detail=failed, Age ${age}`,
     );
   }
-  expect(one.counted.reads).toBe(2);
+  expect(one.costs.d1RoundTrips).toBe(2);
   await one.get(FAILING, { path: `${LIST}/${slug}?fresh=true` });
   expect(faultsOfD1()).toHaveLength(1);
   atSecond(71);
@@ -435,7 +426,7 @@ describe('while D1 is slow or stalls', () => {
     expect(faultsOfD1()).toHaveLength(1);
     // The timers stand still: no request waits for D1.
     await one.send({ DB });
-    expect(one.counted.reads).toBe(2);
+    expect(one.costs.d1RoundTrips).toBe(2);
     expect((await readStalling(3_010, 300)).served).toContain('Age 3010');
     expect((await readStalling(3_063, 2_000)).served).toContain('Age 3065');
   });

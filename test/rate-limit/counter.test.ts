@@ -4,7 +4,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { freshAddress } from '../support/http.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
@@ -17,9 +17,6 @@ let object: ReturnType<typeof env.RATE_COUNTER.get>;
 beforeEach(() => {
   object = env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(freshAddress()));
   vi.useFakeTimers({ toFake: ['Date'], now: START });
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 /** Lets time pass since the start of the test. */

@@ -5,7 +5,7 @@
 
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { addReport, type ObjectWindow, type Report } from '../../src/rate-limit/window.ts';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
@@ -20,10 +20,6 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: START });
   vi.spyOn(console, 'log').mockReturnValue(undefined);
   error = vi.spyOn(console, 'error').mockReturnValue(undefined);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 /** What an object does with a call: it takes this time, or fails. */

@@ -1,6 +1,6 @@
 /** The limit that a named key has of its own. */
 
-import { afterEach, beforeEach, expect, it, type MockInstance, vi } from 'vitest';
+import { beforeEach, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
@@ -27,7 +27,6 @@ beforeEach(() => {
   app = createApp();
   log = vi.spyOn(console, 'log').mockReturnValue(undefined);
 });
-afterEach(() => vi.restoreAllMocks());
 
 /** Sends a key, from a new address unless one is given. */
 function request(key: string, path = LIST, { address = freshAddress(), method = 'GET' } = {}) {

@@ -1,7 +1,7 @@
 /** The limit as callers meet it. */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { gatedD1 } from '../support/faults.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from '../support/http.ts';
@@ -26,9 +26,6 @@ function limitHeadersOf({ headers }: Response) {
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-01-01T00:00:00.250Z') });
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 function passSeconds(seconds: number) {

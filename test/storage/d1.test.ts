@@ -4,7 +4,7 @@
  */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/http/errors.ts';
 import { readD1, writeD1 } from '../../src/storage/d1.ts';
 
@@ -35,10 +35,6 @@ const LASTING = [
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 /**

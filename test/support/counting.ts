@@ -14,8 +14,7 @@ export const NOTHING = {
 export type Costs = typeof NOTHING;
 
 /** Returns the bindings of `env`, with their calls counted into `costs`. */
-export function counting(env: Env): { env: Env; costs: Costs } {
-  const costs = { ...NOTHING };
+export function counting(env: Env, costs = { ...NOTHING }): { env: Env; costs: Costs } {
   const countAs = (name: keyof Costs): Tap<unknown> => {
     return (call) => {
       costs[name] += 1;

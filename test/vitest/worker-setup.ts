@@ -1,11 +1,11 @@
 /**
  * Runs with each test file in workerd. The files of one worker share its runtime, so this gives
- * each one empty storage, its own tables, and a clock that runs.
+ * each one empty storage and its own tables.
  */
 
 import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterAll, expect, vi } from 'vitest';
+import { afterEach, vi } from 'vitest';
 
 /** A second attempt has always been enough. */
 const MAX_RESETS = 5;
@@ -13,11 +13,10 @@ const MAX_RESETS = 5;
 await emptyStorage();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
-// Registered before the file's own, so it runs after them.
-afterAll(() => {
-  const isClockLeftStill = vi.isFakeTimers();
+// Each test ends with the real clock, and without its spies.
+afterEach(() => {
   vi.useRealTimers();
-  expect(isClockLeftStill).toBe(false);
+  vi.restoreAllMocks();
 });
 
 /**
