@@ -2,11 +2,10 @@
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { dump } from './backup/dump.ts';
-import { loadDump } from './backup/load-dump.ts';
+import { dump, loadDump } from './backup/dump.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
-import { PROJECT_DIRECTORY } from './command-line/project.ts';
+import { datedPath } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
@@ -44,30 +43,22 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
   try {
     const { kind, environment } = target;
     const name = kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
-    const path = out === undefined ? datedPath(name) : userPath('backup', out);
+    const path = out === undefined ? datedPath(name, 'sql') : userPath('backup', out);
     if (existsSync(path)) throw new UserError(`${path} exists already`);
     mkdirSync(dirname(path), { recursive: true });
     await inScratchFolder(dirname(path), async (folder) => {
       const file = join(folder, 'backup.sql');
-      const write = async (database: D1Database) => {
+      await open(target, async (database) => {
         await requireLineage(database, target);
         await dump(database, name, file);
-      };
-      await open(target, write);
+      });
       using loaded = await loadDump(file, folder);
       renameSync(file, path);
-      const shown = relative(process.cwd(), path) || path;
-      console.log(`${shown}: ${loaded.rows} rows, read back and compared`);
+      console.log(`${relative('.', path)}: ${loaded.rows} rows, read back and compared`);
     });
     return 0;
   } catch (error) {
     console.error(`There is no backup: ${messageOf(error)}.`);
     return 1;
   }
-}
-
-/** Returns a path with the current time, e.g. `backups/local-2026-11-21T12-00-00Z.sql`. */
-function datedPath(name: string): string {
-  const time = new Date().toISOString().replace(/\.\d+/, '').replaceAll(':', '-');
-  return join(PROJECT_DIRECTORY, 'backups', `${name}-${time}.sql`);
 }

@@ -68,7 +68,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       throw new UserError(`there is no ledger ${ledger}`);
     }
     if (!isDryRun) checkLedger(ledger);
-    const work = async (database: D1Database) => {
+    await open(target, async (database) => {
       const lineage = await requireLineage(database, target);
       if (aggregate !== undefined) {
         console.log(await eraseOne(database, { ...request, aggregate, lineage }, progress));
@@ -77,8 +77,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       progress.state = 'A part of it may be erased: run the command again.';
       const erased = await applyLedger(database, lineage, readLedger(ledger));
       console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
-    };
-    await open(target, work);
+    });
     return 0;
   } catch (error) {
     const failed = error instanceof UserError ? '' : 'The erasure failed: ';
@@ -90,10 +89,9 @@ async function run(request: Request, open = withDatabase): Promise<number> {
 /** Erases an aggregate, and returns the line to print. */
 async function eraseOne(
   database: D1Database,
-  request: { aggregate: Aggregate; lineage: string; isDryRun: boolean; ledger: string },
+  { aggregate, lineage, isDryRun, ledger }: Request & { aggregate: Aggregate; lineage: string },
   progress: Progress,
 ): Promise<string> {
-  const { aggregate, lineage, isDryRun, ledger } = request;
   const { total, unerased, lastId, now } = await findAggregate(database, aggregate);
   if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
   const already = `${total - unerased} of its ${formatEvents(total)} had been erased before`;

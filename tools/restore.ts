@@ -2,7 +2,7 @@
 
 import { accessSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { loadDump } from './backup/load-dump.ts';
+import { loadDump } from './backup/dump.ts';
 import { requireRestorable, restore } from './backup/restore.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
@@ -22,7 +22,7 @@ Brings an empty database into the state of a backup. Payloads that the ledger li
 
 Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
 Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
-Example: npm run restore -- backups/local-2026-11-21T12-00-00Z.sql`;
+Example: npm run restore -- backups/local-2026-11-21T12-00-00-000Z.sql`;
 
 const INTERRUPTED =
   'The database may hold a part of the backup. Run the same command again: it starts from the beginning. If it then finds rows, this restore had succeeded.';

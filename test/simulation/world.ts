@@ -1,7 +1,7 @@
 /** A simulated deployment: isolates of the real service, and all that they call. */
 
 import { databaseOver } from '../../tools/database/d1.ts';
-import { withTextParameters } from '../../tools/database/placeholders.ts';
+import { withTextParameters } from '../../tools/database/rest-database.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import type { Source } from './bundle.ts';

@@ -223,7 +223,7 @@ describe('deploy', () => {
 
     it('the token opens several accounts', async () => {
       cloudflare.accounts.push({ id: 'b'.repeat(32) });
-      const message = 'the credentials open several accounts: set CLOUDFLARE_ACCOUNT_ID';
+      const message = 'the credentials open 2 accounts: set CLOUDFLARE_ACCOUNT_ID';
       await expectStopped('production', message);
     });
 

@@ -11,15 +11,22 @@
 
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
-import { UserError, withPath } from '../command-line/user-error.ts';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import * as z from 'zod';
+import { messageOf, UserError, withPath } from '../command-line/user-error.ts';
 import { IDENTITY, rejectUnfinished } from '../database/identity.ts';
+import { wrapSqlite } from '../database/local.ts';
 import { readColumns, readPages, readSchema, type SqlValue } from '../database/tables.ts';
 
-export const HEAD = '-- backup of ';
-
+const HEAD = '-- backup of ';
+const END = /^-- end (\{.*\}) ([0-9a-f]{64})$/;
 const MAX_ATTEMPTS = 5;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+const rowCounts = z.record(z.string(), z.int());
 
 /** Starts again after an import, a restore or a rewind meanwhile. Later events are left out. */
 export async function dump(database: D1Database, name: string, file: string): Promise<void> {
@@ -56,9 +63,9 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
     for (const { type, name: table } of schema) {
       if (type !== 'table') continue;
       counts[table] = 0;
-      for await (const rows of readInserts(database, table)) {
-        for (const row of rows) write(row);
-        counts[table] += rows.length;
+      for await (const line of readInserts(database, table)) {
+        write(line);
+        counts[table] += 1;
       }
     }
     write(`-- end ${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
@@ -67,15 +74,15 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
   }
 }
 
-/** Returns the rows of a table in pages, each row as a statement in one line. */
-async function* readInserts(database: D1Database, table: string): AsyncGenerator<string[]> {
+/** Returns the rows of a table, each as a statement in one line. */
+async function* readInserts(database: D1Database, table: string): AsyncGenerator<string> {
   const columns = await readColumns(database, table);
   const names = columns.map((column) => `"${column}"`).join(', ');
   for await (const page of readPages(database, table, columns)) {
-    yield page.map((row) => {
+    for (const row of page) {
       const values = columns.map((column) => sqlLiteral(row[column] ?? null));
-      return `INSERT INTO "${table}" (${names}) VALUES (${values.join(', ')});`;
-    });
+      yield `INSERT INTO "${table}" (${names}) VALUES (${values.join(', ')});`;
+    }
   }
 }
 
@@ -84,4 +91,53 @@ function sqlLiteral(value: SqlValue): string {
   if (typeof value === 'number') return String(value);
   if (!UNPRINTABLE.test(value)) return `'${value.replaceAll("'", "''")}'`;
   return `CAST(X'${Buffer.from(value).toString('hex')}' AS TEXT)`;
+}
+
+/**
+ * Loads a backup into a scratch database, which finds every fault of the file. Throws a `UserError`
+ * with its path. The caller disposes of the loaded backup.
+ */
+export async function loadDump(file: string, folder: string) {
+  const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
+  try {
+    const { title, counts } = await fill(sqlite, file);
+    let rows = 0;
+    for (const [table, count] of Object.entries(counts)) {
+      const found = sqlite.prepare(`SELECT count(*) AS n FROM "${table}"`).get();
+      if (found?.n !== count) {
+        throw new Error(`${table} does not have the rows that the last line counts`);
+      }
+      rows += count;
+    }
+    return { title, rows, scratch: wrapSqlite(sqlite), [Symbol.dispose]: () => sqlite.close() };
+  } catch (error) {
+    sqlite.close();
+    const message = messageOf(error);
+    throw new UserError(message.includes(file) ? message : `${file} cannot be loaded: ${message}`);
+  }
+}
+
+/** Carries out the statements. Returns the rest of the first line, and the counts of the last. */
+async function fill(sqlite: DatabaseSync, file: string) {
+  sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
+  const hash = createHash('sha256');
+  let first: string | undefined;
+  let last = '';
+  let statement = '';
+  for await (const line of (await open(file)).readLines()) {
+    if (first !== undefined) hash.update(`${last}\n`);
+    first ??= line;
+    if (!first.startsWith(HEAD)) break;
+    last = line;
+    statement += `${line}\n`;
+    if (!line.endsWith(';')) continue;
+    sqlite.exec(statement);
+    statement = '';
+  }
+  if (!first?.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
+  const [, counts, sum] = END.exec(last) ?? [];
+  if (counts === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
+  if (sum !== hash.digest('hex')) throw new UserError(`${file} was altered or is damaged`);
+  sqlite.exec('COMMIT');
+  return { title: first.slice(HEAD.length), counts: rowCounts.parse(JSON.parse(counts)) };
 }

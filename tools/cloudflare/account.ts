@@ -44,10 +44,10 @@ async function findLogin(): Promise<string> {
 }
 
 async function findOnlyAccount(call: Call): Promise<string> {
-  const [first, second] = await call(z.array(z.object({ id: z.string() })), 'GET', '/accounts');
-  if (first !== undefined && second === undefined) return first.id;
-  const found = first === undefined ? 'show no account' : 'open several accounts';
-  throw new UserError(`the credentials ${found}: set CLOUDFLARE_ACCOUNT_ID`);
+  const all = await call(z.array(z.object({ id: z.string() })), 'GET', '/accounts');
+  const [only] = all;
+  if (only !== undefined && all.length === 1) return only.id;
+  throw new UserError(`the credentials open ${all.length} accounts: set CLOUDFLARE_ACCOUNT_ID`);
 }
 
 function callerOf(token: string, pausesMs: readonly number[]): Call {

@@ -5,6 +5,12 @@ import { join } from 'node:path';
 
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 
+/** Returns a path with the current time, e.g. `backups/local-2026-11-21T12-00-00-000Z.sql`. */
+export function datedPath(name: string, ending: string): string {
+  const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
+  return join(PROJECT_DIRECTORY, 'backups', `${name}-${time}.${ending}`);
+}
+
 /** With these, wrangler asks nothing, reports nothing and needs no network. */
 export const WRANGLER_ENVIRONMENT = {
   WRANGLER_SEND_METRICS: 'false',

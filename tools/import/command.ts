@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readArguments } from '../command-line/command.ts';
 import { userDirectory, userPath } from '../command-line/npm.ts';
+import { datedPath } from '../command-line/project.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from '../command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from '../command-line/user-error.ts';
 import { withDatabase } from '../database/open.ts';
@@ -14,7 +15,7 @@ import { readSheet } from './read/csv.ts';
 import type { ParsedFile } from './read/types.ts';
 import { parseHook } from './report/notify.ts';
 import { type ReportOptions, report } from './report/report.ts';
-import { datedUndoPath, type UndoFile, undoFileAt } from './undo-file.ts';
+import { type UndoFile, undoFileAt } from './undo-file.ts';
 import { OutcomeUnknown } from './write/apply.ts';
 
 const SHARED_USAGE = `  --undo FILE    where to write the file that undoes this import; else in backups/
@@ -126,7 +127,8 @@ function sharedOptions(
   const { notify } = values;
   const hook = notify === undefined ? notify : parseHook(notify, process.env.PUBLISH_HOOK_SECRET);
   if (values.undo === '') throw new UserError('--undo needs the name of a file');
-  const path = values.undo === undefined ? datedUndoPath() : userPath(script, values.undo);
+  const path =
+    values.undo === undefined ? datedPath('listings', 'json') : userPath(script, values.undo);
   const undo = values['no-undo'] ? undefined : undoFileAt(path);
   return { target: resolveTarget(values), isDryRun: values['dry-run'], hook, undo };
 }

@@ -1,17 +1,10 @@
 /** The file on disk that undoes an import. */
 
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { dirname } from 'node:path';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 
 export type UndoFile = ReturnType<typeof undoFileAt>;
-
-/** Returns a path with the current time, e.g. `backups/listings-2026-11-21T12-00-00-000Z.json`. */
-export function datedUndoPath(): string {
-  const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
-  return join(PROJECT_DIRECTORY, 'backups', `listings-${time}.json`);
-}
 
 /** A file that exists before is never replaced. */
 export function undoFileAt(path: string) {

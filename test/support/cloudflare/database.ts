@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { databaseOver } from '../../../tools/database/d1.ts';
 import { migrationNames } from '../../../tools/database/migrations.ts';
-import { withTextParameters } from '../../../tools/database/placeholders.ts';
+import { withTextParameters } from '../../../tools/database/rest-database.ts';
 
 /** A statement of D1's REST interface, whose parameters are strings. */
 export type Statement = { sql: string; params?: string[] };
