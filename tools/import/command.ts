@@ -143,7 +143,7 @@ function statusPatch(status: string, slugs: readonly string[]): ParsedFile {
     name: { kind: 'listing', place: slug } as const,
     value: { slug, status },
   }));
-  const others = { locations: [], amenities: [], problems: [] };
+  const others = { locations: [], amenities: [], removed: [], problems: [] };
   return { kind: 'readable', isPatch: true, mustBeStored: true, properties, ...others };
 }
 

@@ -1,13 +1,12 @@
 /** Reads a listings file in JSON: its records, and content that JSON.parse would lose. */
 
+import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../src/http/errors.ts';
-import { decodeText, parseValue, unreadable, withKey } from './read/parse.ts';
-import { type Fault, type ImportProblem, THE_FILE } from './read/problem.ts';
-import type { ParsedFile, RawRecord, Section } from './read/types.ts';
-
-const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
+import { parseValue, unreadable, withKey } from './read/parse.ts';
+import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './read/problem.ts';
+import type { ParsedFile, RawRecord } from './read/types.ts';
 
 const records = z.array(z.unknown()).default([]);
 const keys = z.array(z.string());
@@ -15,29 +14,26 @@ const sections = z.strictObject({
   locations: records,
   amenities: records,
   properties: records,
-  removed: z.strictObject({ locations: keys, amenities: keys }).exactOptional(),
+  removed: z
+    .strictObject({ locations: keys, amenities: keys })
+    .default({ locations: [], amenities: [] }),
 });
 
 /** Reads the bytes of a listings file in JSON. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ParsedFile {
-  const decoded = decodeText(bytes, 'UTF-8');
-  if ('fault' in decoded) return unreadable([decoded.fault]);
-  const { value, losses } = parseJson(decoded.text);
-  // Of two sections with one name, it is not known which one was meant.
+  if (!isUtf8(bytes))
+    return unreadable([{ path: '', code: 'not_utf8', details: { form: 'UTF-8' } }]);
+  const { value, losses } = parseJson(new TextDecoder().decode(bytes));
+  // The whole text is lost, or one of two sections with the same name.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {
     return unreadable(lostSections.map((loss) => ({ ...loss, path: formatPath(loss.path) })));
   }
   const { value: root, faults } = parseValue(sections, value);
   if (root === undefined) return unreadable(faults);
-  const listRecords = (section: Section): RawRecord[] =>
-    root[section].map((each, index) => ({
-      name: withKey({ kind: KINDS[section], place: `${section}[${index}]` }, each),
-      value: each,
-    }));
-  const locations = listRecords('locations');
-  const amenities = listRecords('amenities');
-  const properties = listRecords('properties');
+  const locations = nameRecords('location', 'locations', root.locations);
+  const amenities = nameRecords('amenity', 'amenities', root.amenities);
+  const properties = nameRecords('listing', 'properties', root.properties);
   const all = [...locations, ...amenities, ...properties];
   const names = new Map(all.map(({ name }) => [name.place, name]));
   const problems = losses.map(({ path, ...fault }): ImportProblem => {
@@ -45,8 +41,15 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): P
     const record = names.get(`${section}[${index}]`) ?? THE_FILE;
     return { record, path: formatPath(rest), ...fault };
   });
-  const { removed } = root;
+  const removed = Object.values(root.removed).flat();
   return { kind: 'readable', isPatch, locations, amenities, properties, removed, problems };
+}
+
+function nameRecords(kind: RecordName['kind'], section: string, values: unknown[]): RawRecord[] {
+  return values.map((value, index) => ({
+    name: withKey({ kind, place: `${section}[${index}]` }, value),
+    value,
+  }));
 }
 
 /** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */

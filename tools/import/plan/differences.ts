@@ -22,7 +22,7 @@ const SHOWN_ENTRIES = 2;
 export function compareListings(old: Source | undefined, now: Source): Differences {
   const found: Differences = { changes: [], emptied: [] };
   if (old === undefined) return found;
-  compareFields(flattenFields(old), flattenFields(now), '', found);
+  compareFields(flattenFields(old), flattenFields(now), found);
   if (found.changes.length === 0 && !isSame(old.description, now.description)) {
     found.changes.push('description has other markup');
   }
@@ -39,7 +39,7 @@ export function compareRecords(
 ): Differences {
   const found: Differences = { changes: [], emptied: [] };
   if (now === undefined) found.changes.push('removed');
-  else if (old !== undefined) compareFields(old, now, '', found);
+  else if (old !== undefined) compareFields(old, now, found);
   return found;
 }
 
@@ -79,26 +79,23 @@ function flattenFields(listing: Source): Record<string, unknown> {
   };
 }
 
-/** Compares a field, and the languages of a text or the fields of a location one by one. */
-function compare(name: string, old: unknown, now: unknown, found: Differences): void {
-  if (isSame(old, now)) return;
-  if (isMap(old) && isMap(now) && old.id === now.id) {
-    // The texts of a location are emptied once, whatever the number of its listings.
-    compareFields(old, now, `${name}.`, old.id === undefined ? found : { ...found, emptied: [] });
-    return;
-  }
-  if (isEmpty(now)) found.emptied.push(name);
-  found.changes.push(`${name} ${formatChange(old, now)}`);
-}
-
+/** Compares fields, and the languages of a text or the fields of a location one by one. */
 function compareFields(
   old: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
-  prefix: string,
   found: Differences,
+  prefix = '',
 ): void {
   for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    compare(`${prefix}${key}`, old[key], now[key], found);
+    const [name, was, is] = [`${prefix}${key}`, old[key], now[key]];
+    if (isSame(was, is)) continue;
+    if (isMap(was) && isMap(is) && was.id === is.id) {
+      // The texts of a location are emptied once, whatever the number of its listings.
+      compareFields(was, is, was.id === undefined ? found : { ...found, emptied: [] }, `${name}.`);
+      continue;
+    }
+    if (isEmpty(is)) found.emptied.push(name);
+    found.changes.push(`${name} ${formatChange(was, is)}`);
   }
 }
 
@@ -149,7 +146,7 @@ function compareList<T extends { id: string }>(
   };
   const changed = now.flatMap((entry) => {
     const own: Differences = { changes: [], emptied: [] };
-    compareFields(before.get(entry.id) ?? entry, entry, '', own);
+    compareFields(before.get(entry.id) ?? entry, entry, own);
     if (one !== 'amenity') found.emptied.push(...own.emptied.map((name) => `${field}.${name}`));
     return own.changes.length === 0 ? [] : [`${one} ${labelOf(entry)}: ${own.changes.join(', ')}`];
   });

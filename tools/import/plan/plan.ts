@@ -28,20 +28,8 @@ export function plan(
   const { properties, removed } = file;
   const idOf = ({ id }: Location) => id;
   const slugOf = ({ slug }: Amenity) => slug;
-  const places = changeRecords(
-    'location',
-    idOf,
-    stored.locations,
-    removed.locations,
-    file.locations,
-  );
-  const labels = changeRecords(
-    'amenity',
-    slugOf,
-    stored.amenities,
-    removed.amenities,
-    file.amenities,
-  );
+  const places = changeRecords('location', idOf, stored.locations, removed, file.locations);
+  const labels = changeRecords('amenity', slugOf, stored.amenities, removed, file.amenities);
   const known: Known = { locations: new Map(places.now), amenities: labels.now };
   for (const each of places.now.values()) {
     if (each.slug !== null) known.locations.set(each.slug, each);
@@ -50,7 +38,7 @@ export function plan(
     if (record.value === undefined) return [];
     return [{ ...renderRow(resolveSource(record.value, known), publicSiteUrl), record }];
   });
-  const keptPlaces = stored.locations.filter(({ id }) => !removed.locations.includes(id));
+  const keptPlaces = stored.locations.filter(({ id }) => !removed.includes(id));
   const named = new Set(properties.map(({ keys }) => keys.id));
   const pruned = pruning === 'none' ? [] : listPublicIds(stored).filter((id) => !named.has(id));
   const problems = distinct(file.problems, [

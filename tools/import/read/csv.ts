@@ -1,11 +1,12 @@
 /** A listings file as a spreadsheet: each row is a record of a patch. Pure. */
 
+import { isUtf8 } from 'node:buffer';
 import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { nearest } from '../../command-line/nearest.ts';
 import { isMap } from './listing-schemas.ts';
-import { decodeText, unreadable, withKey } from './parse.ts';
+import { unreadable, withKey } from './parse.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 import type { ParsedFile } from './types.ts';
@@ -70,20 +71,20 @@ function listColumns(name: string, schema: z.ZodType): [string, keyof typeof CEL
 
 /** Reads the bytes of a sheet: UTF-8, a header row, commas or semicolons. */
 export function readSheet(bytes: Uint8Array): ParsedFile {
-  const decoded = decodeText(bytes, '"CSV UTF-8"');
-  if ('fault' in decoded) return unreadable([decoded.fault]);
+  const details = { form: '"CSV UTF-8"' };
+  if (!isUtf8(bytes)) return unreadable([{ path: '', code: 'not_utf8', details }]);
   let rows: string[][];
   try {
-    rows = parseRows(decoded.text);
+    rows = parseRows(new TextDecoder().decode(bytes));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     return unreadable([{ path: '', code: 'not_csv', details: { why: error.message } }]);
   }
-  const [names = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
+  const [names = [], ...records] = rows.map((row) => row.map((cell) => cell.trim()));
   const header = names.map((name) => (COLUMNS.has(name.toLowerCase()) ? name.toLowerCase() : name));
   if (header.join('') === '') return unreadable([{ path: '', code: 'no_header' }]);
   const problems = headerProblems(header);
-  const properties = others.flatMap((cells, index) => {
+  const properties = records.flatMap((cells, index) => {
     if (cells.join('') === '') return [];
     const { value, faults } = readRow(header, cells);
     // A spreadsheet counts from 1, and the header is its first row.
@@ -91,7 +92,8 @@ export function readSheet(bytes: Uint8Array): ParsedFile {
     for (const fault of faults) problems.push({ record: name, ...fault });
     return [{ name, value }];
   });
-  return { kind: 'readable', isPatch: true, locations: [], amenities: [], properties, problems };
+  const others = { locations: [], amenities: [], removed: [] };
+  return { kind: 'readable', isPatch: true, ...others, properties, problems };
 }
 
 function parseRows(text: string): string[][] {

@@ -1,4 +1,4 @@
-/** Parses texts and values, or finds their faults. Pure. */
+/** Parses values, or finds their faults. Pure. */
 
 import type * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
@@ -53,13 +53,4 @@ export function withKey(name: RecordName, record: unknown): RecordName {
 
 export function unreadable(faults: readonly Fault[]): ParsedFile {
   return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
-}
-
-/** Decodes UTF-8 without its byte order mark, or says which `form` a file must have. */
-export function decodeText(bytes: Uint8Array, form: string): { text: string } | { fault: Fault } {
-  try {
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes) };
-  } catch {
-    return { fault: { path: '', code: 'not_utf8', details: { form } } };
-  }
 }

@@ -45,30 +45,24 @@ export async function completeFromStore(
       faults.map((fault): ImportProblem => ({ record: name, ...fault })),
     );
   const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
-  const removals = await splitRemovals(file, properties, database);
-  return { isPatch, locations, amenities, properties, ...removals, problems };
+  const used = await findUsed(file.removed, properties, database);
+  const removed = file.removed.filter((key) => !used.has(key));
+  return { isPatch, locations, amenities, properties, removed, used, problems };
 }
 
-/** Splits the records that a file removes: those that listings outside the file show stay. */
-async function splitRemovals(
-  { removed = { locations: [], amenities: [] } }: ListingsFile,
+/** Finds the records to remove that listings outside the file show: they stay. */
+async function findUsed(
+  removed: readonly string[],
   properties: readonly FileRecord<FileListing>[],
   database: D1Database,
-) {
+): Promise<ReadonlySet<string>> {
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const used = new Set<string>();
-  for (const key of [...removed.locations, ...removed.amenities]) {
+  for (const key of removed) {
     const users = await findListingsUsing(database, [key]);
     if (users.some((id) => !inFile.has(id))) used.add(key);
   }
-  const isUnused = (key: string) => !used.has(key);
-  return {
-    removed: {
-      locations: removed.locations.filter(isUnused),
-      amenities: removed.amenities.filter(isUnused),
-    },
-    used,
-  };
+  return used;
 }
 
 async function completeListings(

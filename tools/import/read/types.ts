@@ -7,9 +7,6 @@ export type Section = 'locations' | 'amenities' | 'properties';
 
 export type RawRecord = { name: RecordName; value: unknown };
 
-/** The locations (by id) and amenities (by slug) that a file removes if no listing has them. */
-export type Removed = { locations: string[]; amenities: string[] };
-
 /** A file as it is written. */
 export type ListingsFile = Record<Section, RawRecord[]> & {
   kind: 'readable';
@@ -18,7 +15,8 @@ export type ListingsFile = Record<Section, RawRecord[]> & {
   problems: ImportProblem[];
   /** Whether a record that names no stored listing is a problem, and no new listing. */
   mustBeStored?: boolean;
-  removed?: Removed | undefined;
+  /** The locations (by id) and amenities (by slug) that are removed if no listing shows them. */
+  removed: string[];
 };
 
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */

@@ -3,7 +3,9 @@
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { Effect } from '../plan/types.ts';
 import { type FileListing, toFileListing } from '../read/records.ts';
-import type { Removed } from '../read/types.ts';
+
+/** The keys of the records that the import has added. */
+type Removed = { locations: string[]; amenities: string[] };
 
 type Records = {
   locations: readonly Location[];
