@@ -19,7 +19,7 @@ import { changeCursor } from '../../src/properties/changes.ts';
 import { compare } from './plan/compare.ts';
 import { checkShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
-import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
+import type { Effect, ImportOptions, ImportOutcome, ListingChange } from './plan/types.ts';
 import { completeFromStore } from './read/read.ts';
 import { type Catalogue, readCatalogue } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
@@ -52,13 +52,14 @@ async function attemptImport(
 
   // Import, 4.
   const effect = await compare(planned, stored, options);
-  const { problems, listings } = effect;
-  if (!file.isPatch && !options.allowEmptied) {
-    const emptied = listings.filter(
-      (each) => each.old?.status !== 'hidden' && each.emptied.length > 0,
-    );
-    problems.push(...checkShare('empties_too_many', emptied.length, stored));
-  }
+  const { listings } = effect;
+  const isPublic = ({ old }: ListingChange) => old?.status !== 'hidden';
+  const emptied = listings.filter((each) => isPublic(each) && each.emptied.length > 0);
+  const mayEmpty = file.isPatch || options.allowEmptied;
+  const problems = [
+    ...effect.problems,
+    ...(mayEmpty ? [] : checkShare('empties_too_many', emptied.length, stored)),
+  ];
   if (problems.length > 0) return { kind: 'rejected', problems, effect };
 
   // Import, 5.

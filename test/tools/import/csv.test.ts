@@ -97,13 +97,3 @@ it('of an export keeps a hero photo whose address another photo has too', async 
   expect((await imports.load({ properties: [home] }, '--patch')).code).toBe(0);
   expect(await load(await imports.exported(','))).toContain('Nothing changed');
 });
-
-it('names prices that change by a factor of ten, and public homes that get another slug', async () => {
-  const renamed = 'another slug, and so another address: 1 listing: casa-marea → villa-mar\n';
-  const priced = 'a price that changes by a factor of ten or more: 1 listing: casa-marea 1 → 10\n';
-  const report = await load('hid,slug,price_from\nH-1,villa-mar,10\n,other,19\n');
-  expect(report).toContain(`Worth a look: ${renamed}`);
-  expect(report).toContain(`Worth a look: ${priced}`);
-  await imports.setStatus('hidden', 'villa-mar');
-  expect(await load('hid,slug\nH-1,casa-mar\n')).not.toContain('address');
-});

@@ -156,7 +156,7 @@ it('quality is reported with counts, and rejects nothing; earlier findings take 
   const homes = {
     'with-tags': { ...whole, description: { en: 'A <b>large</b> house' } },
     'with-comparison': { ...whole, description: { en: 'a < b and c > d' } },
-    bare: {},
+    bare: { price_from: 2 },
     'bare-and-hidden': { status: 'hidden' },
     'no-alt': { ...whole, photos: [photo('1', { alt: {} })] },
     'no-hero': { ...whole, photos: [photo('1', { section: 'gallery' })] },
@@ -178,7 +178,7 @@ it('quality is reported with counts, and rejects nothing; earlier findings take 
   ]);
   const [bare, secret, ...others] = properties.slice(2);
   const changed = [
-    { ...bare, beds: 2 },
+    { ...bare, price_from: 19 },
     { ...secret, slug: 'still-hidden' },
   ];
   const again = await imports.load({ properties: [...changed, ...others] });

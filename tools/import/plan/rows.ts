@@ -41,22 +41,14 @@ export function resolveLatestChange(
   old: StoredListing | undefined,
   { document, slug, status }: ListingRow['columns'],
 ): LatestChange {
-  const { change_seq = null, changed_at = null, former_slugs = '[]' } = old ?? {};
+  const { change_seq = null, changed_at = null } = old ?? {};
+  const latest = { change_seq, changed_at, changesFeed: document !== (old?.document ?? null) };
   const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
-  const former: string[] = JSON.parse(former_slugs);
-  const changesFeed = document !== (old?.document ?? null);
-  if (status === 'hidden') {
-    return {
-      changesFeed,
-      change_seq,
-      changed_at,
-      removed_slug: lastPublicSlug,
-      former_slugs: former,
-    };
-  }
+  const former: string[] = JSON.parse(old?.former_slugs ?? '[]');
+  if (status === 'hidden') return { ...latest, removed_slug: lastPublicSlug, former_slugs: former };
   // A listing that is public again has its last public slug as a former one.
   const slugs = new Set(lastPublicSlug === null ? former : [lastPublicSlug, ...former]);
   slugs.delete(slug);
-  const newest = [...slugs].slice(0, MAX_FORMER_SLUGS);
-  return { changesFeed, change_seq, changed_at, removed_slug: null, former_slugs: newest };
+  const former_slugs = [...slugs].slice(0, MAX_FORMER_SLUGS);
+  return { ...latest, removed_slug: null, former_slugs };
 }

@@ -68,18 +68,17 @@ export function listOf(value: unknown): unknown[] {
 
 /** Returns a record with its id, if its schema has one, and with those of its photos and videos. */
 export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
-  const whole = 'id' in shape ? deriveId(record) : record;
-  const media = ['photos', 'videos'].flatMap((name) => {
+  const whole = { ...('id' in shape ? deriveId(record) : record) };
+  for (const name of ['photos', 'videos']) {
     const list = whole[name];
-    return Array.isArray(list)
-      ? [[name, list.map((each) => (isMap(each) ? deriveId(each) : each))]]
-      : [];
-  });
-  return { ...whole, ...Object.fromEntries(media) };
+    if (!Array.isArray(list)) continue;
+    whole[name] = list.map((each) => (isMap(each) ? deriveId(each) : each));
+  }
+  return whole;
 }
 
 /** Returns a record with its id, or the UUID that follows from the first of its other keys. */
-export function deriveId(record: Patch): Patch {
+function deriveId(record: Patch): Patch {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];
   const key = keys.find((each) => typeof each === 'string' && each !== '');

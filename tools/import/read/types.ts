@@ -3,7 +3,7 @@
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { RecordKeys } from './records.ts';
 
-export type Section = 'locations' | 'amenities' | 'properties';
+type Section = 'locations' | 'amenities' | 'properties';
 
 export type RawRecord = { name: RecordName; value: unknown };
 

@@ -31,10 +31,7 @@ export function parseHook(address: string, secret: string | undefined): Hook {
 }
 
 /** Sends the message, at most three times. Returns the last failure. Never throws. */
-export async function notify(
-  { url, signer }: Hook,
-  { shown, resumeCursor }: AcceptedImport,
-): Promise<string | undefined> {
+export async function notify({ url, signer }: Hook, { shown, resumeCursor }: AcceptedImport) {
   const slugs = [...new Set(shown.flatMap(listSlugs))];
   const body = JSON.stringify({
     type: 'feed.changed',
@@ -58,8 +55,8 @@ export async function notify(
       if (response.ok) return undefined;
       failure = `it responded with ${response.status}`;
     } catch (error) {
-      failure =
-        error instanceof Error && error.name === 'TimeoutError' ? 'no response' : 'no connection';
+      const isLate = error instanceof Error && error.name === 'TimeoutError';
+      failure = isLate ? 'no response' : 'no connection';
     }
     await pause(pauseMs);
   }
@@ -69,15 +66,11 @@ export async function notify(
 /** Returns the public slugs of a listing, former ones too. */
 function listSlugs({ listing, latest }: ListingChange): string[] {
   const last = listing.status === 'hidden' ? latest.removed_slug : listing.slug;
-  return [...(last === null ? [] : [last]), ...latest.former_slugs];
+  return last === null ? latest.former_slugs : [last, ...latest.former_slugs];
 }
 
 /** All attempts have one id for the receiver. Each has its own time and signature. */
-function signHeaders(
-  id: string,
-  body: string,
-  signer: Webhook | undefined,
-): Record<string, string> {
+function signHeaders(id: string, body: string, signer: Hook['signer']) {
   const now = new Date();
   return {
     'Content-Type': 'application/json',

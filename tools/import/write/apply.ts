@@ -83,11 +83,15 @@ export async function apply(
     staged += batch.length;
     onProgress('staged', Math.max(0, staged - records.length), listings.length);
   }
+  // The feed has lists of listings and of locations.
+  const changesFeed =
+    listings.some(({ latest }) => latest.changesFeed) ||
+    records.some(({ kind }) => kind === 'location');
   const transaction = [
     database.prepare(GUARD).bind(importId, lastImport, staged),
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
-    ...(isShown(effect) ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
+    ...(changesFeed ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];
@@ -128,12 +132,4 @@ function* stagedRows({ records, listings }: Effect, newestChange: number): Gener
 
 function stagedRow(kind: string, key: string, row: object, texts = ''): string {
   return `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
-}
-
-/** Reports whether a response of the feed changes. Locations have a list of their own. */
-function isShown({ records, listings }: Effect): boolean {
-  return (
-    records.some(({ kind }) => kind === 'location') ||
-    listings.some(({ latest }) => latest.changesFeed)
-  );
 }
