@@ -128,10 +128,4 @@ describe('an import leaves nothing running, and no file', () => {
       expect((await load(file)).stdout).toContain(again);
     },
   );
-
-  it('and the next import does its work', async () => {
-    const next = await project.run('import-listings.ts', 'tools/samples/listings.json');
-    expect(next).toMatchObject({ code: 0, stderr: '' });
-    expect(next.stdout).toContain('71 listings: ');
-  });
 });

@@ -81,37 +81,29 @@ const edit = fc.record({
 });
 type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
 
-type Row = { id: string; slug: string; hid: string | null };
-/** The listings without their locations and amenities, which have records of their own. */
-const rows = () =>
-  imports.rows(
-    `SELECT id, slug, source->>'$.hid' AS hid,
-       json_remove(source, '$.location', '$.amenities') AS source FROM properties`,
-  ) as Row[];
-const locations = () => imports.rows('SELECT * FROM locations') as Row[];
+type Row = { id: string; slug: string; hid?: string | null; status?: string };
+type Catalogue = Record<'locations' | 'amenities' | 'properties', Row[]>;
+const exported = async (): Promise<Catalogue> => JSON.parse(await imports.exported());
 
 /** Returns a file without ids, or one whose first records give new keys to stored ones by their ids. */
-function fileOf({ form, homes, places, amenities, name, pick }: Edit) {
-  const stored = { properties: rows(), locations: locations() };
-  const idOf = (kind: keyof typeof stored, index: number) =>
-    form === 'correction' && index === 0
-      ? { id: stored[kind][(index + pick) % stored[kind].length]?.id }
-      : {};
+function fileOf({ form, homes, places, amenities, name, pick }: Edit, stored: Catalogue) {
+  const idOf = (index: number, rows: readonly Row[]) =>
+    form === 'correction' && index === 0 ? rows[pick % rows.length]?.id : undefined;
   const required = { name, status: 'listed', display_order: 1 };
   const entry = { section: 'gallery', web_visible: true, web_sort_order: 1 };
   const shown = new Set([...places, ...homes.flatMap(({ location }) => location ?? [])]);
   const had = new Set([...amenities, ...homes.flatMap((each) => each.amenities ?? [])]);
   return {
     locations: [...shown].map((slug, at) => ({
-      ...idOf('locations', at),
+      id: idOf(at, stored.locations),
       slug,
       name: { en: name },
     })),
     amenities: [...had].map((slug) => ({ slug, label: { en: name } })),
-    properties: homes.map(({ photos = [], ...each }, index) => ({
+    properties: homes.map(({ photos = [], ...each }, at) => ({
       ...required,
       ...each,
-      ...idOf('properties', index),
+      id: idOf(at, stored.properties),
       photos: photos.map((one) => ({ ...(form !== 'patch' && entry), ...one })),
     })),
   };
@@ -126,9 +118,8 @@ function sheetOf({ homes }: Edit): string {
   return ['slug,hid,city,size,title.en,photos', ...lines].join('\n');
 }
 
-/** Imports an edit. `file` is what it names. */
-function apply(each: Edit, ...options: string[]) {
-  const file = fileOf(each);
+/** Imports an edit, whose file is `file` unless it is a sheet or a status. */
+function apply(each: Edit, file: object, ...options: string[]) {
   const patch = [...options, '--patch'];
   const whole = [...options, '--allow-emptied'];
   switch (each.form) {
@@ -145,16 +136,15 @@ function apply(each: Edit, ...options: string[]) {
   }
 }
 
-function expectOutsideUnchanged(each: Edit, file: ReturnType<typeof fileOf>, before: Row[]) {
-  const after = new Map(rows().map((row) => [row.id, row]));
-  const isNamed = (row: Row) =>
-    each.form === 'pruned' ||
-    file.properties.some((named) =>
-      'id' in named && named.id
-        ? named.id === row.id
-        : named.slug === row.slug || (named.hid !== undefined && named.hid === row.hid),
-    );
-  for (const row of before) if (!isNamed(row)) expect(after.get(row.id)).toEqual(row);
+type Keys = { id: string | undefined; slug: string; hid?: string };
+
+/** Returns the stored records that no record of a file names. */
+function findOutside(stored: readonly Row[], named: readonly Keys[]): Row[] {
+  return stored.filter((row) => {
+    const isNamed = ({ id, slug, hid }: Keys) =>
+      id ? id === row.id : slug === row.slug || (hid !== undefined && hid === row.hid);
+    return !named.some(isNamed);
+  });
 }
 
 async function expectExportsChangeNothing() {
@@ -166,8 +156,6 @@ async function expectExportsChangeNothing() {
   }
 }
 
-const exported = async () => JSON.parse(await imports.exported());
-
 it('an edit changes no record outside it, can be exported, and is undone by the command that it prints', async () => {
   const undo = join(folder, 'undo.json');
   let undone = 0;
@@ -177,29 +165,28 @@ it('an edit changes no record outside it, can be exported, and is undone by the 
       for (const [index, any] of edits.entries()) {
         // Ids follow from keys at first, and a key is corrected then.
         const each: Edit = { ...any, form: (['file', 'correction'] as const)[index] ?? any.form };
-        const [before, stored, places] = [await exported(), rows(), locations()];
-        const file = fileOf(each);
-        const { code, stdout } = await apply(each, '--undo', undo);
+        const before = await exported();
+        const file = fileOf(each, before);
+        const { code, stdout } = await apply(each, file, '--undo', undo);
         const command = /^To undo it: npm run import-listings -- (.*)$/m.exec(stdout)?.[1];
         expect(command === undefined).toBe(code !== 0 || stdout.includes('Nothing changed'));
         if (command === undefined) continue;
-        expectOutsideUnchanged(each, file, stored);
-        const named = file.locations.map((own) => ('id' in own ? own.id : own.slug));
-        const others = places.filter(
-          ({ id, slug }) => !named.includes(id) && !named.includes(slug),
-        );
-        expect(locations()).toEqual(expect.arrayContaining(others));
+        const after = await exported();
+        const homes = each.form === 'pruned' ? [] : findOutside(before.properties, file.properties);
+        const places = findOutside(before.locations, file.locations);
+        expect(after.properties).toEqual(expect.arrayContaining(homes));
+        expect(after.locations).toEqual(expect.arrayContaining(places));
         await expectExportsChangeNothing();
         undone += 1;
         expect(await imports.run(...command.split(' '))).toMatchObject({ code: 0 });
         rmSync(undo);
         const { properties, ...records } = await exported();
-        const ids = new Set(stored.map(({ id }) => id));
-        const isAdded = ({ id }: Row) => !ids.has(id);
-        const kept = properties.filter((row: Row) => !isAdded(row));
+        const ids = new Set(before.properties.map(({ id }) => id));
+        const kept = properties.filter(({ id }) => ids.has(id));
         expect({ ...records, properties: kept }).toEqual(before);
-        for (const added of properties.filter(isAdded)) expect(added.status).toBe('hidden');
-        await apply(each);
+        for (const { id, status } of properties)
+          expect(ids.has(id) || status === 'hidden').toBe(true);
+        await apply(each, file);
       }
     }),
     runs(30),
