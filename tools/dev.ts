@@ -47,12 +47,12 @@ export const command: Command<unknown> = {
 if (import.meta.main) await runCommand(command, stop);
 
 async function develop(): Promise<number> {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  const port = resolvePort(process.env.PORT, readVars().get('PORT'));
+  const port = resolvePort(process.env.PORT || readVars().get('PORT'));
   await requireFreePort(port);
   const turn = withPath(TURN_FILE, takeTurn);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   await prepareDevelopment();
-  service = serve(port, await findDebuggerPort(port), () => turn.close());
+  service = serve(port, await findDebuggerPort(port), turn);
   const [code] = await once(service, 'exit');
   if (isStopping) return 0;
   console.error('The service has ended.');
@@ -67,7 +67,7 @@ function takeTurn(): DatabaseSync {
   return turn;
 }
 
-function serve(port: number, debuggerPort: number, onReady: () => void): ChildProcess {
+function serve(port: number, debuggerPort: number, turn: DatabaseSync): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
     // Stacks name functions.
@@ -81,16 +81,15 @@ function serve(port: number, debuggerPort: number, onReady: () => void): ChildPr
   createInterface({ input: started.stdout ?? process.stdin }).on('line', (line) => {
     if (!isNoise(line)) console.log((process.stdout.isTTY && requestLine(line)) || line);
     if (!line.startsWith('[wrangler:info] Ready')) return;
-    onReady();
+    if (turn.isOpen) turn.close();
     console.log(welcome(`http://localhost:${port}`, debuggerPort, readVars()));
   });
   return started;
 }
 
-/** Ends the service, and then this program. */
+/** Ends the service, and then this program. end-with-dev.ts also ends a wrangler that hangs. */
 function stop(): void {
   if (service === undefined) process.exit(0);
-  if (isStopping) return;
   isStopping = true;
-  service.kill('SIGTERM');
+  if (service.connected) service.disconnect();
 }
