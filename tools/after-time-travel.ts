@@ -1,41 +1,31 @@
 /** `npm run after-time-travel`: see its usage below. */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
+import { resolveTarget } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, requireLineage } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
-import {
-  applyLedger,
-  LEDGER_OPTIONS,
-  LEDGER_USAGE,
-  ledgerPath,
-  readRequiredLedger,
-} from './erasure/ledger.ts';
+import { applyLedger, declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
 
-const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--ledger FILE | --no-ledger]]
-
-Finishes the work after Time Travel has rewound the database. It repeats the erasures of the ledger,
+const program = declareWithLedger(
+  'after-time-travel',
+).description(`Finishes the work after Time Travel has rewound the database. It repeats the erasures of the ledger,
 and begins a new generation, so that readers with a cursor of the undone time start again.
-
-  ${TARGET_USAGE}
-  ${LEDGER_USAGE}
 
 Changes: payloads that the ledger lists, and the generation. The command may be repeated.
 Exit codes: 0 both are done, 1 one may be missing, 2 invalid arguments.
-Example: npm run after-time-travel -- --remote`;
+Example: npm run after-time-travel -- --remote`);
 
-type Request = ReturnType<typeof parseArguments>;
+type Request = ReturnType<typeof parse>;
 
-export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
+export const command = { program, parse, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseArguments(args: string[]) {
-  const options = { ...TARGET_OPTIONS, ...LEDGER_OPTIONS };
-  const { values } = readArguments('after-time-travel', args, options);
-  return { target: resolveTarget(values), ledger: ledgerPath('after-time-travel', values) };
+function parse(args: string[]) {
+  const { values } = readArguments(program, args);
+  return { target: resolveTarget(values), ledger: values.ledger };
 }
 
 async function run({ target, ledger }: Request, open = withDatabase): Promise<number> {

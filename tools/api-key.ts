@@ -3,7 +3,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/named-keys.ts';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import {
   readWranglerConfig,
   resolveEnvironment,
@@ -11,19 +11,29 @@ import {
 } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';
 
-const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--rate-limit N] [--expires DATE] [--env NAME]
-
-Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.
-
-  --name NAME     who has the key: lower-case words joined by hyphens, such as marketing-site
-  --scope SCOPE   what it opens, repeated or comma-separated: ${SCOPES.join(', ')}
-  --rate-limit N  its own limit, from 1 to 60000 requests per window, instead of the limits per address
-  --expires DATE  the last day on which it is valid, in UTC, such as 2027-06-30
-  --env NAME      an environment of wrangler.toml, such as staging, instead of production
+const program = declare('-s api-key')
+  .description(`Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.
 
 Changes: nothing. The key is valid once its lines are in wrangler.toml and deployed.
 Exit codes: 0 a key is printed, 2 invalid arguments or an unreadable wrangler.toml.
-Example: npm run -s api-key -- --name marketing-site --scope feed:read`;
+Example: npm run -s api-key -- --name marketing-site --scope feed:read`)
+  .requiredOption(
+    '--name <name>',
+    'who has the key: lower-case words joined by hyphens, such as marketing-site',
+  )
+  .requiredOption(
+    '--scope <scope...>',
+    `what it opens, repeated or comma-separated: ${SCOPES.join(', ')}`,
+  )
+  .option(
+    '--rate-limit <n>',
+    'its own limit, from 1 to 60000 requests per window, instead of the limits per address',
+  )
+  .option('--expires <date>', 'the last day on which it is valid, in UTC, such as 2027-06-30')
+  .option(
+    '--env <name>',
+    'an environment of wrangler.toml, such as staging, instead of production',
+  );
 
 /** Begins every key, so that a key which is found can be recognized: "events and property feed". */
 const PREFIX = 'epf';
@@ -35,26 +45,17 @@ const knownKeys = z.array(z.object({ name: z.string() })).catch([]);
 
 /** Tests pass `parse` another wrangler.toml. */
 export const command = {
-  usage: USAGE,
+  program,
   parse: parseKeyOptions,
   run: printKey,
 } satisfies Command<KeyOptions>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseKeyOptions(args: string[], config = readWranglerConfig()) {
-  const { values } = readArguments('api-key', args, {
-    name: { type: 'string' },
-    scope: { type: 'string', multiple: true },
-    expires: { type: 'string' },
-    'rate-limit': { type: 'string' },
-    env: { type: 'string' },
-  });
-  const environment = resolveEnvironment(values.env);
-  const { name, scope = [], expires, 'rate-limit': rateLimit } = values;
+function parseKeyOptions(args: string[], readConfig = readWranglerConfig) {
+  const { name, scope, expires, rateLimit, env } = readArguments(program, args).values;
+  const environment = resolveEnvironment(env);
   const scopes = scope.flatMap((each) => each.split(','));
-  if (name === undefined) throw new UserError('--name is missing');
-  if (scopes.length === 0) throw new UserError('--scope is missing');
   const fields = keyFields();
   requireValid('--name', fields.name, name);
   for (const each of scopes) requireValid('--scope', fields.scopes.element, each);
@@ -63,7 +64,7 @@ function parseKeyOptions(args: string[], config = readWranglerConfig()) {
     requireValid('--expires', fields.expires, expires);
     if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
   }
-  if (namesIn(config, environment).includes(name)) {
+  if (namesIn(readConfig(), environment).includes(name)) {
     throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
   const inOrder = SCOPES.filter((each) => scopes.includes(each));

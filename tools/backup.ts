@@ -4,38 +4,33 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { dump, loadDump } from './backup/dump.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { userPath } from './command-line/npm.ts';
+import { pathFor } from './command-line/npm.ts';
 import { datedPath } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
-import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
+import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { loadDeployment } from './configuration/wrangler-config.ts';
 import { requireLineage } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
 
-const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
-
-Writes the database into one file of SQL, loads the file into a scratch database, and compares.
+const program = declareWithTarget('backup')
+  .description(`Writes the database into one file of SQL, loads the file into a scratch database, and compares.
 The service may be running. The file has personal data.
-
-  ${TARGET_USAGE}
-  --out FILE     instead of a dated file in backups/
 
 Changes: nothing but the file. A file that exists is never replaced.
 Exit codes: 0 the file is good, 1 there is no file, 2 invalid arguments.
-Example: npm run backup -- --remote`;
+Example: npm run backup -- --remote`)
+  .option('--out <file>', 'instead of a dated file in backups/', pathFor('backup'));
 
-type Request = ReturnType<typeof parseArguments>;
+type Request = ReturnType<typeof parse>;
 
-export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
+export const command = { program, parse, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseArguments(args: string[]) {
-  const { values } = readArguments('backup', args, { ...TARGET_OPTIONS, out: { type: 'string' } });
-  const target = resolveTarget(values);
-  if (values.out === '') throw new UserError('--out needs the name of a file');
-  return { target, out: values.out };
+function parse(args: string[]) {
+  const { values } = readArguments(program, args);
+  return { target: resolveTarget(values), out: values.out };
 }
 
 /** Writes the backup into a scratch folder, checks it, and moves it. */
@@ -43,7 +38,7 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
   try {
     const { kind, environment } = target;
     const name = kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
-    const path = out === undefined ? datedPath(name, 'sql') : userPath('backup', out);
+    const path = out ?? datedPath(name, 'sql');
     if (existsSync(path)) throw new UserError(`${path} exists already`);
     mkdirSync(dirname(path), { recursive: true });
     await inScratchFolder(dirname(path), async (folder) => {

@@ -1,6 +1,7 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
 import { join } from 'node:path';
+import { Option } from '@commander-js/extra-typings';
 import { openAccount } from './cloudflare/account.ts';
 import {
   createMissing,
@@ -10,7 +11,7 @@ import {
 } from './cloudflare/resources.ts';
 import { awaitHealth, describeCommit } from './cloudflare/version.ts';
 import { runWrangler } from './cloudflare/wrangler.ts';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand, resolveEnvironment } from './command-line/environment.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { beforeSignals, withScratchFile } from './command-line/scratch.ts';
@@ -25,21 +26,29 @@ import { rejectUnfinished } from './database/identity.ts';
 import { findMigrationFaults, migrate } from './database/migrations.ts';
 import { restDatabase } from './database/rest-database.ts';
 
-const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create] [--no-replicas]]
-
-Deploys this working copy to production, or to the environment of --env. May be repeated after any failure.
-
-  --env NAME        an environment of wrangler.toml, such as staging, instead of production
-  --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc
-  --create          creates a database or namespace that a Worker which exists lacks
-  --no-replicas     leaves the read replicas of the database as they are, instead of switching them on
+const program = declare('deploy')
+  .description(`Deploys this working copy to production, or to the environment of --env. May be repeated after any failure.
 
 Changes: creates a missing database and KV namespace, migrates the database, and replaces the version that serves.
 It checks wrangler.toml, the migrations and the bundle before.
 Exit codes: 0 the new version serves, 1 a step failed: the message says which one, and what is known of what serves.
-Example: npm run deploy -- --env staging --location weur`;
-
-const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
+Example: npm run deploy -- --env staging --location weur`)
+  .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
+  .addOption(
+    new Option('--location <hint>', 'where a new database is created').choices([
+      'weur',
+      'eeur',
+      'wnam',
+      'enam',
+      'apac',
+      'oc',
+    ]),
+  )
+  .option('--create', 'creates a database or namespace that a Worker which exists lacks')
+  .option(
+    '--no-replicas',
+    'leaves the read replicas of the database as they are, instead of switching them on',
+  );
 
 /** The steps, and what is known if one of them fails. */
 const KNOWN = {
@@ -60,23 +69,18 @@ type Surroundings = { directory: string; wrangler: typeof runWrangler; patienceM
 
 export const command: Command<Request> & {
   run: (request: Request, surroundings?: Surroundings) => Promise<number>;
-} = { usage: USAGE, invalidArguments: 1, parse: parseRequest, run };
+} = { program, invalidArguments: 1, parse: parseRequest, run };
 
 if (import.meta.main) await runCommand(command);
 
 function parseRequest(args: string[]) {
-  const { values } = readArguments('deploy', args, {
-    env: { type: 'string' },
-    location: { type: 'string' },
-    create: { type: 'boolean', default: false },
-    'no-replicas': { type: 'boolean', default: false },
-  });
-  const { env, location, create: mayCreate } = values;
-  if (location !== undefined && !LOCATIONS.includes(location)) {
-    throw new UserError(`--location ${location}: must be one of ${LOCATIONS.join(', ')}`);
-  }
-  const wantsReplicas = !values['no-replicas'];
-  return { environment: resolveEnvironment(env), location, mayCreate, wantsReplicas };
+  const {
+    env,
+    location,
+    create: mayCreate = false,
+    replicas,
+  } = readArguments(program, args).values;
+  return { environment: resolveEnvironment(env), location, mayCreate, wantsReplicas: replicas };
 }
 
 async function run(

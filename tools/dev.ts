@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import {
   PROJECT_DIRECTORY,
   WRANGLER_ENVIRONMENT,
@@ -24,23 +24,23 @@ const TURN_FILE = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 const TURN_MS = 60_000;
 const END_WITH_DEV = new URL('development/end-with-dev.ts', import.meta.url).href;
 
-const USAGE = `Usage: npm run dev
-
-Serves the working copy on port 3001, and reloads it after each change. Another port: PORT=4000 npm run dev
+const program = declare(
+  'dev',
+).description(`Serves the working copy on port 3001, and reloads it after each change. Another port: PORT=4000 npm run dev
 The first run creates .dev.vars, a key pair for tokens and the local database, and loads sample listings.
 A terminal shows one short line per request, another output (npm run dev | cat) each line of the log as JSON.
 
 Changes: .dev.vars, .dev.key.json and .wrangler/ in the working copy, and nothing elsewhere.
 Exit codes: 0 after a signal, 1 if it could not serve, 2 for an argument.
-Example: PORT=4000 npm run dev`;
+Example: PORT=4000 npm run dev`);
 
 /** The running service, once the set-up is done. */
 let service: ChildProcess | undefined;
 let isStopping = false;
 
 export const command: Command<unknown> = {
-  usage: USAGE,
-  parse: (args) => readArguments('dev', args, {}),
+  program,
+  parse: (args) => readArguments(program, args),
   run: develop,
 };
 

@@ -1,8 +1,9 @@
 /** `npm run erase-events`: see its usage below. */
 
 import { existsSync } from 'node:fs';
+import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
+import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { requireLineage } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
@@ -12,52 +13,44 @@ import {
   applyLedger,
   checkLedger,
   hashAggregate,
+  ledgerOption,
   readLedger,
-  resolveLedger,
 } from './erasure/ledger.ts';
 
-const USAGE = `Usage: npm run erase-events -- (--aggregate-type T --aggregate-id ID [--dry-run] | --again) [--remote] [--env NAME] [--ledger FILE]
-
-Erases the payloads of an aggregate's events. The service may be running.
-
-  --dry-run      count the events that would be erased, and change nothing
-  --again        repeat the erasures of the ledger, in a database that was rewound or copied
-  ${TARGET_USAGE}
-  --ledger FILE  instead of erasures.jsonl
+const program = declareWithTarget('erase-events')
+  .usage('(--aggregate-type <type> --aggregate-id <id> [--dry-run] | --again) [options]')
+  .description(`Erases the payloads of an aggregate's events. The service may be running.
 
 Changes: the payloads, for good. The ledger gets a line. The command may be repeated.
 Exit codes: 0 the payloads are erased (or would be), 1 this is not known, 2 invalid arguments.
-Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`;
+Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`)
+  .option('--aggregate-type <type>', 'the aggregate whose payloads are erased')
+  .option('--aggregate-id <id>', 'with --aggregate-type')
+  .option('--dry-run', 'count the events that would be erased, and change nothing')
+  .addOption(
+    new Option(
+      '--again',
+      'repeat the erasures of the ledger, in a database that was rewound or copied',
+    ).conflicts(['aggregateType', 'aggregateId', 'dryRun']),
+  )
+  .addOption(ledgerOption('erase-events'));
 
-type Request = ReturnType<typeof parseArguments>;
+type Request = ReturnType<typeof parse>;
 /** The sentence that is printed if the erasure fails. */
 type Progress = { state: string };
 
-export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
+export const command = { program, parse, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseArguments(args: string[]) {
-  const { values } = readArguments('erase-events', args, {
-    ...TARGET_OPTIONS,
-    ledger: { type: 'string' },
-    'aggregate-type': { type: 'string' },
-    'aggregate-id': { type: 'string' },
-    'dry-run': { type: 'boolean', default: false },
-    again: { type: 'boolean', default: false },
-  });
-  const { 'aggregate-type': type, 'aggregate-id': id, 'dry-run': isDryRun } = values;
-  const ledger = resolveLedger('erase-events', values.ledger);
-  const request = { target: resolveTarget(values), ledger, isDryRun };
-  if (values.again) {
-    if (type === undefined && id === undefined && !isDryRun) {
-      return { ...request, aggregate: undefined };
-    }
-    throw new UserError('--again takes no aggregate and no --dry-run');
+function parse(args: string[]) {
+  const { values } = readArguments(program, args);
+  const { aggregateType: type, aggregateId: id, dryRun: isDryRun = false, ledger } = values;
+  if (!values.again && !(type && id)) {
+    throw new UserError('--aggregate-type and --aggregate-id are needed, or --again');
   }
-  if (!type) throw new UserError('--aggregate-type is missing');
-  if (!id) throw new UserError('--aggregate-id is missing');
-  return { ...request, aggregate: { type, id } };
+  const aggregate = type && id ? { type, id } : undefined;
+  return { target: resolveTarget(values), ledger, isDryRun, aggregate };
 }
 
 async function run(request: Request, open = withDatabase): Promise<number> {

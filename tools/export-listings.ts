@@ -3,50 +3,47 @@
 import { createWriteStream, existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { endWithNpm, userPath } from './command-line/npm.ts';
+import { endWithNpm, pathFor } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
-import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
+import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
 import { exportListings, exportNames, type Form } from './import/export.ts';
 import { ensureTables } from './import/load-listings.ts';
 
-const USAGE = `Usage: npm run -s export-listings -- [--out FILE] [--csv] [--separator CHARACTER] [--names] [--remote] [--env NAME]
+const program = declareWithTarget('-s export-listings')
+  .description(`Writes the whole catalogue as a listings file, JSON or CSV: imported again it changes nothing.
 
-Writes the whole catalogue as a listings file, JSON or CSV: imported again it changes nothing.
-
-  --out FILE     instead of stdout; a file that exists is replaced when the new one is whole
-  --csv          a sheet of the fields that a cell can hold, as for a FILE with the ending .csv
-  --separator CHARACTER  between the cells of the sheet: , or ; (else ,)
-  --names        instead print the known locations and amenities, one per line
-  ${TARGET_USAGE}
-
-Changes: nothing but FILE.
+Changes: nothing but <file>.
 Exit codes: 0 the file is whole, 1 it is not, 2 invalid arguments.
-Example: npm run -s export-listings -- --out homes.csv`;
+Example: npm run -s export-listings -- --out homes.csv`)
+  .option(
+    '--out <file>',
+    'instead of stdout; a file that exists is replaced when the new one is whole',
+    pathFor('export-listings'),
+  )
+  .option(
+    '--csv',
+    'a sheet of the fields that a cell can hold, as for a <file> with the ending .csv',
+  )
+  .addOption(new Option('--separator <character>', 'between its cells; else ,').choices([',', ';']))
+  .option('--names', 'instead print the known locations and amenities, one per line');
 
 type Request = ReturnType<typeof parse>;
 
-export const command = { usage: USAGE, parse, run } satisfies Command<Request>;
+export const command = { program, parse, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command, endWithNpm);
 
 function parse(args: string[]) {
-  const { values } = readArguments('export-listings', args, {
-    ...TARGET_OPTIONS,
-    out: { type: 'string' },
-    csv: { type: 'boolean', default: false },
-    separator: { type: 'string' },
-    names: { type: 'boolean', default: false },
-  });
-  const { out, csv, separator = ',', names: isNames } = values;
-  if (out === '') throw new UserError('--out needs the name of a file');
-  if (separator !== ',' && separator !== ';') throw new UserError('--separator must be , or ;');
+  const { values } = readArguments(program, args);
+  const { out, csv, separator, names: isNames = false } = values;
   const isSheet = csv || /\.csv$/i.test(out ?? '');
-  if (values.separator !== undefined && !isSheet) throw new UserError('--separator needs --csv');
-  const form: Form = isSheet ? separator : undefined;
+  if (separator !== undefined && !isSheet) throw new UserError('--separator needs --csv');
+  const form: Form = isSheet ? (separator ?? ',') : undefined;
   return { target: resolveTarget(values), out, form, isNames };
 }
 
@@ -58,9 +55,7 @@ async function run({ target, out, form, isNames }: Request, open = withDatabase)
       progress.update('listings read', done, total);
     const pieces = isNames ? exportNames(database) : exportListings(database, onProgress, form);
     try {
-      await (out === undefined
-        ? print(pieces)
-        : writeFile(userPath('export-listings', out), pieces));
+      await (out === undefined ? print(pieces) : writeFile(out, pieces));
     } finally {
       progress.end();
     }

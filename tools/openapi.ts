@@ -1,34 +1,31 @@
 /** `npm run -s openapi`: prints the OpenAPI document. */
 
 import { Converter } from '@apiture/openapi-down-convert';
+import { Option } from '@commander-js/extra-typings';
 import { createOpenApiDocument } from '../src/api-document.ts';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { UserError } from './command-line/user-error.ts';
+import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 
-const USAGE = `Usage: npm run -s openapi [-- --version 3.0]
-
-Prints the OpenAPI document of the working copy as JSON, and nothing else.
-
-  --version 3.0  the form for generators that do not know OpenAPI 3.1
+const program = declare('-s openapi')
+  .description(`Prints the OpenAPI document of the working copy as JSON, and nothing else.
 
 Changes: nothing.
 Exit codes: 0 the document is printed, 2 invalid arguments.
-Example: npm run -s openapi > docs/openapi.json`;
-const VERSIONS = ['3.0', '3.1'];
+Example: npm run -s openapi > docs/openapi.json`)
+  .addOption(
+    new Option('--version <version>', '3.0: the form for generators that do not know OpenAPI 3.1')
+      .choices(['3.0', '3.1'])
+      .default('3.1'),
+  );
 
 type Shape = { components: { schemas: Record<string, { type?: string; enum?: string[] }> } };
 
-export const command: Command<string> = { usage: USAGE, parse: parseVersion, run: printDocument };
+export const command: Command<string> = {
+  program,
+  parse: (args) => readArguments(program, args).values.version,
+  run: printDocument,
+};
 
 if (import.meta.main) await runCommand(command);
-
-function parseVersion(args: string[]): string {
-  const { version } = readArguments('openapi', args, {
-    version: { type: 'string', default: '3.1' },
-  }).values;
-  if (VERSIONS.includes(version)) return version;
-  throw new UserError(`--version ${version}: must be one of ${VERSIONS.join(', ')}`);
-}
 
 function printDocument(version: string): number {
   const document: Shape = JSON.parse(JSON.stringify(createOpenApiDocument()));

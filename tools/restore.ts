@@ -5,42 +5,34 @@ import { tmpdir } from 'node:os';
 import { loadDump } from './backup/dump.ts';
 import { requireRestorable, restore } from './backup/restore.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { userPath } from './command-line/npm.ts';
+import { pathFor } from './command-line/npm.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
-import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
-import { messageOf, UserError } from './command-line/user-error.ts';
+import { resolveTarget } from './command-line/target.ts';
+import { messageOf } from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
-import { LEDGER_OPTIONS, LEDGER_USAGE, ledgerPath, readRequiredLedger } from './erasure/ledger.ts';
+import { declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
 
-const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]
-
-Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
-
-  ${TARGET_USAGE}
-  ${LEDGER_USAGE}
+const program = declareWithLedger('restore')
+  .description(`Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
 
 Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
 Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
-Example: npm run restore -- backups/local-2026-11-21T12-00-00-000Z.sql`;
+Example: npm run restore -- backups/local-2026-11-21T12-00-00-000Z.sql`)
+  .argument('<file>', 'the backup', pathFor('restore'));
 
 const INTERRUPTED =
   'The database may hold a part of the backup. Run the same command again: it starts from the beginning. If it then finds rows, this restore had succeeded.';
 
-type Request = ReturnType<typeof parseArguments>;
+type Request = ReturnType<typeof parse>;
 
-export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
+export const command = { program, parse, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseArguments(args: string[]) {
-  const options = { ...TARGET_OPTIONS, ...LEDGER_OPTIONS };
-  const more = { allowPositionals: true };
-  const { values, positionals } = readArguments('restore', args, options, more);
-  const target = resolveTarget(values);
-  const [file, ...rest] = positionals;
-  if (!file || rest.length > 0) throw new UserError('Name one backup');
-  return { file: userPath('restore', file), target, ledger: ledgerPath('restore', values) };
+function parse(args: string[]) {
+  const { values, positionals } = readArguments(program, args);
+  return { file: positionals[0], target: resolveTarget(values), ledger: values.ledger };
 }
 
 async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {

@@ -1,4 +1,4 @@
-/** `npm test`: runs Vitest. USAGE has the details. */
+/** `npm test`: runs Vitest. `program` has the details. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,19 +6,19 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } f
 import { freemem, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import * as z from 'zod';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { UserError } from './command-line/user-error.ts';
 
-const USAGE = `Usage: npm test [-- FILE...]
-
-Runs all tests; the checks of format, lint, types and migrations are among them (test/checks.node.test.ts).
+const program = declare('test')
+  .description(`Runs all tests; the checks of format, lint, types and migrations are among them (test/checks.node.test.ts).
 With names of test files or folders it runs only these.
 FULL=1 npm test runs the long forms of the load, fault and crash tests too. The last line counts the tests.
 
 Changes: nothing. Scratch files are removed at the end.
 Exit codes: 0 all has passed, 1 something has failed, 2 invalid arguments.
-Example: npm test -- test/events`;
+Example: npm test -- test/events`)
+  .argument('[file...]');
 const CHROMIUM = '/usr/bin/chromium';
 /** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
@@ -31,13 +31,13 @@ const report = z.object({
   numPendingTests: z.int(),
 });
 
-export const command: Command<string[]> = { usage: USAGE, parse: parseFiles, run: runAll };
+export const command: Command<string[]> = { program, parse: parseFiles, run: runAll };
 
 if (import.meta.main) await runCommand(command);
 
 function parseFiles(args: string[]): string[] {
-  const { positionals } = readArguments('test', args, {}, { allowPositionals: true });
-  return positionals.flatMap((path) => {
+  const [files] = readArguments(program, args).positionals;
+  return files.flatMap((path) => {
     const place = relative(process.cwd(), userPath('test', path));
     const files = place.endsWith('.test.ts')
       ? globSync(place)

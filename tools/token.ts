@@ -1,22 +1,21 @@
 /** `npm run -s token`: prints a bearer token that the local service accepts. */
 
 import { importJWK, SignJWT } from 'jose';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
 import { createDevVars, readVars } from './configuration/dev-vars.ts';
 import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.ts';
 
-const USAGE = `Usage: npm run -s token [-- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]]
-
-Prints a bearer token that the local service accepts, and nothing else.
-
-  --permission AREA:LEVEL  what the token opens; tool-web:viewer by default
-  --expires TIME           when it expires; after an hour by default
+const program = declare('-s token')
+  .description(`Prints a bearer token that the local service accepts, and nothing else.
 
 Changes: makes .dev.vars and a key pair (.dev.key.json) if they are missing.
 Exit codes: 0 a token is printed, 1 the development key cannot be read or made, 2 invalid arguments.
-Example: npm run -s token -- --permission tool-web:viewer --expires 15m`;
+Example: npm run -s token -- --permission tool-web:viewer --expires 15m`)
+  .option('--permission <area:level...>', 'what the token opens; tool-web:viewer by default')
+  .option('--expires <time>', 'when it expires, such as 30s, 15m, 1h or 7d', '1h');
+
 /** The permission that opens the property feed. */
 const DEFAULT_PERMISSION = 'tool-web:viewer';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;
@@ -27,7 +26,7 @@ type TokenOptions = { permissions: readonly string[]; expires: string };
 
 /** Tests pass `run` another folder than the project's. */
 export const command = {
-  usage: USAGE,
+  program,
   parse: parseOptions,
   run: printToken,
 } satisfies Command<TokenOptions>;
@@ -45,11 +44,8 @@ async function printToken(options: TokenOptions, directory = PROJECT_DIRECTORY):
 }
 
 function parseOptions(args: string[]): TokenOptions {
-  const { values } = readArguments('token', args, {
-    permission: { type: 'string', multiple: true },
-    expires: { type: 'string' },
-  });
-  const { permission: permissions = [DEFAULT_PERMISSION], expires = '1h' } = values;
+  const { values } = readArguments(program, args);
+  const { permission: permissions = [DEFAULT_PERMISSION], expires } = values;
   const malformed = permissions.find((permission) => !AREA_AND_LEVEL.test(permission));
   if (malformed !== undefined) {
     throw new UserError(`--permission ${malformed}: must be AREA:LEVEL, such as tool-web:viewer`);

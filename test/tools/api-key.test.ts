@@ -62,7 +62,7 @@ it('takes scopes repeated, comma-separated or both; today as a date; and another
 it('rejects the name of another key in wrangler.toml', async () => {
   const taken = readWranglerConfig();
   taken.vars.API_KEYS = [{ name: 'site' }];
-  const parse = (args: string[]) => command.parse(args, taken);
+  const parse = (args: string[]) => command.parse(args, () => taken);
   const args = ['--name', 'site', '--scope', 'feed:read'];
   const { code, stderr } = await runHere({ ...command, parse }, ...args);
   expect(code).toBe(2);

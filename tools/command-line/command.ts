@@ -1,20 +1,25 @@
 /** Runs a command. It outlives the reader of its output (`| head`). */
 
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+import {
+  type CommandUnknownOpts,
+  Option,
+  type OptionValues,
+  Command as Program,
+} from '@commander-js/extra-typings';
 import { resolveEnvironment } from './environment.ts';
-import { nearest } from './nearest.ts';
 import { isKeptByNpm, watchNpm } from './npm.ts';
 import { messageOf, needsNoStack, UserError } from './user-error.ts';
 
-type Options = NonNullable<ParseArgsConfig['options']>;
+/** Output that is no terminal has no width. */
+const HELP_COLUMNS = 120;
 
-/** Checked for every command: a swallowed `--dry-run` must not become a real run. */
-const DRY_RUN = 'dry-run';
+/** Looked for by every command: one that npm swallowed must not become a real run. */
+export const DRY_RUN = new Option('--dry-run', 'say what would change, and write nothing');
 
 /** `parse` throws for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
-  /** Printed for `--help`, as in tools/token.ts. Its first line follows an argument error. */
-  usage: string;
+  /** Prints its usage for `--help`. The usage's first line follows an argument error. */
+  program: CommandUnknownOpts;
   /** The exit code for invalid arguments, if it is not 2. */
   invalidArguments?: number;
   parse: (args: string[]) => Request;
@@ -34,11 +39,11 @@ export async function runCommand<Request>(
 
 /** Returns 0 for `--help`, 1 for a `UserError`, or `run`'s result. */
 export async function runToExitCode<Request>(
-  { usage, invalidArguments = 2, parse, run }: Command<Request>,
+  { program, invalidArguments = 2, parse, run }: Command<Request>,
   args: string[],
 ): Promise<number> {
   if (asksForHelp(args)) {
-    console.log(usage);
+    program.outputHelp();
     return 0;
   }
   let request: Request;
@@ -46,9 +51,10 @@ export async function runToExitCode<Request>(
     resolveEnvironment();
     request = parse(args);
   } catch (error) {
-    const [line, call] = /^Usage: (npm (?:run (?:-s )?)?\S+).*/.exec(usage) ?? [usage];
-    console.error(`${sentenceOf(error)} Nothing was done.\n\n${line}`);
-    if (call !== undefined) console.error(`More: ${call} -- --help`);
+    const reason = messageOf(error).replace(/^error: /, '');
+    const call = program.name();
+    console.error(`${reason}\nNothing was done.\n\nUsage: ${call} ${program.usage()}`);
+    console.error(`More: ${call} --help`);
     return invalidArguments;
   }
   try {
@@ -60,48 +66,48 @@ export async function runToExitCode<Request>(
   }
 }
 
-/** Throws for unknown arguments, and for an option that npm kept because `--` was missing. */
-export function readArguments<const T extends Options>(
-  script: string,
-  args: string[],
-  options: T,
-  { allowPositionals = false } = {},
-) {
-  const read = withSuggestion([...Object.keys(options), 'help'], () =>
-    parseArgs({ args, options, allowPositionals }),
+/** Begins the declaration of the command of an npm script. */
+export function declare(script: string) {
+  return (
+    new Program(`npm run ${script} --`)
+      .configureHelp({ helpWidth: HELP_COLUMNS })
+      // Errors are thrown, and printed with what they mean for the user.
+      .configureOutput({ outputError() {} })
+      .exitOverride()
   );
-  const isGiven = (name: string) => args.some((arg) => arg.split('=')[0] === `--${name}`);
-  const kept = [...Object.keys(options), DRY_RUN].find(
-    (name) => !isGiven(name) && isKeptByNpm(script, name, options[name]?.type ?? 'boolean'),
+}
+
+/** Throws for invalid arguments, and for an option that npm kept because `--` was missing. */
+export function readArguments<Positionals extends unknown[], Values extends OptionValues>(
+  program: Program<Positionals, Values>,
+  args: string[],
+) {
+  const [script = ''] = program.name().split(' ').slice(-2);
+  const given = args.map((arg) => arg.split('=')[0]);
+  const kept = [...program.options, DRY_RUN].find(
+    (option) => !given.includes(option.long) && isKeptByNpm(script, option),
   );
   if (kept !== undefined) {
-    throw new UserError(`npm kept --${kept} for itself: write -- before the arguments`);
+    throw new UserError(`npm kept ${kept.long} for itself: write -- before the arguments`);
   }
-  return read;
+  for (const { long = '', required, negate } of program.options) {
+    // Commander takes any argument for a value: `--undo --dry-run` must not become a real run.
+    if (required && args.some((arg, at) => arg === long && args[at + 1]?.startsWith('-'))) {
+      throw new UserError(`option '${long}' needs a value`);
+    }
+    const opposite = long.replace('--no-', '--');
+    if (negate && given.includes(long) && given.includes(opposite)) {
+      throw new UserError(`${opposite} and ${long} exclude each other`);
+    }
+  }
+  program.parse(args, { from: 'user' });
+  return { values: program.opts(), positionals: program.processedArgs };
 }
 
 /** Arguments after `--` are no options. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
-}
-
-function withSuggestion<T>(known: readonly string[], parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    const [message, name = ''] = /^Unknown option '--?(.+?)'/.exec(messageOf(error)) ?? [];
-    const option = nearest(name, known);
-    if (option === undefined) throw error;
-    throw new UserError(`${message}: did you mean --${option}?`);
-  }
-}
-
-/** Returns the first line of a message, without what Node advises programmers. */
-function sentenceOf(error: unknown): string {
-  const [line = ''] = messageOf(error).split('\n');
-  const sentence = line.replace(/\. (?=This command|To specify).*$/, '');
-  return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** A closed pipe, e.g. `| head`, keeps the exit code. Another fault of the output is a 1. */

@@ -1,6 +1,7 @@
 /** The npm that runs this program. */
 
 import { resolve } from 'node:path';
+import { InvalidArgumentError, type Option } from '@commander-js/extra-typings';
 
 const CHECK_MS = 250;
 
@@ -13,6 +14,14 @@ export function userDirectory(): string {
 export function userPath(script: string, path: string): string {
   const isScript = process.env.npm_lifecycle_event === script;
   return resolve(isScript ? userDirectory() : process.cwd(), path);
+}
+
+/** Returns the parser of an option of a script that names a file. */
+export function pathFor(script: string) {
+  return (path: string): string => {
+    if (path === '') throw new InvalidArgumentError('It must name a file.');
+    return userPath(script, path);
+  };
 }
 
 /** Calls `onGone` once npm has ended, which `exec` in the script makes the parent. */
@@ -33,12 +42,12 @@ export function endWithNpm(): never {
 }
 
 /** Reports whether npm kept an option. */
-export function isKeptByNpm(script: string, name: string, type: 'boolean' | 'string'): boolean {
+export function isKeptByNpm(script: string, option: Option): boolean {
   const { env } = process;
-  const value = env[`npm_config_${name.replaceAll('-', '_')}`];
+  const value = env[`npm_config_${option.name().replaceAll('-', '_')}`];
   if (env.npm_lifecycle_event !== script || value === undefined) return false;
   // npm may set a flag that is off to an empty text.
-  if (type === 'boolean') return value !== '' && value !== 'false';
+  if (!option.required) return value !== '' && value !== 'false';
   // A user's .npmrc may have it. Commands miss it by themselves.
-  return name !== 'scope';
+  return option.name() !== 'scope';
 }

@@ -1,5 +1,6 @@
 /** The database that a command works on: the local database, or a deployed one. */
 
+import { declare } from './command.ts';
 import { resolveEnvironment } from './environment.ts';
 import { UserError } from './user-error.ts';
 
@@ -9,22 +10,20 @@ export type Target = {
   environment: string | undefined;
 };
 
-export const TARGET_OPTIONS = {
-  remote: { type: 'boolean', default: false },
-  env: { type: 'string' },
-} as const;
+/** Begins the declaration of a command that works on either database. */
+export function declareWithTarget(script: string) {
+  return declare(script)
+    .option('--remote', 'the deployed database instead of the local one')
+    .option(
+      '--env <name>',
+      'the deployed database of an environment in wrangler.toml, such as staging',
+    );
+}
 
-export const TARGET_USAGE = `--remote       the deployed database instead of the local one
-  --env NAME     the deployed database of an environment in wrangler.toml, such as staging`;
+type TargetOptions = { remote?: boolean | undefined; env?: string | undefined };
 
 /** Throws a `UserError` for an unknown environment, and for `--env` without `--remote`. */
-export function resolveTarget({
-  remote,
-  env,
-}: {
-  remote: boolean;
-  env?: string | undefined;
-}): Target {
+export function resolveTarget({ remote = false, env }: TargetOptions): Target {
   const environment = resolveEnvironment(env);
   if (env !== undefined && !remote) throw new UserError('--env needs --remote');
   return { kind: remote ? 'remote' : 'local', environment };

@@ -3,9 +3,11 @@
 import { hash } from 'node:crypto';
 import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Option } from '@commander-js/extra-typings';
 import * as z from 'zod';
-import { userPath } from '../command-line/npm.ts';
+import { pathFor } from '../command-line/npm.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { declareWithTarget } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { readPages } from '../database/tables.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
@@ -13,13 +15,18 @@ import { type Aggregate, eraseAggregate } from './erase.ts';
 const LEDGER = 'erasures.jsonl';
 const COLUMNS = ['rowid', 'aggregate_type', 'aggregate_id'];
 
-export const LEDGER_OPTIONS = {
-  ledger: { type: 'string' },
-  'no-ledger': { type: 'boolean', default: false },
-} as const;
+/** Begins the declaration of a command that repeats the erasures of a ledger. */
+export function declareWithLedger(script: string) {
+  return declareWithTarget(script)
+    .addOption(ledgerOption(script))
+    .option('--no-ledger', 'when nothing was ever erased, or erased payloads may come back');
+}
 
-export const LEDGER_USAGE = `--ledger FILE  instead of erasures.jsonl
-  --no-ledger    when nothing was ever erased, or erased payloads may come back`;
+export function ledgerOption(script: string) {
+  return new Option('--ledger <file>', 'the ledger of erasures')
+    .default(join(PROJECT_DIRECTORY, LEDGER), LEDGER)
+    .argParser(pathFor(script));
+}
 
 const erasure = z.strictObject({
   /** Of the database, and of its copies. */
@@ -30,12 +37,6 @@ const erasure = z.strictObject({
 });
 
 export type Erasure = z.infer<typeof erasure>;
-
-/** Returns the ledger's file for an npm script. */
-export function resolveLedger(script: string, option: string | undefined): string {
-  if (option === '') throw new UserError('--ledger names no file');
-  return option === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath(script, option);
-}
 
 /** Returns the SHA-256 of `["TYPE","ID"]` in lower-case hexadecimal. */
 export function hashAggregate({ type, id }: Aggregate): string {
@@ -50,19 +51,9 @@ export function readLedger(file: string): Erasure[] {
     .flatMap((line, index) => (line === '' ? [] : parseLine(line, `${file}:${index + 1}`)));
 }
 
-/** Returns the file of the ledger that a script applies; undefined with `--no-ledger`. */
-export function ledgerPath(
-  script: string,
-  options: { ledger?: string | undefined; 'no-ledger': boolean },
-): string | undefined {
-  if (!options['no-ledger']) return resolveLedger(script, options.ledger);
-  if (options.ledger === undefined) return undefined;
-  throw new UserError('--ledger and --no-ledger exclude each other');
-}
-
 /** Throws a `UserError` without a file: erased payloads would come back unnoticed. */
-export function readRequiredLedger(file: string | undefined): Erasure[] {
-  if (file === undefined) return [];
+export function readRequiredLedger(file: string | false): Erasure[] {
+  if (file === false) return [];
   if (existsSync(file)) return readLedger(file);
   throw new UserError(
     `there is no ledger ${file}: name it with --ledger FILE, or say --no-ledger when nothing was ever erased`,

@@ -6,7 +6,7 @@ it.each([
   ['casa-ginebrer', ['casa-palmera', 'casa-el-ginebrer'], 'casa-el-ginebrer'],
   ['statsu', ['stats', 'status'], 'stats'],
   ['STATUS', ['state', 'status'], 'status'],
-  ['hlep', ['heap', 'help'], 'help'],
+  ['pohtos', ['price', 'photos'], 'photos'],
   ['xyz', ['slug', 'name'], undefined],
   ['x', ['y'], undefined],
   ['', ['y'], undefined],
