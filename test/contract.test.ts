@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../src/api-document.ts';
 import { createApp } from '../src/app.ts';
+import { queryNamesOf } from './support/documented.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from './support/http.ts';
 import { WINDOW_SECONDS } from './support/vars.ts';
 
@@ -19,27 +19,10 @@ const routes = [
   ).values(),
 ].map((route) => ({ ...route, url: route.path.replace(/:\w+/g, 'no-such-thing') }));
 
-/** A reference to a shared parameter of the document: a header. */
-const NONE = { in: '', name: '' };
-/** The part of the OpenAPI document that names the parameters. */
-const listed = z.record(
-  z.string(),
-  z.object({
-    get: z
-      .object({ parameters: z.array(z.object({ in: z.string(), name: z.string() }).catch(NONE)) })
-      .optional(),
-  }),
-);
-
 const none = { headers: { 'x-api-key': '' } };
 
 function call({ method, url }: { method: string; url: string }, init: RequestInit = {}) {
   return send(url, { method, ...(method === 'POST' && { body: '{}' }), ...init });
-}
-
-function queryNamesOf(path: string): string[] {
-  const parameters = listed.parse(createOpenApiDocument().paths)[path]?.get?.parameters ?? [];
-  return parameters.filter((each) => each.in === 'query').map(({ name }) => name);
 }
 
 /** Returns the parameter that takes a list's cursors. */

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createOpenApiDocument } from '../src/api-document.ts';
+import { document, queryNamesOf } from './support/documented.ts';
 import { expectError, expectStatus, get } from './support/http.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
 
@@ -127,11 +127,9 @@ async function idsOf({ sql }: List): Promise<string[]> {
 }
 
 it('every list of the API is tested', () => {
-  const { paths = {} } = createOpenApiDocument();
-  const pages = (path: string) =>
-    paths[path]?.get?.parameters?.some((each) => 'name' in each && each.name === 'limit');
+  const pages = Object.keys(document.paths).filter((path) => queryNamesOf(path).includes('limit'));
   const tested = new Set(lists.map(({ path }) => path));
-  expect([...tested].sort()).toEqual(Object.keys(paths).filter(pages).sort());
+  expect([...tested].sort()).toEqual(pages.sort());
 });
 
 describe.each(lists)('$path?$query', (list) => {

@@ -4,10 +4,10 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/api-document.ts';
 import { createApp } from '../../src/app.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
 import { codesIn, tableOf } from '../docs/markdown.ts';
+import { document } from '../support/documented.ts';
 import { API_KEY, expectDocumented, expectError, expectStatus, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { createProvider } from '../support/tokens.ts';
@@ -36,10 +36,6 @@ const routes = [...new Set(handlers.map(({ method, path }) => `${method} ${path}
   const declared = own.map(({ handler }) => declaredAccess(handler));
   return { name, method, path, declared, scope: promisedScope(name) };
 });
-
-const documented = z
-  .record(z.string(), z.record(z.string(), z.object({ 'x-scope': z.string().default('open') })))
-  .parse(createOpenApiDocument().paths);
 
 const all = ['feed:read', 'events:write', 'events:read'];
 const site = await namedKey('site', ['feed:read']);
@@ -77,10 +73,10 @@ it.each(routes)(
   '$name declares the documented scope, before everything else',
   ({ method, path, declared, scope }) => {
     expect(declared).toEqual([scope, ...Array(declared.length - 1)]);
-    const template = Object.keys(documented).find(
+    const template = Object.keys(document.paths).find(
       (each) => each.replaceAll(/\{\w+\}/g, ':') === path.replaceAll(/:\w+/g, ':'),
     );
-    expect(documented[template ?? '']?.[method.toLowerCase()]?.['x-scope']).toBe(scope);
+    expect(document.paths[template ?? '']?.[method.toLowerCase()]?.['x-scope']).toBe(scope);
   },
 );
 

@@ -1,15 +1,15 @@
 /** The documents agree with the code, and their links lead somewhere. */
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/api-document.ts';
 import { EVENT_TYPES } from '../../src/events/catalogue.ts';
 import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
 import { SCOPES } from '../../src/named-keys.ts';
 import { property } from '../../src/properties/openapi/resource.ts';
+import { document, queryNamesOf } from '../support/documented.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import {
   anchorsOf,
@@ -62,14 +62,6 @@ it('the README leads to the index of docs, and this to every document', () => {
   expect(others.filter((path) => !linked.includes(path))).toEqual([]);
 });
 
-const parameter = z.object({ name: z.string(), in: z.string() });
-const parameterOrRef = z.union([parameter, z.object({ $ref: z.string() })]);
-const operation = z.object({ parameters: z.array(parameterOrRef).default([]) });
-const documentShape = z.object({
-  paths: z.record(z.string(), z.record(z.string(), operation)),
-  components: z.object({ parameters: z.record(z.string(), parameter) }),
-});
-
 describe('a table', () => {
   const rowsOf = (path: string, head: string) => tableOf(path, head).rows;
 
@@ -117,15 +109,10 @@ describe('a table', () => {
   });
 
   it('has each query parameter of each operation', () => {
-    const { paths, components } = documentShape.parse(createOpenApiDocument());
-    const nameOf = (each: z.infer<typeof parameterOrRef>) => {
-      const parameter = '$ref' in each ? components.parameters[basename(each.$ref)] : each;
-      return parameter?.in === 'query' ? [parameter.name] : [];
-    };
-    const queries = Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item).map(([method, { parameters }]) => [
+    const queries = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => [
         `query of \`${method.toUpperCase()} ${path}\``,
-        parameters.flatMap(nameOf).sort(),
+        queryNamesOf(path, method).sort(),
       ]),
     );
     const tables = DOCUMENTS.flatMap(tablesOf)

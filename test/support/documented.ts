@@ -16,7 +16,12 @@ const described = z.object({
   headers: z.record(z.string(), header).default({}),
   content: z.record(z.string(), z.object({ schema: jsonSchema, examples })).optional(),
 });
-const operation = z.object({ responses: z.record(z.string(), described) });
+const parameter = z.object({ in: z.string(), name: z.string() });
+const operation = z.object({
+  parameters: z.array(parameter).default([]),
+  responses: z.record(z.string(), described),
+  'x-scope': z.string().default('open'),
+});
 const documentShape = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)),
   components: z.object({ schemas: z.record(z.string(), jsonSchema) }),
@@ -25,16 +30,15 @@ const documentShape = z.object({
 type Described = z.infer<typeof described>;
 
 const { components = {}, ...strict } = createOpenApiDocument('strict');
-const { headers = {}, responses = {}, schemas } = components;
-const named = new Map<unknown, unknown>([
-  ...Object.entries(headers).map(([name, each]) => [`#/components/headers/${name}`, each] as const),
-  ...Object.entries(responses).map(
-    ([name, each]) => [`#/components/responses/${name}`, each] as const,
+const { schemas, ...others } = components;
+const named = new Map<unknown, unknown>(
+  Object.entries(others).flatMap(([kind, parts]) =>
+    Object.entries(parts).map(([name, part]) => [`#/components/${kind}/${name}`, part] as const),
   ),
-]);
+);
 
-/** The document with its headers and responses in place of the references to them. */
-const document = documentShape.parse(inlined({ ...strict, components: { schemas } }));
+/** The document with its parts in place of the references to them, but for schemas. */
+export const document = documentShape.parse(inlined({ ...strict, components: { schemas } }));
 
 function inlined(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value), (_, each) =>
@@ -47,6 +51,12 @@ const patterns = Object.keys(document.paths).map((template) => ({
   template,
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
+
+/** Returns the names of an operation's query parameters. */
+export function queryNamesOf(path: string, method = 'get'): string[] {
+  const parameters = document.paths[path]?.[method]?.parameters ?? [];
+  return parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+}
 
 /** Headers of the transport: OpenAPI describes them elsewhere or not at all. */
 const TRANSPORT_HEADERS = [
