@@ -21,12 +21,11 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
 const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8'));
-const WITH_DOMAIN =
-  `routes = [{ pattern = "api.example.com", custom_domain = true }]\n${CONFIG}`.replace(
-    '[env.staging]',
-    '[env.staging]\nroutes = []',
-  );
 const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
+const WITH_DOMAIN = set(
+  '[env.staging]',
+  '[env.staging]\nroutes = [{ pattern = "api.example.com", custom_domain = true }]',
+);
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
 const inJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
 
@@ -155,106 +154,63 @@ describe('deploy', () => {
     return structuredClone({ tables, namespaces, workers });
   }
 
-  /** Expects that a deployment stops at its checks, and changes nothing. */
-  async function expectStopped(environment: string, message: string): Promise<void> {
-    const before = contents();
-    const isStaging = environment === 'staging';
-    const { code, stderr } = await deploy(...(isStaging ? ['--env', 'staging'] : []));
-    expect(code).toBe(1);
-    expect(stderr).toContain(`The deployment to ${environment} failed at the checks: ${message}`);
-    const again = isStaging ? 'npm run deploy -- --env staging' : 'npm run deploy';
-    expect(stderr).toContain(`.\nNothing has changed. \`${again}\` may be repeated.\n`);
-    expect(contents()).toEqual(before);
-  }
+  const place = (tables: string) => {
+    const database = new Database(STAGING);
+    database.sqlite.exec(tables);
+    cloudflare.databases.push(database);
+  };
 
-  describe('stops before it changes anything when, in wrangler.toml,', () => {
-    it.each([
-      [
-        'production',
-        `route = "api.example.com/*"\n${CONFIG}`,
-        'production would share the route api.example.com/* with staging',
-      ],
-      [
-        'staging',
-        set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`),
-        `staging would share the database ${NAME} with production: give each its own`,
-      ],
-      [
-        'staging',
-        set(`name = "${STAGING}"`, `name = "${NAME}"`),
-        `staging would share the Worker ${NAME} with production: `,
-      ],
-      [
-        'staging',
-        set('preview_id', 'id = "f00d"\npreview_id'),
-        'staging would share the namespace f00d with production: ',
-      ],
-      [
-        'staging',
-        inJurisdiction('europe'),
-        '[env.staging] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
-      ],
-      [
-        'production',
-        set('binding = "DB"', 'binding = "D"'),
-        'wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV namespace',
-      ],
-    ])('%s: %3$s', async (environment, config, message) => {
-      configure(config);
-      await expectStopped(environment, message);
-      expect(cloudflare.requests).toEqual([]);
-    });
-  });
-
-  describe('stops before it changes anything when', () => {
-    const place = (tables: string) => {
-      const database = new Database(NAME);
-      database.sqlite.exec(tables);
-      cloudflare.databases.push(database);
-    };
-
-    it('the bundle cannot be built', async () => {
+  const STOPS: Record<string, () => unknown> = {
+    'staging would share the route api.example.com/* with production: give each its own': () =>
+      configure(`route = "api.example.com/*"\n${CONFIG}`),
+    [`staging would share the database ${NAME} with production: `]: () =>
+      configure(set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`)),
+    [`staging would share the Worker ${NAME} with production: `]: () =>
+      configure(set(`name = "${STAGING}"`, `name = "${NAME}"`)),
+    'staging would share the namespace f00d with production: ': () =>
+      configure(set('preview_id', 'id = "f00d"\npreview_id')),
+    '[env.staging] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty': () =>
+      configure(inJurisdiction('europe')),
+    '[env.staging] of wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV':
+      () => configure(set('binding = "DB"', 'binding = "D"')),
+    'the bundle cannot be built\nCould not resolve "./missing.ts"': () => {
       failsAt = 'build';
-      await expectStopped(
-        'production',
-        'the bundle cannot be built\nCould not resolve "./missing.ts"',
-      );
-    });
-
-    it('the token opens several accounts', async () => {
-      cloudflare.accounts.push({ id: 'b'.repeat(32) });
-      const message = 'the credentials open 2 accounts: set CLOUDFLARE_ACCOUNT_ID';
-      await expectStopped('production', message);
-    });
-
-    it('the custom domain leads to another Worker', async () => {
+    },
+    'the credentials open 2 accounts: set CLOUDFLARE_ACCOUNT_ID': () =>
+      cloudflare.accounts.push({ id: 'b'.repeat(32) }),
+    'the custom domain api.example.com leads to the Worker shop': () => {
       configure(WITH_DOMAIN);
       cloudflare.domains.push({ hostname: 'api.example.com', service: 'shop' });
-      await expectStopped(
-        'production',
-        'the custom domain api.example.com leads to the Worker shop',
-      );
-    });
+    },
+    [`the Worker ${STAGING} serves already, and the account lacks its D1 database feed or its KV`]:
+      async () => {
+        await expectDeployed('--env', 'staging');
+        configure(set(`database_name = "${STAGING}"`, 'database_name = "feed"'));
+      },
+    'a restore of this database is not finished': () =>
+      place('CREATE TABLE database_identity (lineage text)'),
+    'the database has the tables of another application (orders): is database_name in': () =>
+      place('CREATE TABLE orders (id text)'),
+    [`the database ${STAGING} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`]:
+      () => {
+        place('');
+        configure(inJurisdiction('eu'));
+      },
+  };
 
-    it('the name of the database is misspelt', async () => {
-      await expectDeployed();
-      configure(MISSPELT);
-      const message = `the Worker ${NAME} serves already, and the account lacks its D1 database ${NAME}s or its KV`;
-      await expectStopped('production', message);
-    });
-
-    it('the database has an unfinished restore, or other tables, or is elsewhere', async () => {
-      place('CREATE TABLE database_identity (lineage text)');
-      await expectStopped('production', 'a restore of this database is not finished');
-      cloudflare.databases.length = 0;
-      place('CREATE TABLE orders (id text)');
-      const other = 'the database has the tables of another application (orders): is';
-      await expectStopped('production', other);
-      configure(inJurisdiction('eu'));
-      const elsewhere = `the database ${NAME} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`;
-      await expectStopped('production', elsewhere);
-    });
-  });
+  it.each(Object.entries(STOPS))(
+    'stops before it changes anything: %s',
+    async (reason, arrange) => {
+      await arrange();
+      const before = contents();
+      const { code, stderr } = await deploy('--env', 'staging');
+      expect(code).toBe(1);
+      expect(stderr).toContain(`The deployment to staging failed at the checks: ${reason}`);
+      const again = 'npm run deploy -- --env staging';
+      expect(stderr).toContain(`.\nNothing has changed. \`${again}\` may be repeated.\n`);
+      expect(contents()).toEqual(before);
+    },
+  );
 
   describe('after a failure in the middle, says what serves, and is repeated:', () => {
     const CREATED = 'No data was touched, and nothing that serves has changed.';
@@ -352,9 +308,11 @@ describe('deploy', () => {
       expect.stringContaining(
         `is deployed, and ${origin}/api/health/detailed gets its responses from nothing that is usable (offline). Request it again in some minutes`,
       );
-    cloudflare.domains.push({ hostname: 'api.example.com', service: NAME });
+    cloudflare.domains.push({ hostname: 'api.example.com', service: STAGING });
     configure(WITH_DOMAIN);
-    expect((await deploy()).stderr).toEqual(unreachable('https://api.example.com'));
+    expect((await deploy('--env', 'staging')).stderr).toEqual(
+      unreachable('https://api.example.com'),
+    );
     configure(CONFIG);
     expect((await deploy()).stderr).toEqual(unreachable('https://feed.example.workers.dev'));
     configure(set('workers_dev = true', 'workers_dev = false'));
