@@ -8,7 +8,7 @@
  * number. After a rewind (Time Travel), two imports may have raised it to the same number.
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
- * nothing on a `workers.dev` address. Its faults are logged.
+ * nothing on a `workers.dev` address.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -213,7 +213,7 @@ export class FeedCache {
     return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
   }
 
-  /** Also if the clock was set back since. */
+  /** Whether a part of the check's time has ended. Also if the clock was set back since. */
   #hasEnded(check: Check | undefined, part = 1): boolean {
     const ageMs = Date.now() - (check?.at ?? 0);
     return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;

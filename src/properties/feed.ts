@@ -63,7 +63,7 @@ type ServedResponse = {
   cacheStatus: string;
 };
 
-/** Serves pages and listings, one for each isolate. Requests share the cache and D1's faults. */
+/** One for each isolate: its requests share the cache and D1's faults. */
 export class Feed {
   #cache: FeedCache | undefined;
   #renewalAt = Number.NEGATIVE_INFINITY;
@@ -209,8 +209,8 @@ function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): bool
 }
 
 /**
- * Reads D1. If a cached response has the version that was current, its check is repeated, which
- * reads one row. A replica may respond: its lag is shorter than the time of a check.
+ * Reads D1. For a cached response of the current version, it first reads the version alone: one
+ * row. A replica may respond: its lag is shorter than the time of a check.
  */
 async function readOrRecheck(call: FeedCall): Promise<FeedResponse> {
   const { c, reader, request, locale, fresh, cache, key, edge } = call;

@@ -84,7 +84,7 @@ export class ClientWindow {
     return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
 
-  /** For the headers: the requests left, and the seconds until the window ends, at least 1. */
+  /** For the headers. */
   stateAt(now: number): { remaining: number; resetSeconds: number } {
     const { passed, reserved, others } = this.#tally;
     const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);

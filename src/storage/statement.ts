@@ -26,7 +26,7 @@ const encoder = new TextEncoder();
 
 const dialect = new SQLiteAsyncDialect();
 
-/** Drizzle's query builder, for `statementOf`. */
+/** For `statementOf`. */
 export const queryBuilder = new QueryBuilder(dialect);
 
 /** Drizzle's builder of an insert, for `statementOf`. It runs nothing, so it needs no session. */
