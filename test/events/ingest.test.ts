@@ -49,7 +49,10 @@ describe('POST /api/public/events/ingest', () => {
       const guess = bookingCreated({ payload: { guests: 3, currency: 'EUR' } });
       const paths = isShown ? ['payload.guests'] : undefined;
       const single = await sendAs(caller, INGEST, guess, key);
-      const events = [{ ...guess, idempotency_key: key }];
+      // Beside a payload that any caller may see: the caller's own.
+      const ownKey = freshKey();
+      await expectEvent(await sendAs(caller, INGEST, bookingCreated(), ownKey), 202);
+      const events = [key, ownKey].map((each) => ({ ...guess, idempotency_key: each }));
       const batch = await sendAs(caller, `${INGEST}/batch`, { events });
       const { data } = await batch.json<{ data: { error: { details?: { path: string }[] } }[] }>();
       const error = await expectError(single, 409, 'idempotency_key_in_use');

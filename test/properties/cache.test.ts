@@ -295,6 +295,13 @@ async function laggingReplica(): Promise<D1Database> {
 }
 
 describe('an older version', () => {
+  it('is stale at once', async () => {
+    await one.read();
+    await rename('After');
+    await one.get({}, { path: `${LIST}?fresh=true` });
+    expect(await one.read(FAILING)).toBe('Before: isolate; hit; ttl=-1; detail=failed, Age 0');
+  });
+
   it.each(['this', 'another'])(
     'read late by %s isolate replaces no newer response',
     async (which) => {
@@ -456,8 +463,10 @@ it('an edge cache that takes more than 20 ms is used if D1 stalls or fails', asy
 
 describe('fresh=true', () => {
   it('shows an import at once, and the requests after it show it too', async () => {
+    await one.read();
+    const DB = await laggingReplica();
     await rename('After');
-    const fresh = await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
+    const fresh = await one.get({ DB }, { path: `${LIST}/${slug}?fresh=true` });
     expect(await withMetadata(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
     expect(await one.read()).toBe('After: isolate; hit; ttl=60');
   });
