@@ -461,6 +461,15 @@ it('an edge cache that takes more than 20 ms is used if D1 stalls or fails', asy
   }
 });
 
+it('an edge cache that never responds delays the response of a D1 that fails by a second', async () => {
+  stopAtSecond(30);
+  const silent = tapMethods(caches.default, () => new Promise(() => {}));
+  vi.spyOn(caches, 'default', 'get').mockReturnValue(silent);
+  const sending = isolate().send(FAILING);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await expectError((await sending).response, 500, 'internal_error');
+});
+
 describe('fresh=true', () => {
   it('shows an import at once, and the requests after it show it too', async () => {
     await one.read();
