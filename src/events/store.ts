@@ -91,7 +91,7 @@ function decide(
 ): Decision[] {
   const decisions: Decision[] = [];
   for (const { keyId, fingerprint } of identities) {
-    // The newest event of the key, and before it the one with this body, if that is another.
+    // The newest event of the key, and an earlier one with this body, if there is one.
     const [newest, earlier] = found.filter(({ key_id }) => key_id === keyId);
     const same = newest?.fingerprint === fingerprint ? newest : earlier;
     const holder = newest && newest.created_at > heldSince ? newest : undefined;
