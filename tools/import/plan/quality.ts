@@ -10,30 +10,27 @@ const VIDEO_PAGE =
   /^https?:\/\/(([\w-]+\.)?youtube(-nocookie)?\.com|youtu\.be|([\w-]+\.)?vimeo\.com)\//;
 const VIDEO_FILE = /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i;
 
-/** Warning → whether it is about a listing. */
-const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
-  'HTML tags in a text, which visitors would see': (listing) =>
-    listTexts(listing).some((text) => HTML_TAG.test(text)),
-  'public without a photo': (listing) =>
-    listing.status !== 'hidden' && photosOnWeb(listing).length === 0,
-  'public without a hero image': ({ status, photos, hero_photo_id }) =>
-    status !== 'hidden' &&
-    photos.some(({ web_visible }) => web_visible) &&
-    !photos.some(
-      ({ id, section, web_visible }) => id === hero_photo_id || (web_visible && section === 'hero'),
-    ),
-  'public without a title': ({ status, title }) => status !== 'hidden' && isBlank(title),
-  'public without a location': ({ status, location }) => status !== 'hidden' && location === null,
-  'a gallery without any alt text': (listing) =>
-    photosOnWeb(listing).length > 0 && photosOnWeb(listing).every(({ alt }) => isBlank(alt)),
-  'a video address that is a page and no file': ({ videos }) =>
-    videos.some(({ url }) => VIDEO_PAGE.test(url) && !VIDEO_FILE.test(new URL(url).pathname)),
-};
-
 const PRICE_FACTOR = 10;
 
+/** Finds what an editor should look at in a listing. */
 export function findWarnings(listing: Source): string[] {
-  return Object.keys(CHECKS).filter((warning) => CHECKS[warning]?.(listing));
+  const { status, photos, hero_photo_id, videos } = listing;
+  const isPublic = status !== 'hidden';
+  const onWeb = photos.filter(({ web_visible }) => web_visible);
+  const hasHero =
+    photos.some(({ id }) => id === hero_photo_id) || onWeb.some((each) => each.section === 'hero');
+  const hasTags = listTexts(listing).some((text) => HTML_TAG.test(text));
+  const isPage = (url: string) => VIDEO_PAGE.test(url) && !VIDEO_FILE.test(new URL(url).pathname);
+  const checks: [warning: string, isFound: boolean][] = [
+    ['HTML tags in a text, which visitors would see', hasTags],
+    ['public without a photo', isPublic && onWeb.length === 0],
+    ['public without a hero image', isPublic && onWeb.length > 0 && !hasHero],
+    ['public without a title', isPublic && isBlank(listing.title)],
+    ['public without a location', isPublic && listing.location === null],
+    ['a gallery without any alt text', onWeb.length > 0 && onWeb.every(({ alt }) => isBlank(alt))],
+    ['a video address that is a page and no file', videos.some(({ url }) => isPage(url))],
+  ];
+  return checks.flatMap(([warning, isFound]) => (isFound ? [warning] : []));
 }
 
 /** Finds the warnings that an import causes. */
@@ -73,10 +70,6 @@ function listTexts(listing: Source): string[] {
     ...[...maps, ...labels].flatMap((map) => Object.values(map)),
     ...Object.values(description).map(toPlainText),
   ];
-}
-
-function photosOnWeb({ photos }: Source): Source['photos'] {
-  return photos.filter(({ web_visible }) => web_visible);
 }
 
 function isBlank(map: Readonly<Record<string, string>>): boolean {
