@@ -26,12 +26,10 @@ export async function compare(
     .map((row) => resolveChange('file', undefined, row, records));
   const rowsById = new Map(rows.map((row) => [row.columns.id, row]));
   const replaced = [...rowsById.keys()].filter((id) => summaries.has(id));
-  const users = await findListingsUsing(
-    database,
-    records.map(({ key }) => key),
-  );
-  const pruned = new Set(plan.pruned);
-  const ids = new Set([...replaced, ...[...users, ...pruned].sort()]);
+  const changedKeys = records.map(({ key }) => key);
+  const users = await findListingsUsing(database, changedKeys);
+  // The listings of the file use changed records too.
+  const ids = new Set([...replaced, ...[...users, ...plan.pruned].sort()]);
   const total = unchanged.length + listings.length + ids.size;
   onProgress('checked', unchanged.length + listings.length, total);
   for await (const old of readListings(database, [...ids])) {
@@ -40,7 +38,7 @@ export async function compare(
       problems.push(...findTakenIds(old.listing, row));
       listings.push(resolveChange('file', old, row, records));
     } else {
-      const reason = pruned.has(old.id) ? 'pruned' : 'outside';
+      const reason = plan.pruned.has(old.id) ? 'pruned' : 'outside';
       const now = renderRow(renewListing(old.listing, known, reason), publicSiteUrl);
       const key = { field: 'slug', value: old.slug };
       problems.push(...checkSize(now, { kind: 'listing', place: 'the stored listing', key }));

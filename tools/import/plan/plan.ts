@@ -28,26 +28,27 @@ export function plan(
   const { properties, removed } = file;
   const idOf = ({ id }: Location) => id;
   const slugOf = ({ slug }: Amenity) => slug;
-  const places = changeRecords('location', idOf, stored.locations, removed, file.locations);
-  const labels = changeRecords('amenity', slugOf, stored.amenities, removed, file.amenities);
-  const known: Known = { locations: new Map(places.now), amenities: labels.now };
-  for (const each of places.now.values()) {
+  const locations = changeRecords('location', idOf, stored.locations, removed, file.locations);
+  const amenities = changeRecords('amenity', slugOf, stored.amenities, removed, file.amenities);
+  const known: Known = { locations: new Map(locations.now), amenities: amenities.now };
+  for (const each of locations.now.values()) {
     if (each.slug !== null) known.locations.set(each.slug, each);
   }
   const planned = properties.flatMap((record) => {
     if (record.value === undefined) return [];
     return [{ ...renderRow(resolveSource(record.value, known), publicSiteUrl), record }];
   });
-  const keptPlaces = stored.locations.filter(({ id }) => !removed.includes(id));
+  const keptLocations = stored.locations.filter(({ id }) => !removed.includes(id));
   const named = new Set(properties.map(({ keys }) => keys.id));
-  const pruned = pruning === 'none' ? [] : listPublicIds(stored).filter((id) => !named.has(id));
+  const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
+  const pruned = new Set(pruning === 'none' ? [] : unnamed);
   const problems = distinct(file.problems, [
-    ...keyProblems(file.locations, keptPlaces, file),
+    ...keyProblems(file.locations, keptLocations, file),
     ...keyProblems(properties, [...stored.summaries.values()], file),
     ...unknownReferences(file, known),
     ...properties.flatMap(heroProblems),
     ...planned.flatMap((row) => checkSize(row, row.record.name)),
-    ...(pruning === 'some' ? checkShare('prunes_too_many', pruned.length, stored) : []),
+    ...(pruning === 'some' ? checkShare('prunes_too_many', pruned.size, stored) : []),
   ]);
   const { rows = [], same = [] } = Object.groupBy(planned, (row) =>
     differs(row, stored) ? 'rows' : 'same',
@@ -56,7 +57,7 @@ export function plan(
     file,
     problems,
     known,
-    records: [...places.changes, ...labels.changes],
+    records: [...locations.changes, ...amenities.changes],
     /** The rows of listings that the store lacks, or has from another source or other rules. */
     rows,
     unchanged: same.map(({ listing }) => listing),

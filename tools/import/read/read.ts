@@ -6,7 +6,7 @@ import { entryFaults, nameFaults, repeatedKeys } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
 import { parseValue } from './parse.ts';
-import { distinct, type Fault, type ImportProblem } from './problem.ts';
+import { distinct, type Fault } from './problem.ts';
 import {
   deriveIds,
   type FileListing,
@@ -41,9 +41,7 @@ export async function completeFromStore(
   const sections = [locations, amenities, properties];
   const faulty = sections
     .flat()
-    .flatMap(({ name, faults }) =>
-      faults.map((fault): ImportProblem => ({ record: name, ...fault })),
-    );
+    .flatMap(({ name: record, faults }) => faults.map((fault) => ({ record, ...fault })));
   const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
   const used = await findUsed(file.removed, properties, database);
   const removed = file.removed.filter((key) => !used.has(key));
@@ -140,26 +138,27 @@ function completeRecord<T>(
   const keys = readKeys(whole);
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
+  const record: Omit<FileRecord<T>, 'faults'> = { name, keys, writtenKeys, idField, value };
   const isNew = isPatch && old === undefined;
-  const { missing = [], wrong = [] } = Object.groupBy(faults, ({ code }) =>
-    isNew && code === 'missing' ? 'missing' : 'wrong',
-  );
-  // A malformed key, e.g. `slug: "Casa Marea"`, names no record: its own fault says all.
-  const isMalformed =
-    writtenKeys[idField] === undefined && wrong.some(({ path }) => KEY_FIELDS.includes(path));
-  const own = keyFault ?? incompleteFault(name.kind, idField, missing);
-  const recordFaults = own === undefined || isMalformed ? [] : [own];
-  const fieldFaults = [...wrong, ...nameFaults(name.kind, written), ...entryFaults(keys)];
-  return { name, keys, writtenKeys, idField, value, faults: [...recordFaults, ...fieldFaults] };
+  const own = isNew ? summarizeFaults(record, faults, keyFault) : faults;
+  return { ...record, faults: [...own, ...nameFaults(name.kind, written), ...entryFaults(keys)] };
 }
 
-const KEY_FIELDS: readonly string[] = ['id', 'hid', 'slug'];
-
-/** All fields that a new record of a patch lacks are one fault. */
-function incompleteFault(kind: string, key: string, missing: readonly Fault[]): Fault | undefined {
-  if (missing.length === 0) return undefined;
-  const fields = missing.map(({ path }) => path).join(', ');
-  return { path: '', code: 'incomplete', details: { kind, key, fields } };
+/** Makes one fault of all fields that a new record of a patch lacks, or of its keys. */
+function summarizeFaults(
+  { name, writtenKeys, idField }: Omit<FileRecord<unknown>, 'faults'>,
+  faults: readonly Fault[],
+  keyFault: Fault | undefined,
+): Fault[] {
+  const wrong = faults.filter(({ code }) => code !== 'missing');
+  const missing = faults.filter(({ code }) => code === 'missing').map(({ path }) => path);
+  // A malformed key, e.g. `slug: "Casa Marea"`, names no record: its own fault says all.
+  const isKeyless = writtenKeys[idField] === undefined;
+  if (isKeyless && wrong.some(({ path }) => ['id', 'hid', 'slug'].includes(path))) return wrong;
+  if (keyFault !== undefined) return [keyFault, ...wrong];
+  if (missing.length === 0) return wrong;
+  const details = { kind: name.kind, key: idField, fields: missing.join(', ') };
+  return [{ path: '', code: 'incomplete', details }, ...wrong];
 }
 
 /** Makes the first of the photos that a sheet brings the hero photo of a listing without one. */
