@@ -1,6 +1,5 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
-import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import { openAccount } from './cloudflare/account.ts';
 import {
@@ -23,7 +22,7 @@ import {
   requireDeployable,
 } from './configuration/wrangler-config.ts';
 import { rejectUnfinished } from './database/identity.ts';
-import { findMigrationFaults, migrate } from './database/migrations.ts';
+import { migrate, requireAdditions } from './database/migrations.ts';
 import { restDatabase } from './database/rest-database.ts';
 
 const program = declare('deploy')
@@ -67,9 +66,12 @@ type Request = ReturnType<typeof parseRequest>;
 /** Tests replace them. */
 type Surroundings = { directory: string; wrangler: typeof runWrangler; patienceMs?: number };
 
-export const command: Command<Request> & {
-  run: (request: Request, surroundings?: Surroundings) => Promise<number>;
-} = { program, invalidArguments: 1, parse: parseRequest, run };
+export const command = {
+  program,
+  invalidArguments: 1,
+  parse: parseRequest,
+  run,
+} satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
 
@@ -157,18 +159,8 @@ async function deploy(
 async function check({ environment, mayCreate }: Request, { directory, wrangler }: Surroundings) {
   const deployment = loadDeployment(environment, directory);
   requireDeployable(deployment);
-  const faults = findMigrationFaults();
-  if (faults.length > 0) {
-    throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
-  }
-  const toml = join(directory, 'wrangler.toml');
-  const build = await wrangler([
-    'deploy',
-    '--dry-run',
-    '--config',
-    toml,
-    `--env=${environment ?? ''}`,
-  ]);
+  requireAdditions();
+  const build = await wrangler(['deploy', '--dry-run', `--env=${environment ?? ''}`]);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment);
   const found = await findResources(account, deployment);

@@ -91,10 +91,8 @@ it('a working copy is brought back, but for the events that its ledger lists', a
   expect(bytes.join('')).not.toContain('anna@x');
   expect(bytes.join('')).toContain('bert@x');
   const [own] = project.rows(IDENTITY);
-  expect(own).toEqual({
-    lineage: identity?.lineage,
-    generation: expect.stringMatching(/^[0-9a-f]{32}$/),
-  });
+  expect(own?.lineage).toBe(identity?.lineage);
+  expect(own?.generation).toMatch(/^[0-9a-f]{32}$/);
   expect(own?.generation).not.toBe(identity?.generation);
   const erased = { payload: '{}', erased_at: Date.parse('2030-01-01T00:00:00.000Z') };
   expect(project.rows(EVENTS)).toEqual([{ ...events[0], ...erased }, ...events.slice(1)]);

@@ -125,21 +125,13 @@ describe('deploy', () => {
       bound: [own.d1_databases[0].database_id, own.kv_namespaces[0].id],
       script: '',
     });
-    const address = 'https://feed.example.workers.dev';
-    return {
-      isDone: true,
-      output: `  ${own.workers_dev ? address : ''}\nCurrent Version ID: ${id}`,
-    };
+    const address = own.workers_dev ? 'https://feed.example.workers.dev' : '';
+    return { isDone: true, output: `  ${address}\nCurrent Version ID: ${id}` };
   }
 
-  const deploy = (...args: string[]) =>
-    runHere(
-      {
-        ...command,
-        run: (request) => command.run(request, { directory, wrangler, patienceMs: 0 }),
-      },
-      ...args,
-    );
+  const run = (request: Parameters<typeof command.run>[0]) =>
+    command.run(request, { directory, wrangler, patienceMs: 0 });
+  const deploy = (...args: string[]) => runHere({ ...command, run }, ...args);
 
   async function expectDeployed(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await deploy(...args);

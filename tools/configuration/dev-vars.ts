@@ -37,7 +37,6 @@ export function setKeySet(directory: string, keySet: object): void {
   const text = readFileSync(file, 'utf8');
   const line = `JWT_JWKS='${JSON.stringify(keySet)}'`;
   const known = /^JWT_JWKS=.*$/m;
-  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
-  const changed = known.test(text) ? text.replace(known, () => line) : `${text}${gap}${line}\n`;
+  const changed = known.test(text) ? text.replace(known, () => line) : `${text}\n${line}\n`;
   if (changed !== text) withPath(file, () => writeFileSync(file, changed));
 }

@@ -62,11 +62,13 @@ export function migrationNames(): string[] {
     .sort();
 }
 
-/** Returns the faults of all migrations, each with the name of its file. */
-export function findMigrationFaults(): string[] {
-  return migrationNames().flatMap((name) =>
+/** Throws a `UserError` if a migration of the project does more than add. */
+export function requireAdditions(): void {
+  const faults = migrationNames().flatMap((name) =>
     findNonAdditions(readMigration(name)).map((fault) => `${name} has ${fault}`),
   );
+  if (faults.length === 0) return;
+  throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
 }
 
 /** Returns the statements that do more than add: the version before must work too. */
