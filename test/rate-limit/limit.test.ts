@@ -76,9 +76,10 @@ describe('the default limit', () => {
     }
   });
 
-  it('does not count requests outside of /api', async () => {
+  it('neither counts nor times requests outside of /api', async () => {
     const response = await from(freshAddress(), '/');
     expect(limitHeadersOf(response)).toEqual([null, null, null, null, null, null]);
+    expect(response.headers.has('Server-Timing')).toBe(false);
   });
 
   it('does not count a preflight, and lets a browser read a 429', async () => {
