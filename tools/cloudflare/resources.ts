@@ -28,11 +28,8 @@ type Database = z.infer<typeof database>;
 
 export async function findDatabase({ call }: Account, name: string): Promise<Database | undefined> {
   // Finds longer names too, and lists neither sizes nor replicas.
-  const listed = await call(
-    z.array(database),
-    'GET',
-    `${DATABASES}?name=${encodeURIComponent(name)}`,
-  );
+  const path = `${DATABASES}?name=${encodeURIComponent(name)}`;
+  const listed = await call(z.array(database), 'GET', path);
   const found = listed.find((each) => each.name === name);
   return found && call(database, 'GET', `${DATABASES}/${found.uuid}`);
 }
