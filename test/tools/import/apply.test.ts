@@ -111,6 +111,7 @@ describe('the former slugs of a listing', () => {
     const statement = imports.database.prepare('UPDATE properties SET former_slugs = ?');
     await statement.bind(JSON.stringify(former)).run();
     await loadHomes(renamed(home, 'two'));
+    await loadHomes({ ...renamed(home, 'two'), name: 'Other' });
     expect(formerSlugs('two')).toEqual(['one', ...former.slice(0, 19)]);
   });
 });

@@ -16,6 +16,7 @@ const unkeyed = { ...home, id: undefined };
 const url = 'https://images.example.com/1.jpg';
 const photo = { id: OTHER_ID, url, section: 'hero', web_visible: true, web_sort_order: 1 };
 const marea = propertyOf({ slug: 'casa-marea', hid: 'H-1', city: 'Inca' });
+const secret = propertyOf({ slug: 'secret', status: 'hidden', city: 'Inca' });
 const others = ['other', 'twin'].map((slug) => propertyOf({ slug, hid: 'H-3', city: 'Inca' }));
 
 const imports = openMemoryImports();
@@ -24,7 +25,7 @@ beforeAll(async () => {
   const photos = [{ ...photo, id: undefined }];
   const locations = [{ slug: 'coast', name: {} }];
   const moved = { ...unkeyed, status: 'hidden', slug: 'moved', hid: 'H-old', location: 'coast' };
-  await imports.load(fileOf([marea, ...others, propertyOf({ slug: 'large', ...large })]));
+  await imports.load(fileOf([marea, ...others, secret, propertyOf({ slug: 'large', ...large })]));
   await imports.load({ locations, properties: [{ ...moved, photos }] });
   const old = await imports.stored('moved');
   const renamed = { id: old?.location?.id, slug: 'shore' };
@@ -122,8 +123,8 @@ const FILES: Case[] = [
   ],
   [
     'too many emptied listings',
-    whole({ properties: others.map((each) => ({ ...each, city: undefined })) }),
-    'Warning: would empty city of 2 listings: other, twin',
+    whole({ properties: [...others, secret].map((each) => ({ ...each, city: undefined })) }),
+    'Warning: would empty city of 3 listings: other, twin, secret',
     'the file: would empty something of 2 of the 4 public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
   ],
 ];
@@ -182,6 +183,7 @@ const PATCHES: Case[] = [
         { slug: 'No Slug' },
         { hid: 'H-3', beds: 3 },
         { slug: 'nueva', beds: 2 },
+        { hid: 'H-8', slug: 'Casa 8' },
         { slug: 'twin', name: null, photos: [{ section: 'hero' }], hero_photo_id: ID },
       ],
     }),
@@ -190,12 +192,13 @@ const PATCHES: Case[] = [
     'amenities[0] (slug "sauna"): no amenity is stored under this slug, and a new one needs label',
     'properties[0] (slug "casa-marea"): beds "two" must be of type number',
     'properties[3]: names no listing: give its slug, hid or id',
-    'properties[4] (slug "No Slug"): slug "No Slug" must be lower-case ',
+    'single hyphens or underscores: 2 listings, first No Slug (properties[4], slug): "No Slug", "Casa 8"',
     'properties[5] (hid "H-3"): hid "H-3" is the hid of several stored listings: name one by its slug or id',
     'properties[6] (slug "nueva"): no listing is stored under this slug, and a new one needs name, status, display_order',
-    'properties[7] (slug "twin"): name null must be of type string',
-    'properties[7] (slug "twin"): photos.0.url is required',
-    `properties[7] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
+    'properties[7] (slug "Casa 8"): no listing is stored under this hid, and a new one needs name, status, display_order',
+    'properties[8] (slug "twin"): name null must be of type string',
+    'properties[8] (slug "twin"): photos.0.url is required',
+    `properties[8] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
     'properties[1] (hid "H-1"): hid "H-1" repeats the id of properties[0] (slug "casa-marea")',
     `properties[2] (slug "other"): id "${marea.id}" repeats the id of properties[0] (slug "casa-marea")`,
     'properties[1] (hid "H-1"): slug "casa-marea" repeats the slug of properties[0] (slug "casa-marea")',
