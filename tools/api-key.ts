@@ -29,11 +29,8 @@ Example: npm run -s api-key -- --name marketing-site --scope feed:read`)
     '--rate-limit <n>',
     'its own limit, from 1 to 60000 requests per window, instead of the limits per address',
   )
-  .option('--expires <date>', 'the last day on which it is valid, in UTC, such as 2027-06-30')
-  .option(
-    '--env <name>',
-    'an environment of wrangler.toml, such as staging, instead of production',
-  );
+  .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
+  .option('--expires <date>', 'the last day on which it is valid, in UTC, such as 2027-06-30');
 
 /** Begins every key, so that a key which is found can be recognized: "events and property feed". */
 const PREFIX = 'epf';

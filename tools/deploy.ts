@@ -25,6 +25,8 @@ import { rejectUnfinished } from './database/identity.ts';
 import { migrate, requireAdditions } from './database/migrations.ts';
 import { restDatabase } from './database/rest-database.ts';
 
+const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
+
 const program = declare('deploy')
   .description(`Deploys this working copy to production, or to the environment of --env. May be repeated after any failure.
 
@@ -33,16 +35,7 @@ It checks wrangler.toml, the migrations and the bundle before.
 Exit codes: 0 the new version serves, 1 a step failed: the message says which one, and what is known of what serves.
 Example: npm run deploy -- --env staging --location weur`)
   .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
-  .addOption(
-    new Option('--location <hint>', 'where a new database is created').choices([
-      'weur',
-      'eeur',
-      'wnam',
-      'enam',
-      'apac',
-      'oc',
-    ]),
-  )
+  .addOption(new Option('--location <hint>', 'where a new database is created').choices(LOCATIONS))
   .option('--create', 'creates a database or namespace that a Worker which exists lacks')
   .option(
     '--no-replicas',
@@ -76,13 +69,9 @@ export const command = {
 if (import.meta.main) await runCommand(command);
 
 function parseRequest(args: string[]) {
-  const {
-    env,
-    location,
-    create: mayCreate = false,
-    replicas,
-  } = readArguments(program, args).values;
-  return { environment: resolveEnvironment(env), location, mayCreate, wantsReplicas: replicas };
+  const { values } = readArguments(program, args);
+  const { env, location, create: mayCreate = false, replicas: wantsReplicas } = values;
+  return { environment: resolveEnvironment(env), location, mayCreate, wantsReplicas };
 }
 
 async function run(

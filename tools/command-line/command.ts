@@ -1,4 +1,4 @@
-/** Runs a command. It outlives the reader of its output (`| head`). */
+/** Reads a command's arguments, and runs it. It outlives the reader of its output (`| head`). */
 
 import {
   type CommandUnknownOpts,

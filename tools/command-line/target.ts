@@ -14,10 +14,7 @@ export type Target = {
 export function declareWithTarget(script: string) {
   return declare(script)
     .option('--remote', 'the deployed database instead of the local one')
-    .option(
-      '--env <name>',
-      'the deployed database of an environment in wrangler.toml, such as staging',
-    );
+    .option('--env <name>', 'with --remote: of an environment in wrangler.toml, such as staging');
 }
 
 type TargetOptions = { remote?: boolean | undefined; env?: string | undefined };

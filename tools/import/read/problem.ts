@@ -1,6 +1,6 @@
 /** Problems of a listings file, and the lines that report them: one line for each cause. Pure. */
 
-import { didYouMean } from '../../command-line/nearest.ts';
+import { didYouMean } from './nearest.ts';
 
 export type RecordName = {
   kind: 'file' | 'location' | 'amenity' | 'listing';
