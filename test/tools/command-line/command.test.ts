@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { declare, readArguments } from '../../../tools/command-line/command.ts';
+import { pathFor } from '../../../tools/command-line/npm.ts';
 import { resolveTarget } from '../../../tools/command-line/target.ts';
 import { runHere } from '../../support/node/in-process.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
@@ -73,6 +74,8 @@ it.each<[script: string, args: string[], message: string]>([
   ['import-listings', [], "missing required argument 'file'"],
   ['import-listings', ['a.json', '--undo', '--dry-run'], "option '--undo' needs a value"],
   ['import-listings', ['a.json', '--all'], '--all needs --dry-run'],
+  ['import-listings', ['a.json', '--notify-always'], '--notify-always needs --notify'],
+  ['import-listings', ['--', 'a.json', '--help'], 'too many arguments'],
   ['import-listings', ['a.json', '--notify', 'https://u:p@a.example/'], '--notify must be an http'],
   ['export-listings', ['--out='], "option '--out <file>' argument '' is invalid. It must name"],
   ['export-listings', ['--separator', ';'], '--separator needs --csv'],
@@ -91,6 +94,7 @@ it.each<[script: string, args: string[], message: string]>([
   ['restore', ['a.sql', '--ledger', 'b', '--no-ledger'], '--ledger and --no-ledger exclude each'],
   ['restore', ['a.sql', '--no-ledger', '--ledger=b'], '--ledger and --no-ledger exclude each'],
   ['erase-events', ['--aggregate-id', 'a'], '--aggregate-type and --aggregate-id are needed'],
+  ['erase-events', ['--again', '--aggregate-type', 'a'], "option '--again' cannot be used with"],
   ['erase-events', ['--again', '--aggregate-id', 'a'], "option '--again' cannot be used with"],
   ['erase-events', ['--again', '--dry-run'], "option '--again' cannot be used with"],
 ])('%s %j does nothing', async (script, args, message) => {
@@ -113,6 +117,12 @@ it('a reader that ends early does not stop an import, or change its exit code', 
 describe('arguments', () => {
   const program = declare('own').option('--flag').option('--env <name>').option('--scope <scope>');
   const read = (...args: string[]) => readArguments(program, args).values;
+
+  it('name files in the directory in which the user called npm', () => {
+    vi.stubEnv('INIT_CWD', '/home/editor');
+    vi.stubEnv('npm_lifecycle_event', 'own');
+    expect(pathFor('own')('a.sql')).toBe('/home/editor/a.sql');
+  });
 
   it('are rejected when npm has kept the value of one', () => {
     vi.stubEnv('npm_lifecycle_event', 'own');
