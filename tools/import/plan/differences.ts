@@ -90,7 +90,7 @@ function compareFields(
     const [name, was, is] = [`${prefix}${key}`, old[key], now[key]];
     if (isSame(was, is)) continue;
     if (isMap(was) && isMap(is) && was.id === is.id) {
-      // The texts of a location are emptied once, whatever the number of its listings.
+      // Emptied texts of a location are reported once, with its own record.
       compareFields(was, is, was.id === undefined ? found : { ...found, emptied: [] }, `${name}.`);
       continue;
     }
@@ -139,7 +139,7 @@ function compareList<T extends { id: string }>(
   if (isSame(old, now)) return;
   const before = new Map(old.map((each) => [each.id, each]));
   const after = new Map(now.map((each) => [each.id, each]));
-  const moved = (verb: string, list: readonly T[], others: ReadonlyMap<string, T>) => {
+  const onlyIn = (verb: string, list: readonly T[], others: ReadonlyMap<string, T>) => {
     const entries = list.filter(({ id }) => !others.has(id));
     const names = field === 'amenities' ? ` (${entries.map(labelOf).join(', ')})` : '';
     return entries.length === 0 ? [] : [`${counted(entries.length, one)} ${verb}${names}`];
@@ -152,8 +152,8 @@ function compareList<T extends { id: string }>(
   });
   const more = changed.length - SHOWN_ENTRIES;
   const changes = [
-    ...moved('added', now, before),
-    ...moved('removed', old, after),
+    ...onlyIn('added', now, before),
+    ...onlyIn('removed', old, after),
     ...changed.slice(0, SHOWN_ENTRIES),
     ...(more > 0 ? [`${counted(more, `more ${one}`)} changed`] : []),
   ];

@@ -8,7 +8,7 @@ import { distinct, type ImportProblem } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
-import type { FileRecord } from '../read/types.ts';
+import type { CompleteRecord } from '../read/types.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, checkSize, listPublicIds } from './limits.ts';
 import { type ListingRow, renderRow } from './rows.ts';
@@ -72,7 +72,7 @@ function changeRecords<T extends Location | Amenity>(
   keyOf: (record: T) => string,
   stored: readonly T[],
   removed: readonly string[],
-  records: readonly FileRecord<T>[],
+  records: readonly CompleteRecord<T>[],
 ) {
   const before = new Map(stored.map((each) => [keyOf(each), each]));
   const now = new Map(before);
@@ -100,7 +100,7 @@ type StoredKeys = { id: string; hid?: string | null; slug: string | null };
 
 /** Rejects slugs and derived ids that another stored record has. */
 function keyProblems(
-  records: readonly FileRecord<unknown>[],
+  records: readonly CompleteRecord<unknown>[],
   stored: readonly StoredKeys[],
   file: CompleteFile,
 ): ImportProblem[] {
@@ -110,6 +110,7 @@ function keyProblems(
   const idsBySlug = new Map(others.map(({ slug, id }) => [slug, id]));
   return records.flatMap(({ name: record, keys, idField }): ImportProblem[] => {
     const { id = '', hid, slug = '' } = keys;
+    // `old` has this id already; `holder`, below, has this slug under another id.
     const old = byId.get(id);
     const isSameRecord = (hid !== undefined && old?.hid === hid) || old?.slug === slug;
     if (old && idField !== 'id' && !isSameRecord) {
@@ -150,8 +151,9 @@ function unknownReferences(
     const check = (kind: keyof typeof names, path: string, name?: string): ImportProblem[] => {
       if (name === undefined || names[kind].has(name)) return [];
       const subject = `${kind} ${JSON.stringify(name)}`;
-      const known = [...names[kind]].filter((each) => each !== undefined);
-      return [{ record, path, subject, code: 'not_known', unknown: { name, known } }];
+      const candidates = [...names[kind]].filter((each) => each !== undefined);
+      const unknown = { name, known: candidates };
+      return [{ record, path, subject, code: 'not_known', unknown }];
     };
     return [
       ...check('location', 'location_id', keys.location_id),
@@ -161,7 +163,7 @@ function unknownReferences(
   });
 }
 
-function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[] {
+function heroProblems({ name, value }: CompleteRecord<FileListing>): ImportProblem[] {
   const { hero_photo, photos = [] } = value ?? {};
   if (typeof hero_photo !== 'string' || photos.some(({ url }) => url === hero_photo)) return [];
   return [{ record: name, path: 'hero_photo', code: 'hero_address', value: hero_photo }];

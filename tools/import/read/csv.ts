@@ -61,6 +61,7 @@ function listColumns(name: string, schema: z.ZodType): [string, keyof typeof CEL
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];
   if (name === 'amenities') return [[name, 'words']];
+  // Other lists have no column.
   if (accepts([])) return [];
   if (accepts({})) return LOCALES.map((locale) => [`${name}.${locale}`, 'text']);
   if (DECIMALS.includes(name)) return [[name, 'decimal']];
@@ -135,6 +136,7 @@ export function readRow(header: readonly string[], cells: readonly string[]) {
     const [field = '', locale] = name.split('.');
     const texts = value[field];
     if ('code' in read) faults.push({ path: name, ...read, value: cell });
+    // For a faulty cell, `distinct` drops the schema's problem of it.
     const own = 'code' in read ? cell : read.value;
     value[field] = locale === undefined ? own : { ...(isMap(texts) && texts), [locale]: own };
   }

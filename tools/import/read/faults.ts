@@ -3,10 +3,10 @@
 import { isMap } from './listing-schemas.ts';
 import { type Fault, formatName, type ImportProblem } from './problem.ts';
 import type { RecordKeys } from './records.ts';
-import type { FileRecord } from './types.ts';
+import type { CompleteRecord } from './types.ts';
 
 /** Finds the records of a section that have the id or slug of an earlier record. */
-export function repeatedKeys(records: readonly FileRecord<unknown>[]): ImportProblem[] {
+export function repeatedKeys(records: readonly CompleteRecord<unknown>[]): ImportProblem[] {
   const problems = (['id', 'slug'] as const).flatMap((field) =>
     findRepeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
       const path = field === 'id' ? entry.idField : field;
@@ -14,7 +14,7 @@ export function repeatedKeys(records: readonly FileRecord<unknown>[]): ImportPro
       return { record: entry.name, path, code: 'repeats', details, value: entry.keys[path] };
     }),
   );
-  // An id that follows from a slug repeats with the slug.
+  // Records with one slug share the derived id too: both problems have the path `slug`, one stays.
   const places = new Map(problems.map((each) => [`${each.record.place} ${each.path}`, each]));
   return [...places.values()];
 }

@@ -48,9 +48,9 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
       ...defaults,
       ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
     }));
-    // A number in the patch stays as it is.
-    const unnumbered = entries.filter((_, place) => patched[place]?.[order] === undefined);
-    numberInOrder(unnumbered, order);
+    // Only entries whose number the patch does not give are renumbered.
+    const renumbered = entries.filter((_, place) => patched[place]?.[order] === undefined);
+    numberInOrder(renumbered, order);
     record[list] = entries;
   }
   const photos = listOf(record.photos).map((each) => isMap(each) && each.id);

@@ -17,7 +17,7 @@ import {
   writtenLocation,
 } from './records.ts';
 import { type Catalogue, findListingsUsing, readListings } from './store.ts';
-import type { FileRecord, ListingsFile, RawRecord } from './types.ts';
+import type { CompleteRecord, ListingsFile, RawRecord } from './types.ts';
 
 /** A file whose records are all whole, and every problem of them. */
 export type CompleteFile = Awaited<ReturnType<typeof completeFromStore>>;
@@ -51,7 +51,7 @@ export async function completeFromStore(
 /** Finds the records to remove that listings outside the file show: they stay. */
 async function findUsed(
   removed: readonly string[],
-  properties: readonly FileRecord<FileListing>[],
+  properties: readonly CompleteRecord<FileListing>[],
   database: D1Database,
 ): Promise<ReadonlySet<string>> {
   const inFile = new Set(properties.map(({ keys }) => keys.id));
@@ -67,7 +67,7 @@ async function completeListings(
   { properties, isPatch, mustBeStored = false }: ListingsFile,
   stored: Catalogue,
   database: D1Database,
-): Promise<FileRecord<FileListing>[]> {
+): Promise<CompleteRecord<FileListing>[]> {
   const findIds = isPatch ? indexListings(stored) : () => [];
   const named = properties.map((raw) => {
     const keys = readKeys(raw.value);
@@ -131,22 +131,22 @@ function completeRecord<T>(
   { name, value: written }: RawRecord,
   isPatch: boolean,
   { schema, old, merge = mergeRecord, keyFault }: Form<T>,
-): FileRecord<T> {
+): CompleteRecord<T> {
   const merged = isPatch && isMap(written) ? merge({ ...old }, written, schema) : written;
   const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
   const { value, faults } = parseValue<T>(schema, whole);
   const keys = readKeys(whole);
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
-  const record: Omit<FileRecord<T>, 'faults'> = { name, keys, writtenKeys, idField, value };
+  const record: Omit<CompleteRecord<T>, 'faults'> = { name, keys, writtenKeys, idField, value };
   const isNew = isPatch && old === undefined;
   const own = isNew ? summarizeFaults(record, faults, keyFault) : faults;
   return { ...record, faults: [...own, ...nameFaults(name.kind, written), ...entryFaults(keys)] };
 }
 
-/** Makes one fault of all fields that a new record of a patch lacks, or of its keys. */
+/** Makes one fault of a new record of a patch: of its keys, or else of all fields that it lacks. */
 function summarizeFaults(
-  { name, writtenKeys, idField }: Omit<FileRecord<unknown>, 'faults'>,
+  { name, writtenKeys, idField }: Omit<CompleteRecord<unknown>, 'faults'>,
   faults: readonly Fault[],
   keyFault: Fault | undefined,
 ): Fault[] {
@@ -161,11 +161,11 @@ function summarizeFaults(
   return [{ path: '', code: 'incomplete', details }, ...wrong];
 }
 
-/** Makes the first of the photos that a sheet brings the hero photo of a listing without one. */
+/** If a sheet brings photos to a listing without a hero photo, the first becomes it. */
 function takeHero(
-  record: FileRecord<FileListing>,
+  record: CompleteRecord<FileListing>,
   old: FileListing | undefined,
-): FileRecord<FileListing> {
+): CompleteRecord<FileListing> {
   const listing = record.value;
   const [first] = listing?.photos ?? [];
   if (listing === undefined || first === undefined) return record;

@@ -23,7 +23,7 @@ export type ListingsFile = Record<Section, RawRecord[]> & {
 export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
 
 /** A whole record, with its value when it is valid. */
-export type FileRecord<T> = {
+export type CompleteRecord<T> = {
   name: RecordName;
   keys: RecordKeys;
   /** The keys that the file has. The others are stored, or follow from these. */
