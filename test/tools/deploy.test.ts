@@ -211,12 +211,13 @@ describe('deploy', () => {
     const NAMESPACE = /^POST .*\/namespaces /;
     const MIGRATION = /^POST .*\/query .*batch/;
     const REPLICAS = /^PUT .*\/d1\/database/;
+    const LONG = { status: 429, retryAfter: '61' };
 
     it.each<[step: string, known: string, request?: RegExp, fault?: Fault]>([
       ['resources: a fault [code: 10001]: see "What you need"', CREATED, CREATION, { status: 403 }],
       ['resources: Error: the title exists', CREATED, NAMESPACE, { status: 502, isAfter: true }],
       ['migrations: the migration 0000_init.sql', MIGRATED, MIGRATION, { status: 400 }],
-      ['read replicas: a fault', '`--no-replicas` leaves out', REPLICAS, { status: 400 }],
+      ['read replicas: Cloudflare asks for a pause of 61 s', '`--no-replicas`', REPLICAS, LONG],
       ['upload: wrangler says', '`npx wrangler deployments list --env=staging` lists'],
     ])('%s', async (step, known, request, fault) => {
       if (request === undefined || fault === undefined) failsAt = 'upload';
@@ -231,7 +232,7 @@ describe('deploy', () => {
     });
 
     it('a 429 after the migration is no failure, and its Retry-After is kept', async () => {
-      failOnce(MIGRATION, { status: 429, isAfter: true });
+      failOnce(MIGRATION, { status: 429, isAfter: true, retryAfter: '1' });
       const { code, stderr } = await deploy();
       expect(code).toBe(0);
       expect(stderr).toMatch(/^Cloudflare: [^\n]+\. The request is repeated in 1000 ms\.\n$/);

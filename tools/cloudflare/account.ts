@@ -9,6 +9,8 @@ import { runWrangler } from './wrangler.ts';
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
 /** Pauses before the second to the fifth attempt. */
 const PAUSES_MS = [250, 500, 1_000, 2_000];
+/** A longer pause, which Cloudflare may ask for, ends the command. */
+const MAX_PAUSE_MS = 60_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 
 /** A call may be repeated, so it must be safe to run twice. Throws a `UserError`. */
@@ -66,6 +68,9 @@ function callerOf(token: string, pausesMs: readonly number[]): Call {
         throw new UserError(`Cloudflare gave no usable response to ${method} ${path}: ${fault}`);
       }
       const pauseMs = Math.max(usualMs, retryAfterMs);
+      if (pauseMs > MAX_PAUSE_MS) {
+        throw new UserError(`Cloudflare asks for a pause of ${pauseMs / 1_000} s: ${fault}`);
+      }
       if (!hasReported)
         console.error(`Cloudflare: ${fault}. The request is repeated in ${pauseMs} ms.`);
       hasReported = true;

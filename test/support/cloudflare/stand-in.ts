@@ -15,7 +15,7 @@ import { Database, type Statement } from './database.ts';
 export const ACCOUNT_ID = 'a'.repeat(32);
 
 /** The status of a failed request, which is carried out all the same with `isAfter`. */
-export type Fault = { status: number; isAfter?: boolean };
+export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 
 /** `bound` are the ids of the database and of the namespace; `script` is the whole upload. */
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
@@ -164,7 +164,7 @@ export class CloudflareStandIn {
     const { status, answer } = fault ? rejection(fault.status, 10_001, 'a fault') : carryOut();
     // Beyond 500, a proxy before the API responds.
     const isProxy = status >= 500;
-    if (status === 429) response.setHeader('Retry-After', '1');
+    if (fault?.retryAfter) response.setHeader('Retry-After', fault.retryAfter);
     response.writeHead(status, { 'Content-Type': isProxy ? 'text/html' : 'application/json' });
     response.end(isProxy ? '<html></html>' : JSON.stringify(answer));
   }
