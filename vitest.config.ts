@@ -4,8 +4,8 @@ import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 
 import { defineConfig } from 'vitest/config';
 import { TEST_VARS } from './test/support/vars.ts';
 import { CODE, watchedTests } from './test/vitest/watched-tests.ts';
+import { WRANGLER_ENVIRONMENT } from './tools/cloudflare/wrangler.ts';
 import { resolveEnvironment } from './tools/command-line/environment.ts';
-import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 import { messageOf } from './tools/command-line/user-error.ts';
 
 /**

@@ -1,24 +1,31 @@
-/** `npm run dev`: sets the working copy up, and serves it until a signal. */
+/**
+ * `npm run dev`: sets the working copy up, and serves it until a signal. Each step of the set-up
+ * does nothing when its work is done already.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
+import { WRANGLER_ENVIRONMENT, wranglerCommand } from './cloudflare/wrangler.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
-import {
-  PROJECT_DIRECTORY,
-  WRANGLER_ENVIRONMENT,
-  wranglerCommand,
-} from './command-line/project.ts';
-import { withPath } from './command-line/user-error.ts';
-import { readVars } from './configuration/dev-vars.ts';
+import { PROJECT_DIRECTORY } from './command-line/project.ts';
+import { UserError, withPath } from './command-line/user-error.ts';
+import { createDevVars, readVars } from './configuration/dev-vars.ts';
+import { migrate } from './database/migrations.ts';
+import { withDatabase } from './database/open.ts';
+import { hasRows } from './database/tables.ts';
+import { ensureDevelopmentKeys } from './development/key-pair.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, requireFreePort, resolvePort } from './development/port.ts';
-import { prepareDevelopment } from './development/prepare.ts';
+import { readListingsFile } from './import/file.ts';
+import { loadListings } from './import/load-listings.ts';
 
 const ENTRY = 'src/development/dev-worker.ts';
+const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');
+const LOCAL = { kind: 'local', environment: undefined } as const;
 const TURN_FILE = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 /** Longer than a first set-up takes. */
 const TURN_MS = 60_000;
@@ -51,7 +58,9 @@ async function develop(): Promise<number> {
   await requireFreePort(port);
   const turn = withPath(TURN_FILE, takeTurn);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  await prepareDevelopment();
+  if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
+  await ensureDevelopmentKeys();
+  if (await migrateLocal()) await loadSampleListings();
   service = serve(port, await findDebuggerPort(port), turn);
   const [code] = await once(service, 'exit');
   if (isStopping) return 0;
@@ -65,6 +74,22 @@ function takeTurn(): DatabaseSync {
   const turn = new DatabaseSync(TURN_FILE, { timeout: TURN_MS });
   turn.exec('BEGIN EXCLUSIVE');
   return turn;
+}
+
+/** Migrates the local database. Returns whether it has no listings. */
+function migrateLocal(): Promise<boolean> {
+  return withDatabase(LOCAL, async (database) => {
+    const applied = await migrate(database);
+    if (applied.length > 0) console.log(`Migrated the local database: ${applied.join(', ')}.`);
+    return !(await hasRows(database, 'properties'));
+  });
+}
+
+async function loadSampleListings(): Promise<void> {
+  const file = readListingsFile(readFileSync(SAMPLES));
+  const outcome = await loadListings(file, { target: LOCAL, isDryRun: false });
+  if (outcome.kind === 'rejected') throw new UserError('the sample listings do not fit the store');
+  console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }
 
 function serve(port: number, debuggerPort: number, turn: DatabaseSync): ChildProcess {

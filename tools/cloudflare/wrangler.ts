@@ -1,18 +1,24 @@
-/** Runs the project's wrangler for a command that calls Cloudflare. */
+/** The command that runs the project's wrangler, and its output. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  PROJECT_DIRECTORY,
-  WRANGLER_ENVIRONMENT,
-  wranglerCommand,
-} from '../command-line/project.ts';
+import { createRequire } from 'node:module';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+
+/** With these, wrangler asks nothing, reports nothing and needs no network. */
+export const WRANGLER_ENVIRONMENT = {
+  WRANGLER_SEND_METRICS: 'false',
+  WRANGLER_HIDE_BANNER: 'true',
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+};
+
+/** Returns the arguments with which Node runs the project's wrangler. */
+export function wranglerCommand(...args: string[]): string[] {
+  return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
+}
 
 /** Collects the output, and passes it on if `isShown`. */
-export async function runWrangler(
-  args: readonly string[],
-  isShown = false,
-): Promise<{ isDone: boolean; output: string }> {
+export async function runWrangler(args: readonly string[], isShown = false) {
   const child = spawn(process.execPath, wranglerCommand(...args), {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' },

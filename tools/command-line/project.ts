@@ -1,6 +1,5 @@
-/** The paths of the project's files, and the command that runs its wrangler. */
+/** The paths of the project's files. */
 
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
@@ -9,16 +8,4 @@ export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 export function datedPath(name: string, ending: string): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
   return join(PROJECT_DIRECTORY, 'backups', `${name}-${time}.${ending}`);
-}
-
-/** With these, wrangler asks nothing, reports nothing and needs no network. */
-export const WRANGLER_ENVIRONMENT = {
-  WRANGLER_SEND_METRICS: 'false',
-  WRANGLER_HIDE_BANNER: 'true',
-  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
-};
-
-/** Returns the arguments with which Node runs the project's wrangler. */
-export function wranglerCommand(...args: string[]): string[] {
-  return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
