@@ -4,11 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/named-keys.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
-import {
-  readWranglerConfig,
-  resolveEnvironment,
-  type WranglerConfig,
-} from './command-line/environment.ts';
+import { getOwn, readWranglerConfig, resolveEnvironment } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';
 
 const program = declare('-s api-key')
@@ -61,7 +57,8 @@ function parseKeyOptions(args: string[], readConfig = readWranglerConfig) {
     requireValid('--expires', fields.expires, expires);
     if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
   }
-  if (namesIn(readConfig(), environment).includes(name)) {
+  const known = knownKeys.parse(getOwn(readConfig(), environment).vars.API_KEYS);
+  if (known.some((key) => key.name === name)) {
     throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
   const inOrder = SCOPES.filter((each) => scopes.includes(each));
@@ -72,12 +69,6 @@ function requireValid(option: string, schema: z.ZodType, value: string | number)
   const { error } = schema.safeParse(value);
   if (!error) return;
   throw new UserError(`${option} ${JSON.stringify(value)} ${error.issues[0]?.message}`);
-}
-
-/** Returns the names of the keys that an environment has. */
-function namesIn(config: WranglerConfig, environment: string | undefined): string[] {
-  const own = environment === undefined ? config : config.env[environment];
-  return knownKeys.parse(own?.vars.API_KEYS).map(({ name }) => name);
 }
 
 function printKey({ name, scopes, expires, rateLimit, environment }: KeyOptions): number {

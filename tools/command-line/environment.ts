@@ -67,14 +67,11 @@ export function resolveVars(
 }
 
 /** Returns the environment of `--env` or `CLOUDFLARE_ENV`. Throws for an unknown one. */
-export function resolveEnvironment(
-  option?: string,
-  directory = PROJECT_DIRECTORY,
-): string | undefined {
+export function resolveEnvironment(option?: string): string | undefined {
   const name = option ?? process.env.CLOUDFLARE_ENV ?? '';
   // `--env=` is production, as in wrangler's own commands.
   if (name === '') return undefined;
-  const known = Object.keys(readWranglerConfig(directory).env);
+  const known = Object.keys(readWranglerConfig().env);
   if (known.includes(name)) return name;
   const origin = option === undefined ? 'CLOUDFLARE_ENV' : '--env';
   throw new UserError(

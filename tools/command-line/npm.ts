@@ -36,11 +36,6 @@ export function watchNpm(onGone: () => void): void {
   watch.unref();
 }
 
-/** Ends the program when npm has ended: see `watchNpm`. */
-export function endWithNpm(): never {
-  process.exit(1);
-}
-
 /** Reports whether npm kept an option. */
 export function isKeptByNpm(script: string, option: Option): boolean {
   const { env } = process;

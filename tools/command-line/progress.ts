@@ -7,10 +7,8 @@ const STEPS_PER_LINE = 900;
 const STEPS_PER_BAR = 100;
 const BAR_CHARACTERS = 30;
 
-type Output = { isTTY?: boolean; write: (text: string) => boolean };
-
 /** A phase, e.g. `listings rendered`, has one bar. `end` ends its line. */
-export function showProgress(output: Output) {
+export function showProgress(output: { isTTY?: boolean; write: (text: string) => boolean }) {
   let shown: { phase: string; done: number } | undefined;
   const end = () => {
     if (output.isTTY && shown !== undefined) output.write('\n');

@@ -1,7 +1,7 @@
 /** Temporary files, which an interrupted command does not leave behind. */
 
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** The signals that end a command. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -13,7 +13,6 @@ export function inScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  removeLeftovers(parent);
   return removeAfter(mkdtempSync(join(parent, `.scratch-${process.pid}-`)), work);
 }
 
@@ -24,7 +23,6 @@ export function withScratchFile<T>(
   text: string,
   work: (file: string) => Promise<T>,
 ): Promise<T> {
-  removeLeftovers(parent);
   const file = join(parent, `.scratch-${process.pid}-${name}`);
   writeFileSync(file, text);
   return removeAfter(file, work);
@@ -45,19 +43,19 @@ export async function beforeSignals<T>(clean: () => void, work: () => Promise<T>
 }
 
 function removeAfter<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
-  const clean = () => remove(path);
-  return beforeSignals(clean, () => work(path)).finally(clean);
+  const clean = () => rmSync(path, { recursive: true, force: true });
+  return beforeSignals(clean, () => {
+    removeLeftovers(dirname(path));
+    return work(path);
+  }).finally(clean);
 }
 
 function removeLeftovers(parent: string): void {
   for (const name of readdirSync(parent)) {
     const [, pid] = NAME.exec(name) ?? [];
-    if (pid !== undefined && !isRunning(Number(pid))) remove(join(parent, name));
+    if (pid === undefined || isRunning(Number(pid))) continue;
+    rmSync(join(parent, name), { recursive: true, force: true });
   }
-}
-
-function remove(path: string): void {
-  rmSync(path, { recursive: true, force: true });
 }
 
 function isRunning(pid: number): boolean {

@@ -20,7 +20,7 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
 
 /** Returns the vars under `npm run dev`. `CLOUDFLARE_ENV` chooses the environment. */
 export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, string> {
-  const vars = resolveVars(resolveEnvironment(undefined, directory), directory);
+  const vars = resolveVars(resolveEnvironment(), directory);
   return new Map([...vars, ...readDevVars(directory)]);
 }
 

@@ -68,9 +68,8 @@ const formatTable = (environment?: string) => (environment ? `[env.${environment
 
 /** Wrangler's environments inherit the routes of the top level. */
 function resolveRoutes(config: WranglerConfig, environment: string | undefined) {
-  const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
-    routes ?? (route === undefined ? undefined : [route]);
-  const all = listed(getOwn(config, environment)) ?? listed(config) ?? [];
+  const own = getOwn(config, environment);
+  const all = [own.routes ?? own.route ?? config.routes ?? config.route ?? []].flat();
   return all.map((each) => (typeof each === 'string' ? { pattern: each } : each));
 }
 

@@ -24,10 +24,17 @@ const keyPair = publicHalf.extend({ d: z.string() });
 
 export type SigningKey = z.infer<typeof keyPair>;
 
-/** Makes a missing pair, adds its public half to .dev.vars, and returns the private key. */
+/**
+ * Makes a missing pair, and returns the private key. Adds the public half to .dev.vars, unless
+ * another key set is there.
+ */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
-  publish(key, directory);
+  const vars = readDevVars(directory);
+  const keySet = vars.get('JWT_JWKS');
+  const isForeign =
+    keySet === undefined ? vars.has('JWT_JWKS_URL') : !keySet.includes(`"kid":"${KEY_ID}"`);
+  if (!isForeign) setKeySet(directory, { keys: [publicHalf.parse(key)] });
   return key;
 }
 
@@ -47,13 +54,4 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
   } catch {
     throw new UserError(`${KEY_FILE} has no development key: delete it, and a new one is made`);
   }
-}
-
-/** Adds the public half to .dev.vars, unless another key set is there. */
-function publish(key: SigningKey, directory: string): void {
-  const vars = readDevVars(directory);
-  const keySet = vars.get('JWT_JWKS');
-  const isForeign =
-    keySet === undefined ? vars.has('JWT_JWKS_URL') : !keySet.includes(`"kid":"${KEY_ID}"`);
-  if (!isForeign) setKeySet(directory, { keys: [publicHalf.parse(key)] });
 }
