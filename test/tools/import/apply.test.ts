@@ -1,6 +1,7 @@
 /** The transaction of an import: the places of changes, and imports that overtake each other. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { OutcomeUnknown } from '../../../tools/import/write/apply.ts';
 import {
   BAY,
   fileOf,
@@ -171,5 +172,18 @@ describe('an import that another one overtakes', () => {
     });
     const overtaken = importInto(database, { properties: [propertyOf({ slug: 'mine' })] });
     await expect(overtaken).rejects.toThrow('other imports were applied meanwhile');
+  });
+
+  it('after its commit, whose response is lost, does not know whether it was applied', async () => {
+    let isLost = false;
+    const database = tapD1(imports.database, async (call) => {
+      const results = await call();
+      if (isLost || places().length === 0) return results;
+      isLost = true;
+      await loadHomes(second);
+      throw new Error('the response is lost');
+    });
+    const unknown = importInto(database, fileOf([first]));
+    await expect(unknown).rejects.toBeInstanceOf(OutcomeUnknown);
   });
 });

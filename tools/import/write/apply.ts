@@ -106,6 +106,8 @@ export async function apply(
     if (state.lastImport === importId) return 'applied';
     const why = messageOf(fault);
     if (GUARD_FAILURE.test(why)) return 'overtaken';
+    // Another import was applied, perhaps after this one.
+    if (state.lastImport !== lastImport) throw new OutcomeUnknown(why, { cause: fault });
     throw new Error(why, { cause: fault });
   }
 }
