@@ -32,9 +32,9 @@ const event = z.strictObject({
 });
 
 /** Imports with `--notify`. Returns the last line of the report, and the events that were sent. */
-async function notify(properties: object[], ...options: string[]) {
+async function notify(file: object, ...options: string[]) {
   hook.mockClear();
-  const done = await imports.load({ properties }, '--notify', ADDRESS, ...options);
+  const done = await imports.load(file, '--notify', ADDRESS, ...options);
   expect(done).toMatchObject({ code: 0, stderr: '' });
   const bodies = hook.mock.calls.map(([, init]) => message.parse(init).body);
   const events = bodies.map((body) => event.parse(JSON.parse(body)));
@@ -43,7 +43,9 @@ async function notify(properties: object[], ...options: string[]) {
 
 it('--notify posts the changes and a cursor, signed as Standard Webhooks says', async () => {
   vi.stubEnv('PUBLISH_HOOK_SECRET', SECRET);
-  const { line, events } = await notify(homes.map((each) => ({ ...each, name: 'Changed' })));
+  const { line, events } = await notify({
+    properties: homes.map((each) => ({ ...each, name: 'Changed' })),
+  });
   expect(line).toBe('Notified site.example.com of 3 changes.');
   const slugs = ['one', 'two', 'three'];
   expect(events).toEqual([expect.objectContaining({ changes: 3, slugs })]);
@@ -63,7 +65,7 @@ it('--notify posts the changes and a cursor, signed as Standard Webhooks says', 
 it('sends nothing for a change that the feed does not show, except with --notify-always, nor in a dry run', async () => {
   const url = 'https://images.example.com/1.jpg';
   const photos = [{ url, section: 'gallery', web_visible: false, web_sort_order: 1 }];
-  const unseen = homes.map((each) => ({ ...each, photos }));
+  const unseen = { properties: homes.map((each) => ({ ...each, photos })) };
   const nothing = 'The feed shows nothing new: site.example.com';
   expect(await notify(unseen, '--dry-run')).toEqual({
     line: `${nothing} would not be notified.`,
@@ -74,15 +76,28 @@ it('sends nothing for a change that the feed does not show, except with --notify
     line: 'Notified site.example.com of 0 changes.',
     events: [{ changes: 0, slugs: [] }],
   });
-  const changed = unseen.slice(1).map((each) => ({ ...each, name: 'Again' }));
-  expect(await notify(changed, '--dry-run')).toEqual({
+  const properties = homes.slice(1).map((each) => ({ ...each, photos, name: 'Again' }));
+  expect(await notify({ properties }, '--dry-run')).toEqual({
     line: 'Would notify site.example.com of 2 changes.',
     events: [],
   });
 });
 
+it('sends a change of locations alone, which changes no listing', async () => {
+  const file = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
+  expect(await notify(file, '--dry-run')).toEqual({
+    line: 'Would notify site.example.com of changed locations.',
+    events: [],
+  });
+  expect(await notify(file)).toMatchObject({
+    line: 'Notified site.example.com of changed locations.',
+    events: [{ changes: 0, slugs: [] }],
+  });
+});
+
 it('names the slugs of changed listings, former ones too, and of more than a hundred none', async () => {
-  const slugsOf = async (...properties: object[]) => (await notify(properties)).events[0]?.slugs;
+  const slugsOf = async (...properties: object[]) =>
+    (await notify({ properties })).events[0]?.slugs;
   const renamed = { ...homes[0], slug: 'second-slug' };
   expect(await slugsOf(renamed)).toEqual(['second-slug', 'one']);
   const hidden = { ...renamed, slug: 'secret-slug', status: 'hidden' };

@@ -10,6 +10,7 @@ import type {
   Pruning,
 } from '../plan/types.ts';
 import { counted, type ImportProblem, printable, problemLines } from '../read/problem.ts';
+import { changesFeed } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
 
 export type ReportOptions = {
@@ -139,9 +140,11 @@ async function notifyHook(
   { isDryRun, notifiesAlways }: ReportOptions,
 ): Promise<void> {
   const { host } = hook.url;
-  const { length } = outcome.shown;
-  const changes = counted(length, 'change');
-  if (length === 0 && !notifiesAlways) {
+  const { shown, effect } = outcome;
+  const isNew = changesFeed(effect);
+  const changes =
+    isNew && shown.length === 0 ? 'changed locations' : counted(shown.length, 'change');
+  if (!isNew && !notifiesAlways) {
     const tense = isDryRun ? 'would not be' : 'was not';
     console.log(`The feed shows nothing new: ${host} ${tense} notified.`);
   } else if (isDryRun) {

@@ -83,15 +83,11 @@ export async function apply(
     staged += batch.length;
     onProgress('staged', Math.max(0, staged - records.length), listings.length);
   }
-  // The feed has lists of listings and of locations.
-  const changesFeed =
-    listings.some(({ latest }) => latest.changesFeed) ||
-    records.some(({ kind }) => kind === 'location');
   const transaction = [
     database.prepare(GUARD).bind(importId, lastImport, staged),
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
-    ...(changesFeed ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
+    ...(changesFeed(effect) ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];
@@ -110,6 +106,12 @@ export async function apply(
     if (state.lastImport !== lastImport) throw new OutcomeUnknown(why, { cause: fault });
     throw new Error(why, { cause: fault });
   }
+}
+
+/** The feed has lists of listings and of locations. */
+export function changesFeed({ records, listings }: Effect): boolean {
+  const isShown = listings.some(({ latest }) => latest.changesFeed);
+  return isShown || records.some(({ kind }) => kind === 'location');
 }
 
 /** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
