@@ -82,6 +82,7 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
   program: Program<Positionals, Values>,
   args: string[],
 ) {
+  // From `npm run SCRIPT --`.
   const [script = ''] = program.name().split(' ').slice(-2);
   const given = args.map((arg) => arg.split('=')[0]);
   const kept = [...program.options, DRY_RUN].find(

@@ -43,6 +43,6 @@ export function isKeptByNpm(script: string, option: Option): boolean {
   if (env.npm_lifecycle_event !== script || value === undefined) return false;
   // npm may set a flag that is off to an empty text.
   if (!option.required) return value !== '' && value !== 'false';
-  // A user's .npmrc may have it. Commands miss it by themselves.
+  // `scope` is npm's own setting too. Commands report a missing --scope themselves.
   return option.name() !== 'scope';
 }

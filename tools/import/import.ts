@@ -19,12 +19,12 @@ import { changeCursor } from '../../src/properties/changes.ts';
 import { compare } from './plan/compare.ts';
 import { checkShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
-import type { Effect, ImportOptions, ImportOutcome, ListingChange } from './plan/types.ts';
+import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
 import { completeFromStore } from './read/read.ts';
 import { type Catalogue, readCatalogue } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
-import { undoFile } from './write/listings-file.ts';
+import { undoFilePieces } from './write/listings-file.ts';
 
 const MAX_ATTEMPTS = 10;
 
@@ -53,8 +53,9 @@ async function attemptImport(
   // Import, 4.
   const effect = await compare(planned, stored, options);
   const { listings } = effect;
-  const isPublic = ({ old }: ListingChange) => old?.status !== 'hidden';
-  const emptied = listings.filter((each) => isPublic(each) && each.emptied.length > 0);
+  const emptied = listings.filter(
+    (each) => each.old?.status !== 'hidden' && each.emptied.length > 0,
+  );
   const mayEmpty = file.isPatch || options.allowEmptied;
   const problems = [
     ...effect.problems,
@@ -82,7 +83,7 @@ async function applyWithUndo(
 ): Promise<'applied' | 'overtaken'> {
   const { undo } = options;
   try {
-    undo?.save(undoFile(effect));
+    undo?.save(undoFilePieces(effect));
     const result = await apply(effect, stored, options);
     if (result === 'overtaken') undo?.discard();
     return result;

@@ -116,7 +116,7 @@ export function changesFeed({ records, listings }: Effect): boolean {
 
 /** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
 function* stagedRows({ records, listings }: Effect, newestChange: number): Generator<string> {
-  // A record without a value is removed.
+  // The row of a removed record is `{}`, which APPLY does not insert.
   for (const { kind, key, now = {} } of records) yield stagedRow(kind, key, now);
   const { removals = [], others = [] } = Object.groupBy(listings, ({ listing }) =>
     listing.status === 'hidden' ? 'removals' : 'others',
@@ -128,7 +128,7 @@ function* stagedRows({ records, listings }: Effect, newestChange: number): Gener
     if (changesFeed) place += 1;
     const change = changesFeed ? { ...last, change_seq: place, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
-    // Nested, because escaped texts of a large listing would exceed D1's bound.
+    // As JSON, not as strings: escaped texts of a large listing would exceed D1's bound.
     const texts = `,"source":${source},"document":${document},"card":${card}`;
     yield stagedRow('listing', id, { ...row, ...change }, texts);
   }

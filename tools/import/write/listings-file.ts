@@ -34,7 +34,7 @@ function formatRecords(records: readonly object[]): string {
 }
 
 /** Has the changed records as they are stored now. It hides the added listings, and removes the added records. */
-export function undoFile({ records, listings }: Effect): Generator<string> {
+export function undoFilePieces({ records, listings }: Effect): Generator<string> {
   const locations: Location[] = [];
   const amenities: Amenity[] = [];
   const removed: Removed = { locations: [], amenities: [] };
