@@ -11,7 +11,7 @@ import { inScratchFolder } from './command-line/scratch.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
-import { exportListings, exportNames, type Form } from './import/export.ts';
+import { exportListings, exportNames } from './import/export.ts';
 import { ensureTables } from './import/load-listings.ts';
 
 const program = declareWithTarget('-s export-listings')
@@ -43,7 +43,7 @@ function parse(args: string[]) {
   const { out, csv, separator, names: isNames = false } = values;
   const isSheet = csv || /\.csv$/i.test(out ?? '');
   if (separator !== undefined && !isSheet) throw new UserError('--separator needs --csv');
-  const form: Form = isSheet ? (separator ?? ',') : undefined;
+  const form = isSheet ? (separator ?? ',') : undefined;
   return { target: resolveTarget(values), out, form, isNames };
 }
 
@@ -51,9 +51,8 @@ async function run({ target, out, form, isNames }: Request, open = withDatabase)
   const write = async (database: D1Database) => {
     await ensureTables(database, target, false);
     const progress = showProgress(process.stderr);
-    const onProgress = (done: number, total: number) =>
-      progress.update('listings read', done, total);
-    const pieces = isNames ? exportNames(database) : exportListings(database, onProgress, form);
+    const { update } = progress;
+    const pieces = isNames ? exportNames(database) : exportListings(database, update, form);
     try {
       await (out === undefined ? print(pieces) : writeFile(out, pieces));
     } finally {

@@ -7,32 +7,27 @@ import { readCatalogue, readListings, readState } from './read/store.ts';
 import { type Separator, sheetLines } from './sheet.ts';
 import { writeListingsFile } from './write/listings-file.ts';
 
-/** A sheet with this separator; undefined for JSON. */
-export type Form = Separator | undefined;
-
-/** Returns the file in pieces, a record per line. An import meanwhile begins it again. */
+/**
+ * Returns the file in pieces, a record per line: JSON, or a sheet with the separator. An import
+ * meanwhile begins it again.
+ */
 export async function* exportListings(
   database: D1Database,
-  onProgress: (done: number, total: number) => void,
-  form?: Form,
+  onProgress: (phase: string, done: number, total: number) => void,
+  separator?: Separator,
 ): AsyncGenerator<string> {
-  const { locations, amenities, listings } = await readWhole(database, onProgress);
-  if (form !== undefined) return yield* sheetLines(listings, form);
-  yield* writeListingsFile({ locations, amenities }, listings.map(toFileListing));
-}
-
-async function readWhole(database: D1Database, onProgress: (done: number, total: number) => void) {
-  for (;;) {
-    const stored = await readCatalogue(database);
-    const listings: Source[] = [];
-    for await (const { listing } of readListings(database, [...stored.summaries.keys()])) {
-      listings.push(listing);
-      onProgress(listings.length, stored.summaries.size);
-    }
-    if ((await readState(database)).lastImport !== stored.lastImport) continue;
-    listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
-    return { ...stored, listings };
+  const stored = await readCatalogue(database);
+  const listings: Source[] = [];
+  for await (const { listing } of readListings(database, [...stored.summaries.keys()])) {
+    listings.push(listing);
+    onProgress('listings read', listings.length, stored.summaries.size);
   }
+  if ((await readState(database)).lastImport !== stored.lastImport) {
+    return yield* exportListings(database, onProgress, separator);
+  }
+  listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
+  if (separator !== undefined) return yield* sheetLines(listings, separator);
+  yield* writeListingsFile(stored, listings.map(toFileListing));
 }
 
 /** Returns the locations and amenities that a sheet may name: `amenity pool: Swimming pool`. */

@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { importCommand, statusCommand } from '../../../tools/import/command.ts';
-import { exportListings, type Form } from '../../../tools/import/export.ts';
+import { exportListings } from '../../../tools/import/export.ts';
+import type { Separator } from '../../../tools/import/sheet.ts';
+import { command as importCommand } from '../../../tools/import-listings.ts';
+import { command as statusCommand } from '../../../tools/set-status.ts';
 import { Database } from '../cloudflare/database.ts';
 import { source } from '../listings.ts';
 import { runImportOn } from './in-process.ts';
@@ -43,9 +45,9 @@ export function openMemoryImports() {
       return row === null ? undefined : source.parse(JSON.parse(row.source));
     },
     /** Returns the whole catalogue as a listings file, JSON or a sheet. */
-    async exported(form?: Form) {
+    async exported(separator?: Separator) {
       let text = '';
-      for await (const piece of exportListings(database, () => {}, form)) text += piece;
+      for await (const piece of exportListings(database, () => {}, separator)) text += piece;
       return text;
     },
     clear() {
