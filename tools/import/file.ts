@@ -14,9 +14,7 @@ const sections = z.strictObject({
   locations: records,
   amenities: records,
   properties: records,
-  removed: z
-    .strictObject({ locations: keys, amenities: keys })
-    .default({ locations: [], amenities: [] }),
+  removed: z.strictObject({ locations: keys, amenities: keys }).optional(),
 });
 
 /** Reads the bytes of a listings file in JSON. */
@@ -41,7 +39,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): P
     const record = names.get(`${section}[${index}]`) ?? THE_FILE;
     return { record, path: formatPath(rest), ...fault };
   });
-  const removed = Object.values(root.removed).flat();
+  const removed = Object.values(root.removed ?? {}).flat();
   return { kind: 'readable', isPatch, locations, amenities, properties, removed, problems };
 }
 

@@ -32,7 +32,7 @@ export async function loadListings(
   const vars = isRemote ? resolveVars(target.environment) : readVars();
   const site = publicSiteUrl().safeParse(vars.get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
-  const load = async (opened: D1Database) => {
+  return open(target, async (opened) => {
     // Import, 2. Before the first `npm run dev`, a dry run compares with an empty store.
     const isFresh = isDryRun && !isRemote && (await readTables(opened)).length === 0;
     const database = isFresh ? wrapSqlite(new DatabaseSync(':memory:')) : opened;
@@ -48,8 +48,7 @@ export async function loadListings(
     } finally {
       progress.end();
     }
-  };
-  return open(target, load);
+  });
 }
 
 /** Throws a `UserError` if the database lacks migrations. Only a local one is migrated here. */

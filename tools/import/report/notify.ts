@@ -39,13 +39,20 @@ export async function notify({ url, signer }: Hook, { shown, resumeCursor }: Acc
     slugs: slugs.length > MAX_SLUGS ? null : slugs,
     resume_cursor: resumeCursor,
   });
+  // All attempts have one id for the receiver. Each has its own time and signature.
   const id = `msg_${randomUUID()}`;
   let failure = '';
   for (const pauseMs of [...PAUSES_MS, 0]) {
+    const now = new Date();
     try {
       const response = await fetch(url, {
         method: 'POST',
-        headers: signHeaders(id, body, signer),
+        headers: {
+          'Content-Type': 'application/json',
+          'webhook-id': id,
+          'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+          ...(signer && { 'webhook-signature': signer.sign(id, now, body) }),
+        },
         body,
         // The signed message is for this address alone.
         redirect: 'manual',
@@ -67,15 +74,4 @@ export async function notify({ url, signer }: Hook, { shown, resumeCursor }: Acc
 function listSlugs({ listing, latest }: ListingChange): string[] {
   const last = listing.status === 'hidden' ? latest.removed_slug : listing.slug;
   return last === null ? latest.former_slugs : [last, ...latest.former_slugs];
-}
-
-/** All attempts have one id for the receiver. Each has its own time and signature. */
-function signHeaders(id: string, body: string, signer: Hook['signer']) {
-  const now = new Date();
-  return {
-    'Content-Type': 'application/json',
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
-    ...(signer && { 'webhook-signature': signer.sign(id, now, body) }),
-  };
 }

@@ -64,9 +64,7 @@ const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
 /** It is unknown whether the transaction was applied. */
-export class OutcomeUnknown extends Error {
-  override readonly name = 'OutcomeUnknown';
-}
+export class OutcomeUnknown extends Error {}
 
 /** Writes all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
 export async function apply(
