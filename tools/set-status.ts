@@ -1,8 +1,34 @@
-/** `npm run set-status -- STATUS SLUG...`: see its usage in import/command.ts. */
+/** `npm run set-status -- STATUS SLUG...`: imports a patch of these statuses. */
 
-import { runCommand } from './command-line/command.ts';
-import { statusCommand as command } from './import/command.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
+import type { ParsedFile } from './import/read/types.ts';
+import { declareImport, run, sharedOptions } from './import-listings.ts';
 
-export { command };
+const program = declareImport('set-status')
+  .description(`Sets the web status of listings: listed, coming_soon, sold_out or hidden.
+
+Changes: the status of these listings in the local database, or with --remote in the deployed one, and
+the file in backups/.
+Exit codes: 0 the status is set (or would be), 1 it is not or that is not known, 2 invalid arguments.
+Example: npm run set-status -- hidden casa-marea --dry-run`)
+  .argument('<status>')
+  .argument('<slug...>');
+
+export const command = { program, parse, run };
 
 if (import.meta.main) await runCommand(command, () => process.exit(1));
+
+function parse(args: string[]) {
+  const { values, positionals } = readArguments(program, args);
+  const readFile = () => statusPatch(...positionals);
+  return { ...sharedOptions(values), listsAll: true, readFile };
+}
+
+function statusPatch(status: string, slugs: readonly string[]): ParsedFile {
+  const properties = [...new Set(slugs)].map((slug) => ({
+    name: { kind: 'listing', place: slug } as const,
+    value: { slug, status },
+  }));
+  const others = { locations: [], amenities: [], removed: [], problems: [] };
+  return { kind: 'readable', isPatch: true, mustBeStored: true, properties, ...others };
+}

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { importCommand } from '../../tools/import/command.ts';
+import { command as importCommand } from '../../tools/import-listings.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import { runImportOn } from '../support/node/in-process.ts';
 import { API_KEY, exampleOf, listen, SOON, useRig } from './example-rig.ts';

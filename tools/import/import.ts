@@ -24,7 +24,6 @@ import { completeFromStore } from './read/read.ts';
 import { type Catalogue, readCatalogue } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
-import { undoFilePieces } from './write/listings-file.ts';
 
 const MAX_ATTEMPTS = 10;
 
@@ -83,7 +82,7 @@ async function applyWithUndo(
 ): Promise<'applied' | 'overtaken'> {
   const { undo } = options;
   try {
-    undo?.save(undoFilePieces(effect));
+    undo?.save(effect);
     const result = await apply(effect, stored, options);
     if (result === 'overtaken') undo?.discard();
     return result;

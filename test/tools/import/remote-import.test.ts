@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccount } from '../../../tools/cloudflare/account.ts';
 import { restDatabase } from '../../../tools/database/rest-database.ts';
-import { importCommand } from '../../../tools/import/command.ts';
+import { command as importCommand } from '../../../tools/import-listings.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
 import { runImportOn } from '../../support/node/in-process.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it, vi } from 'vitest';
 import { UserError } from '../../../tools/command-line/user-error.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
-import { importCommand } from '../../../tools/import/command.ts';
+import { command as importCommand } from '../../../tools/import-listings.ts';
 import { runWith } from '../../support/node/in-process.ts';
 import { importInto, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
@@ -29,6 +29,7 @@ const load = (open: WithDatabase) => runWith(open, importCommand, path, '--undo'
 
 it('an import makes its folder, and names it to the shell of any folder', async () => {
   vi.stubEnv('INIT_CWD', join(folder, 'other'));
+  vi.stubEnv('CLOUDFLARE_ENV', 'staging');
   const { stdout } = await imports.load(file, '--undo', undo);
   vi.unstubAllEnvs();
   expect(stdout).toContain(

@@ -18,7 +18,7 @@ export type ImportOptions = {
   pruning?: Pruning;
   allowEmptied?: boolean;
   /** The file that undoes the import, saved before the import changes something. */
-  undo?: { save: (pieces: Iterable<string>) => void; discard: () => void } | undefined;
+  undo?: { save: (effect: Effect) => void; discard: () => void } | undefined;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };

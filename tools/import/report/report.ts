@@ -15,12 +15,12 @@ import { type Hook, notify } from './notify.ts';
 
 export type ReportOptions = {
   isDryRun: boolean;
-  pruning: Pruning;
+  pruning?: Pruning;
   /** A dry run lists all changes, not only the first. */
   listsAll: boolean;
   hook: Hook | undefined;
   /** Whether the hook is notified also when the feed shows nothing new. */
-  notifiesAlways: boolean;
+  notifiesAlways?: boolean;
 };
 
 /** The most slugs after a count of listings. */
@@ -59,7 +59,10 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
   for (const line of lines) console.error(styleText(colour, line, { stream: process.stderr }));
 }
 
-function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptions): string[] {
+function summaryLines(
+  { file, effect }: AcceptedImport,
+  { pruning = 'none' }: ReportOptions,
+): string[] {
   const { records, listings, warnedBefore } = effect;
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
   const removed = records.filter(({ now }) => now === undefined);

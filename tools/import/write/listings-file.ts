@@ -1,6 +1,9 @@
-/** Writes listings files in pieces, a record per line: an export, and the one that undoes an import. Pure. */
+/** Writes listings files in pieces, a record per line: an export, and the one that undoes an import. */
 
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { messageOf, UserError } from '../../command-line/user-error.ts';
 import type { Effect } from '../plan/types.ts';
 import { type FileListing, toFileListing } from '../read/records.ts';
 
@@ -33,8 +36,34 @@ function formatRecords(records: readonly object[]): string {
   return records.map((each) => `\n${JSON.stringify(each)}`).join(',');
 }
 
+/** The file on disk that undoes an import. A file that exists before is never replaced. */
+export function undoFileAt(path: string) {
+  let isSaved = false;
+  return {
+    path,
+    isSaved: () => isSaved,
+    save(effect: Effect): void {
+      try {
+        mkdirSync(dirname(path), { recursive: true });
+        const file = openSync(path, 'wx');
+        isSaved = true;
+        for (const piece of undoFilePieces(effect)) writeSync(file, piece);
+        closeSync(file);
+      } catch (error) {
+        throw new UserError(
+          `The file that would undo the import is not written: ${messageOf(error)}. With --no-undo there is none.`,
+        );
+      }
+    },
+    discard(): void {
+      if (isSaved) rmSync(path, { force: true });
+      isSaved = false;
+    },
+  };
+}
+
 /** Has the changed records as they are stored now. It hides the added listings, and removes the added records. */
-export function undoFilePieces({ records, listings }: Effect): Generator<string> {
+function undoFilePieces({ records, listings }: Effect): Generator<string> {
   const locations: Location[] = [];
   const amenities: Amenity[] = [];
   const removed: Removed = { locations: [], amenities: [] };
