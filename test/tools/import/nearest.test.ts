@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearest } from '../../../tools/import/read/nearest.ts';
+import { nearest } from '../../../tools/import/read/problem.ts';
 
 it.each([
   ['dryrun', ['remote', 'dry-run'], 'dry-run'],

@@ -93,8 +93,8 @@ const FILES: Case[] = [
     'amenities[0]: slug is required',
     'properties[1] (slug "b"): status "x" must be one of listed, coming_soon, sold_out, hidden',
     'properties[6]: must be of type object',
-    'properties[1] (slug "b"): hid "H-9" repeats the id of properties[0] (slug "a")',
     'properties[3] (slug "c"): slug "c" repeats the slug of properties[2] (slug "c")',
+    'properties[1] (slug "b"): hid "H-9" repeats the id of properties[0] (slug "a")',
     `properties[5] (slug "e"): id "${ID}" repeats the id of properties[4] (slug "d")`,
   ],
   [
@@ -199,9 +199,9 @@ const PATCHES: Case[] = [
     'properties[8] (slug "twin"): name null must be of type string',
     'properties[8] (slug "twin"): photos.0.url is required',
     `properties[8] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
+    'properties[1] (hid "H-1"): slug "casa-marea" repeats the slug of properties[0] (slug "casa-marea")',
     'properties[1] (hid "H-1"): hid "H-1" repeats the id of properties[0] (slug "casa-marea")',
     `properties[2] (slug "other"): id "${marea.id}" repeats the id of properties[0] (slug "casa-marea")`,
-    'properties[1] (hid "H-1"): slug "casa-marea" repeats the slug of properties[0] (slug "casa-marea")',
     /^properties\[2\] \(slug "other"\): slug "other" is the slug of the stored listing [0-9a-f-]+$/,
   ],
   [

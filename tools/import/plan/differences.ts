@@ -1,6 +1,6 @@
 /** The differences of two listings: texts for the editor, and emptied fields. Pure. */
 
-import { LOCALES } from '../../../src/properties/locale-map.ts';
+import { mapLocales } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../read/listing-schemas.ts';
@@ -54,10 +54,8 @@ function compareLists(old: Source, now: Source, found: Differences): void {
   compareList('amenities', 'amenity', withIds(old), withIds(now), ({ id }) => id, found);
 }
 
-type Feature = Source['unique_features'][number];
-
 /** Unique features have no key: one in both lists has its content as its id, else its place. */
-function identifyFeatures(features: readonly Feature[], others: readonly Feature[]) {
+function identifyFeatures<T extends object>(features: readonly T[], others: readonly T[]) {
   const contents = new Set(others.map((each) => JSON.stringify(each)));
   return features.map((each, place) => {
     const content = JSON.stringify(each);
@@ -68,13 +66,9 @@ function identifyFeatures(features: readonly Feature[], others: readonly Feature
 /** Returns the fields that are compared by their values. */
 function flattenFields(listing: Source): Record<string, unknown> {
   const { id, photos, videos, unique_features, amenities, hero_photo_id, ...fields } = listing;
-  const texts = LOCALES.flatMap((locale) => {
-    const text = listing.description[locale];
-    return text === undefined ? [] : [[locale, toPlainText(text)]];
-  });
   return {
     ...fields,
-    description: Object.fromEntries(texts),
+    description: mapLocales(listing.description, toPlainText),
     hero_photo: photos.find((each) => each.id === hero_photo_id)?.url ?? null,
   };
 }
@@ -94,7 +88,7 @@ function compareFields(
       compareFields(was, is, was.id === undefined ? found : { ...found, emptied: [] }, `${name}.`);
       continue;
     }
-    if (isEmpty(is)) found.emptied.push(name);
+    if (is == null) found.emptied.push(name);
     found.changes.push(`${name} ${formatChange(was, is)}`);
   }
 }
@@ -116,11 +110,7 @@ function formatChange(old: unknown, now: unknown): string {
 /** Shows a value. A location is shown by its slug. */
 function formatValue(value: unknown): string {
   if (isMap(value)) return shown(value.slug ?? value.id);
-  return isEmpty(value) ? 'none' : shown(value);
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined;
+  return value == null ? 'none' : shown(value);
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -11,7 +11,7 @@ import type { Catalogue } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, checkSize, listPublicIds } from './limits.ts';
-import { type ListingRow, renderRow } from './rows.ts';
+import { renderRow } from './rows.ts';
 import type { ImportOptions, RecordChange } from './types.ts';
 
 export type Plan = ReturnType<typeof plan>;
@@ -26,10 +26,8 @@ export function plan(
   { publicSiteUrl, pruning = 'none' }: ImportOptions,
 ) {
   const { properties, removed } = file;
-  const idOf = ({ id }: Location) => id;
-  const slugOf = ({ slug }: Amenity) => slug;
-  const locations = changeRecords('location', idOf, stored.locations, removed, file.locations);
-  const amenities = changeRecords('amenity', slugOf, stored.amenities, removed, file.amenities);
+  const locations = changeRecords('location', stored.locations, removed, file.locations);
+  const amenities = changeRecords('amenity', stored.amenities, removed, file.amenities);
   const known: Known = { locations: new Map(locations.now), amenities: amenities.now };
   for (const each of locations.now.values()) {
     if (each.slug !== null) known.locations.set(each.slug, each);
@@ -50,11 +48,12 @@ export function plan(
     ...planned.flatMap((row) => checkSize(row, row.record.name)),
     ...(pruning === 'some' ? checkShare('prunes_too_many', pruned.size, stored) : []),
   ]);
-  const { rows = [], same = [] } = Object.groupBy(planned, (row) =>
-    differs(row, stored) ? 'rows' : 'same',
-  );
+  const { rows = [], same = [] } = Object.groupBy(planned, ({ columns }) => {
+    const old = stored.summaries.get(columns.id);
+    const isSame = old?.source_hash === columns.source_hash && old.rendering === columns.rendering;
+    return isSame ? 'same' : 'rows';
+  });
   return {
-    file,
     problems,
     known,
     records: [...locations.changes, ...amenities.changes],
@@ -69,11 +68,11 @@ export function plan(
 /** Returns the records of a kind as they will be stored, by their keys, and their changes. */
 function changeRecords<T extends Location | Amenity>(
   kind: RecordChange['kind'],
-  keyOf: (record: T) => string,
   stored: readonly T[],
   removed: readonly string[],
   records: readonly CompleteRecord<T>[],
 ) {
+  const keyOf = (record: Location | Amenity) => ('id' in record ? record.id : record.slug);
   const before = new Map(stored.map((each) => [keyOf(each), each]));
   const now = new Map(before);
   const written = records.flatMap(({ value }) => (value === undefined ? [] : [value]));
@@ -89,11 +88,6 @@ function changeRecords<T extends Location | Amenity>(
     },
   );
   return { now, changes };
-}
-
-function differs({ columns }: ListingRow, { summaries }: Catalogue): boolean {
-  const old = summaries.get(columns.id);
-  return old?.source_hash !== columns.source_hash || old.rendering !== columns.rendering;
 }
 
 type StoredKeys = { id: string; hid?: string | null; slug: string | null };

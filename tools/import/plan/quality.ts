@@ -2,7 +2,6 @@
 
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import type { ListingChange } from './types.ts';
 
 const HTML_TAG = /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i;
 /** The pages of these sites are no video files. */
@@ -34,11 +33,7 @@ export function findWarnings(listing: Source): string[] {
 }
 
 /** Finds the warnings that an import causes. */
-export function compareWarnings(
-  old: Source | undefined,
-  now: Source,
-  takesHero: boolean,
-): Pick<ListingChange, 'warnings' | 'isWarnedBefore'> {
+export function compareWarnings(old: Source | undefined, now: Source, takesHero: boolean) {
   const before = old === undefined ? [] : findWarnings(old);
   const found = findWarnings(now);
   const warnings = found.filter((warning) => !before.includes(warning));

@@ -28,19 +28,16 @@ export function renderRow(listing: Source, publicSiteUrl: string) {
 
 export type ListingRow = ReturnType<typeof renderRow>;
 
-/** A new change gets its place and time when it is staged. */
-export type LatestChange = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
-  changesFeed: boolean;
-  former_slugs: string[];
-};
-
 const MAX_FORMER_SLUGS = 20;
 
-/** Returns the latest change after `columns` have replaced `old`. */
+/**
+ * Returns the latest change after `columns` have replaced `old`. A new one gets its place and time
+ * when it is staged.
+ */
 export function resolveLatestChange(
   old: StoredListing | undefined,
   { document, slug, status }: ListingRow['columns'],
-): LatestChange {
+) {
   const { change_seq = null, changed_at = null } = old ?? {};
   const latest = { change_seq, changed_at, changesFeed: document !== (old?.document ?? null) };
   const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);

@@ -5,7 +5,7 @@ import type { ImportProblem } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { StoredListing } from '../read/store.ts';
 import type { Differences } from './differences.ts';
-import type { LatestChange, ListingRow } from './rows.ts';
+import type { ListingRow, resolveLatestChange } from './rows.ts';
 
 /** The fate of public listings outside the file. `some`: at most a fifth is hidden. */
 export type Pruning = 'none' | 'some' | 'all';
@@ -46,7 +46,7 @@ export type Finding = { cause: string; example: string };
 export type ListingChange = ListingRow & {
   reason: 'file' | 'outside' | 'pruned';
   old: StoredListing | undefined;
-  latest: LatestChange;
+  latest: ReturnType<typeof resolveLatestChange>;
   changes: string[];
   emptied: Finding[];
   /** The warnings that the import causes. */

@@ -5,9 +5,8 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { isMap } from './listing-schemas.ts';
-import { nearest } from './nearest.ts';
 import { unreadable, withKey } from './parse.ts';
-import type { Fault, ImportProblem, RecordName } from './problem.ts';
+import { type Fault, type ImportProblem, nearest, type RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 import type { ParsedFile } from './types.ts';
 

@@ -8,10 +8,7 @@ import { type Fault, type RecordName, THE_FILE } from './problem.ts';
 import type { ParsedFile } from './types.ts';
 
 /** Returns the parsed value, or every fault of it. */
-export function parseValue<T>(
-  schema: z.ZodType<T>,
-  value: unknown,
-): { value?: T; faults: Fault[] } {
+export function parseValue<T>(schema: z.ZodType<T>, value: unknown) {
   const { data, error } = schema.safeParse(value, IN_WORDS);
   if (error === undefined) return { value: data, faults: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
@@ -27,7 +24,8 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
     });
   }
   const path = formatPath(issue.path.map(String));
-  const value = path === '' ? undefined : issue.path.reduce<unknown>(fieldOf, root);
+  const fieldOf = (value: unknown, name: PropertyKey) => Reflect.get(Object(value), name);
+  const value = path === '' ? undefined : issue.path.reduce(fieldOf, root);
   const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   const isMissing = isWrongKind && path !== '' && value === undefined;
   // An id follows from another key, which has its own fault then.
@@ -35,10 +33,6 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
   return [
     { path, code: isMissing ? 'missing' : 'invalid', details: { message: issue.message }, value },
   ];
-}
-
-function fieldOf(value: unknown, name: PropertyKey): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 /** Names a record by its place and by the first of its keys, valid or not. */

@@ -1,6 +1,6 @@
 /** Problems of a listings file, and the lines that report them: one line for each cause. Pure. */
 
-import { didYouMean } from './nearest.ts';
+import { closestMatch } from 'leven';
 
 export type RecordName = {
   kind: 'file' | 'location' | 'amenity' | 'listing';
@@ -84,6 +84,7 @@ export function distinct(first: ImportProblem[], later: ImportProblem[]): Import
 
 const SHOWN_CHARACTERS = 60;
 const SHOWN_VALUES = 5;
+const MAX_EDITS = 3;
 
 /** Returns a line for each cause: the problem, its number, and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
@@ -142,8 +143,21 @@ function anyEntry(path: string): string {
   return path.replace(/\.\d+/g, '.*');
 }
 
+/** Returns the end of a sentence, e.g. `: did you mean photos?`, or nothing. */
 function suggest({ unknown }: Fault): string {
-  return unknown === undefined ? '' : didYouMean(unknown.name, unknown.known);
+  const found = unknown && nearest(unknown.name, unknown.known);
+  return found === undefined ? '' : `: did you mean ${found}?`;
+}
+
+/**
+ * Returns the word that a misspelt one most likely means. Allows three edits, and one for each third
+ * character. The case is no edit.
+ */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const maxDistance = Math.min(MAX_EDITS, Math.round(word.length / 3));
+  const byLowerCase = new Map(candidates.map((each) => [each.toLowerCase(), each]));
+  const found = closestMatch(word.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
+  return found === undefined ? found : byLowerCase.get(found);
 }
 
 function formatSentence({ code, details = {} }: Fault): string {

@@ -31,11 +31,11 @@ export async function completeFromStore(
   const locations = file.locations.map((raw) => {
     const { id, slug } = readKeys(raw.value);
     const old = stored.locations.find((each) => (id ? each.id === id : each.slug === slug));
-    return completeRecord(raw, isPatch, { schema: writtenLocation, old });
+    return completeRecord(raw, isPatch, writtenLocation, old);
   });
   const amenities = file.amenities.map((raw) => {
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
-    return completeRecord(raw, isPatch, { schema: amenity, old });
+    return completeRecord(raw, isPatch, amenity, old);
   });
   const properties = await completeListings(file, stored, database);
   const sections = [locations, amenities, properties];
@@ -43,24 +43,15 @@ export async function completeFromStore(
     .flat()
     .flatMap(({ name: record, faults }) => faults.map((fault) => ({ record, ...fault })));
   const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
-  const used = await findUsed(file.removed, properties, database);
-  const removed = file.removed.filter((key) => !used.has(key));
-  return { isPatch, locations, amenities, properties, removed, used, problems };
-}
-
-/** Finds the records to remove that listings outside the file show: they stay. */
-async function findUsed(
-  removed: readonly string[],
-  properties: readonly CompleteRecord<FileListing>[],
-  database: D1Database,
-): Promise<ReadonlySet<string>> {
+  // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const used = new Set<string>();
-  for (const key of removed) {
+  for (const key of file.removed) {
     const users = await findListingsUsing(database, [key]);
     if (users.some((id) => !inFile.has(id))) used.add(key);
   }
-  return used;
+  const removed = file.removed.filter((key) => !used.has(key));
+  return { isPatch, locations, amenities, properties, removed, used, problems };
 }
 
 async function completeListings(
@@ -81,8 +72,7 @@ async function completeListings(
   return named.map(({ raw, keys, ids }) => {
     const old = ids.length === 1 ? storedListings.get(ids[0] ?? '') : undefined;
     const keyFault = isPatch ? findKeyFault(keys, ids, stored, mustBeStored) : undefined;
-    const form = { schema: writtenListing, old, merge: mergeListing, keyFault };
-    const record = completeRecord(raw, isPatch, form);
+    const record = completeRecord(raw, isPatch, writtenListing, old, keyFault);
     return raw.name.isSheet ? takeHero(record, old) : record;
   });
 }
@@ -116,22 +106,15 @@ function findKeyFault(
   return { path: '', code: 'not_stored', details: { slug: name }, unknown: { name, known } };
 }
 
-/** How a record is completed. */
-type Form<T> = {
-  schema: z.ZodType<T> & z.ZodObject;
-  /** The stored record that a patch names. */
-  old: object | undefined;
-  /** Merges a record of a patch into the stored one. */
-  merge?: typeof mergeRecord;
-  /** The fault of the keys by which a patch names a record. */
-  keyFault?: Fault | undefined;
-};
-
+/** `old` is the stored record that a patch names, `keyFault` the fault of the keys that name it. */
 function completeRecord<T>(
   { name, value: written }: RawRecord,
   isPatch: boolean,
-  { schema, old, merge = mergeRecord, keyFault }: Form<T>,
+  schema: z.ZodType<T> & z.ZodObject,
+  old: object | undefined,
+  keyFault?: Fault,
 ): CompleteRecord<T> {
+  const merge = name.kind === 'listing' ? mergeListing : mergeRecord;
   const merged = isPatch && isMap(written) ? merge({ ...old }, written, schema) : written;
   const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
   const { value, faults } = parseValue<T>(schema, whole);
@@ -162,10 +145,7 @@ function summarizeFaults(
 }
 
 /** If a sheet brings photos to a listing without a hero photo, the first becomes it. */
-function takeHero(
-  record: CompleteRecord<FileListing>,
-  old: FileListing | undefined,
-): CompleteRecord<FileListing> {
+function takeHero(record: CompleteRecord<FileListing>, old: FileListing | undefined) {
   const listing = record.value;
   const [first] = listing?.photos ?? [];
   if (listing === undefined || first === undefined) return record;

@@ -105,10 +105,7 @@ export async function* readListings(
 }
 
 /** Finds the ids of the listings that use one of the locations (by id) or amenities (by slug). */
-export async function findListingsUsing(
-  database: D1Database,
-  keys: readonly string[],
-): Promise<string[]> {
+export async function findListingsUsing(database: D1Database, keys: readonly string[]) {
   if (keys.length === 0) return [];
   const rows = await LISTINGS_USING.rows(database, { keys: JSON.stringify(keys) });
   return rows.map(({ id }) => id);
