@@ -151,7 +151,7 @@ async function check({ environment, mayCreate }: Request, { directory, wrangler 
   requireAdditions();
   const build = await wrangler(['deploy', '--dry-run', `--env=${environment ?? ''}`]);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
-  const account = await openAccount(deployment);
+  const account = await openAccount(deployment.accountId);
   const found = await findResources(account, deployment);
   const { worker, databaseName, namespaceTitle } = deployment;
   const isComplete = found.database !== undefined && found.namespace !== undefined;

@@ -3,7 +3,6 @@
 import * as z from 'zod';
 import { isTransientFault } from '../../src/storage/d1.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
-import type { Deployment } from '../configuration/wrangler-config.ts';
 import { runWrangler } from './wrangler.ts';
 
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
@@ -24,8 +23,8 @@ export type Account = {
 
 /** Opens the configured account, or the only one. */
 export async function openAccount(
-  { accountId }: Pick<Deployment, 'accountId'>,
-  pausesMs: readonly number[] = PAUSES_MS,
+  accountId: string | undefined,
+  pausesMs = PAUSES_MS,
 ): Promise<Account> {
   const call = callerOf(process.env.CLOUDFLARE_API_TOKEN || (await findLogin()), pausesMs);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || accountId || (await findOnlyAccount(call));

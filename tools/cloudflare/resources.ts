@@ -79,11 +79,10 @@ export async function createMissing(
   found: Awaited<ReturnType<typeof findResources>>,
   location: string | undefined,
 ) {
-  const where = jurisdiction !== '' && { jurisdiction };
-  const hint = location !== undefined && { primary_location_hint: location };
+  const where = { jurisdiction: jurisdiction || undefined };
+  const wanted = { name, ...where, primary_location_hint: location };
   const resources = {
-    database:
-      found.database ?? (await call(database, 'POST', DATABASES, { name, ...where, ...hint })),
+    database: found.database ?? (await call(database, 'POST', DATABASES, wanted)),
     namespace: found.namespace ?? (await call(namespace, 'POST', NAMESPACES, { title, ...where })),
   };
   const size = formatSize(resources.database);

@@ -1,4 +1,4 @@
-/** The command that runs the project's wrangler, and its output. */
+/** Runs the project's wrangler. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -56,13 +56,9 @@ export function getOwn(config: WranglerConfig, environment: string | undefined) 
 }
 
 /** Returns the vars of an environment. */
-export function resolveVars(
-  environment?: string,
-  directory = PROJECT_DIRECTORY,
-): ReadonlyMap<string, string> {
+export function resolveVars(environment?: string, directory = PROJECT_DIRECTORY) {
   const { vars } = getOwn(readWranglerConfig(directory), environment);
-  const format = (value: unknown) =>
-    typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const format = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   return new Map(Object.entries(vars).map(([name, value]) => [name, format(value)]));
 }
 

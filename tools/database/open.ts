@@ -23,7 +23,7 @@ export async function withDatabase<T>(
 
 async function openRemote(environment: string | undefined): Promise<D1Database> {
   const deployment = loadDeployment(environment);
-  const account = await openAccount(deployment);
+  const account = await openAccount(deployment.accountId);
   const found = await findDatabase(account, deployment.databaseName);
   if (found !== undefined) return restDatabase(account, found.uuid);
   throw new UserError(

@@ -36,7 +36,7 @@ afterEach(async () => {
 
 /** Runs the command in this process, on the database of production, without pauses. */
 async function load(...options: string[]): Promise<Finished> {
-  const account = await openAccount({ accountId: ACCOUNT_ID }, [0, 0, 0, 0]);
+  const account = await openAccount(ACCOUNT_ID, [0, 0, 0, 0]);
   const { uuid } = cloudflare.database(NAME);
   return runImportOn(restDatabase(account, uuid), importCommand, file, ...options);
 }
