@@ -302,7 +302,7 @@ describe('deploy', () => {
         `is deployed, and ${origin}/api/health/detailed gets its responses from nothing that is usable (offline). Request it again in some minutes`,
       );
     cloudflare.domains.push({ hostname: 'api.example.com', service: STAGING });
-    configure(WITH_DOMAIN);
+    configure(`route = "www.example.com/*"\n${WITH_DOMAIN}`);
     expect((await deploy('--env', 'staging')).stderr).toEqual(
       unreachable('https://api.example.com'),
     );

@@ -8,6 +8,7 @@ import { readVars } from '../../../tools/configuration/dev-vars.ts';
 const TOML = `name = "feed"
 compatibility_date = "2026-11-01"
 [vars]
+TEXT = "42"
 NUMBER = 42
 FLAG = true
 OVERRIDDEN = "from wrangler.toml"
