@@ -62,7 +62,7 @@ it('a file may have a byte order mark, and any number that JavaScript holds', as
 it('a URL is stored in normal form', async () => {
   const urls = [
     ['HTTPS://IMAGES.Example.com:443/a/../é.jpg', 'https://images.example.com/%C3%A9.jpg'],
-    [`https://a.example/Casa d'Or 1.jpg `, 'https://a.example/Casa%20d%27Or%201.jpg'],
+    [`https://a.example/Casa d'Or 1.jpg\u00a0`, 'https://a.example/Casa%20d%27Or%201.jpg'],
     ['https://a.example/"onload="x', 'https://a.example/%22onload=%22x'],
     [`https://a.example/?q='#'`, 'https://a.example/?q=%27#%27'],
     ['https://a.example/<script>', 'https://a.example/%3Cscript%3E'],

@@ -3,12 +3,10 @@
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { RecordKeys } from './records.ts';
 
-type Section = 'locations' | 'amenities' | 'properties';
-
 export type RawRecord = { name: RecordName; value: unknown };
 
 /** A file as it is written. */
-export type ListingsFile = Record<Section, RawRecord[]> & {
+export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
   kind: 'readable';
   /** Whether the records are merged into the stored ones, and do not replace them. */
   isPatch: boolean;
