@@ -90,12 +90,10 @@ function changeRecords<T extends Location | Amenity>(
   return { now, changes };
 }
 
-type StoredKeys = { id: string; hid?: string | null; slug: string | null };
-
 /** Rejects slugs and derived ids that another stored record has. */
 function keyProblems(
   records: readonly CompleteRecord<unknown>[],
-  stored: readonly StoredKeys[],
+  stored: readonly { id: string; hid?: string | null; slug: string | null }[],
   file: CompleteFile,
 ): ImportProblem[] {
   const inFile = new Set(records.map(({ keys }) => keys.id));

@@ -84,7 +84,6 @@ export function distinct(first: ImportProblem[], later: ImportProblem[]): Import
 
 const SHOWN_CHARACTERS = 60;
 const SHOWN_VALUES = 5;
-const MAX_EDITS = 3;
 
 /** Returns a line for each cause: the problem, its number, and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
@@ -154,7 +153,7 @@ function suggest({ unknown }: Fault): string {
  * character. The case is no edit.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const maxDistance = Math.min(MAX_EDITS, Math.round(word.length / 3));
+  const maxDistance = Math.min(3, Math.round(word.length / 3));
   const byLowerCase = new Map(candidates.map((each) => [each.toLowerCase(), each]));
   const found = closestMatch(word.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
   return found === undefined ? found : byLowerCase.get(found);
