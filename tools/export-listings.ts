@@ -48,19 +48,14 @@ function parse(args: string[]) {
 }
 
 async function run({ target, out, form, isNames }: Request, open = withDatabase): Promise<number> {
-  const write = async (database: D1Database) => {
-    await ensureTables(database, target, false);
-    const progress = showProgress(process.stderr);
-    const { update } = progress;
-    const pieces = isNames ? exportNames(database) : exportListings(database, update, form);
-    try {
-      await (out === undefined ? print(pieces) : writeFile(out, pieces));
-    } finally {
-      progress.end();
-    }
-  };
   try {
-    await open(target, write);
+    await open(target, async (database) => {
+      await ensureTables(database, target, false);
+      using progress = showProgress(process.stderr);
+      const { update } = progress;
+      const pieces = isNames ? exportNames(database) : exportListings(database, update, form);
+      await (out === undefined ? print(pieces) : writeFile(out, pieces));
+    });
     return 0;
   } catch (error) {
     const to = out === undefined ? '' : ` to ${out}`;

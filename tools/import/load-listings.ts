@@ -37,17 +37,13 @@ export async function loadListings(
     const isFresh = isDryRun && !isRemote && (await readTables(opened)).length === 0;
     const database = isFresh ? wrapSqlite(new DatabaseSync(':memory:')) : opened;
     await ensureTables(database, target, isFresh || !isDryRun);
-    const progress = showProgress(process.stdout);
-    try {
-      return await importListings(file, {
-        ...options,
-        database,
-        publicSiteUrl: site.data,
-        onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
-      });
-    } finally {
-      progress.end();
-    }
+    using progress = showProgress(process.stdout);
+    return await importListings(file, {
+      ...options,
+      database,
+      publicSiteUrl: site.data,
+      onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
+    });
   });
 }
 

@@ -7,11 +7,10 @@ function shownOn(isTTY: boolean): string[] {
     shown += text;
     return true;
   };
-  const progress = showProgress({ isTTY, write });
+  using progress = showProgress({ isTTY, write });
   for (let done = 5; done <= 2_500; done += 5) progress.update('listings checked', done, 2_500);
   progress.update('listings rendered', 200, 200);
   progress.update('listings staged', 199, 199);
-  progress.end();
   return shown.trim().split('\n');
 }
 
