@@ -1,7 +1,6 @@
 /** `npm run set-status -- STATUS SLUG...`: imports a patch of these statuses. */
 
 import { readArguments, runCommand } from './command-line/command.ts';
-import type { ParsedFile } from './import/read/types.ts';
 import { declareImport, run, sharedOptions } from './import-listings.ts';
 
 const program = declareImport('set-status')
@@ -20,15 +19,13 @@ if (import.meta.main) await runCommand(command, () => process.exit(1));
 
 function parse(args: string[]) {
   const { values, positionals } = readArguments(program, args);
-  const readFile = () => statusPatch(...positionals);
-  return { ...sharedOptions(values), listsAll: true, readFile };
-}
-
-function statusPatch(status: string, slugs: readonly string[]): ParsedFile {
+  const [status, slugs] = positionals;
   const properties = [...new Set(slugs)].map((slug) => ({
     name: { kind: 'listing', place: slug } as const,
     value: { slug, status },
   }));
   const others = { locations: [], amenities: [], removed: [], problems: [] };
-  return { kind: 'readable', isPatch: true, mustBeStored: true, properties, ...others };
+  const patch = { isPatch: true, mustBeStored: true, properties, ...others };
+  const readFile = () => ({ kind: 'readable', ...patch }) as const;
+  return { ...sharedOptions(values), listsAll: true, readFile };
 }

@@ -59,10 +59,7 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
   for (const line of lines) console.error(styleText(colour, line, { stream: process.stderr }));
 }
 
-function summaryLines(
-  { file, effect }: AcceptedImport,
-  { pruning = 'none' }: ReportOptions,
-): string[] {
+function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptions): string[] {
   const { records, listings, warnedBefore } = effect;
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
   const removed = records.filter(({ now }) => now === undefined);
@@ -84,7 +81,7 @@ function summaryLines(
   const warnings = listings.flatMap((each) => each.warnings);
   lines.push(...findingLines('Worth a look:', warnings));
   if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
-  if (pruning !== 'none') {
+  if ((pruning ?? 'none') !== 'none') {
     const hidden = counted(pruned.length, 'listing');
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
