@@ -1,6 +1,7 @@
 /** `npm run -s api-key`: makes a named API key. The key is printed once, and stored nowhere. */
 
 import { hash, randomBytes } from 'node:crypto';
+import { stringify as formatToml } from 'smol-toml';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/named-keys.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
@@ -24,6 +25,7 @@ Example: npm run -s api-key -- --name marketing-site --scope feed:read`)
   .option(
     '--rate-limit <n>',
     'its own limit, from 1 to 60000 requests per window, instead of the limits per address',
+    Number,
   )
   .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
   .option('--expires <date>', 'the last day on which it is valid, in UTC, such as 2027-06-30');
@@ -52,10 +54,10 @@ function parseKeyOptions(args: string[], readConfig = readWranglerConfig) {
   const fields = keyFields();
   requireValid('--name', fields.name, name);
   for (const each of scopes) requireValid('--scope', fields.scopes.element, each);
-  if (rateLimit !== undefined) requireValid('--rate-limit', fields.rate_limit, Number(rateLimit));
-  if (expires !== undefined) {
-    requireValid('--expires', fields.expires, expires);
-    if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
+  requireValid('--rate-limit', fields.rate_limit, rateLimit);
+  requireValid('--expires', fields.expires, expires);
+  if (expires !== undefined && endOfDay(expires) <= Date.now()) {
+    throw new UserError(`--expires ${expires} is in the past`);
   }
   const known = knownKeys.parse(getOwn(readConfig(), environment).vars.API_KEYS);
   if (known.some((key) => key.name === name)) {
@@ -65,7 +67,7 @@ function parseKeyOptions(args: string[], readConfig = readWranglerConfig) {
   return { name, scopes: inOrder, expires, rateLimit, environment };
 }
 
-function requireValid(option: string, schema: z.ZodType, value: string | number): void {
+function requireValid(option: string, schema: z.ZodType, value: unknown): void {
   const { error } = schema.safeParse(value);
   if (!error) return;
   throw new UserError(`${option} ${JSON.stringify(value)} ${error.issues[0]?.message}`);
@@ -73,19 +75,14 @@ function requireValid(option: string, schema: z.ZodType, value: string | number)
 
 function printKey({ name, scopes, expires, rateLimit, environment }: KeyOptions): number {
   const key = `${PREFIX}_${name}_${randomBytes(32).toString('base64url')}`;
-  const sha256 = hash('sha256', key);
-  const table = environment === undefined ? 'vars' : `env.${environment}.vars`;
-  const lines = [
-    `[[${table}.API_KEYS]]`,
-    `name = "${name}"`,
-    `scopes = [${scopes.map((each) => `"${each}"`).join(', ')}]`,
-    `sha256 = "${sha256}"`,
-    ...(expires === undefined ? [] : [`expires = "${expires}"`]),
-    ...(rateLimit === undefined ? [] : [`rate_limit = ${Number(rateLimit)}`]),
-  ];
+  const entry = { name, scopes, sha256: hash('sha256', key), expires, rate_limit: rateLimit };
+  const vars = { API_KEYS: [entry] };
+  const lines = formatToml(
+    environment === undefined ? { vars } : { env: { [environment]: { vars } } },
+  );
   console.error(
     'The key, shown this once. Below it: lines for the end of wrangler.toml. Then: npm run types\n',
   );
-  console.log(`${key}\n\n${lines.join('\n')}`);
+  console.log(`${key}\n\n${lines.trimEnd()}`);
   return 0;
 }

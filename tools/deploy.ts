@@ -23,7 +23,7 @@ import {
 } from './configuration/wrangler-config.ts';
 import { rejectUnfinished } from './database/identity.ts';
 import { migrate, requireAdditions } from './database/migrations.ts';
-import { restDatabase } from './database/rest-database.ts';
+import { restDatabase } from './database/open.ts';
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 

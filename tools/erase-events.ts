@@ -36,8 +36,6 @@ Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001
   .addOption(ledgerOption('erase-events'));
 
 type Request = ReturnType<typeof parse>;
-/** The sentence that is printed if the erasure fails. */
-type Progress = { state: string };
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
@@ -55,7 +53,8 @@ function parse(args: string[]) {
 
 async function run(request: Request, open = withDatabase): Promise<number> {
   const { target, ledger, aggregate, isDryRun } = request;
-  const progress: Progress = { state: 'Nothing was changed.' };
+  /** The sentence that is printed if the erasure fails. */
+  const progress = { state: 'Nothing was changed.' };
   try {
     if (aggregate === undefined && !existsSync(ledger)) {
       throw new UserError(`there is no ledger ${ledger}`);
@@ -63,13 +62,13 @@ async function run(request: Request, open = withDatabase): Promise<number> {
     if (!isDryRun) checkLedger(ledger);
     await open(target, async (database) => {
       const lineage = await requireLineage(database, target);
-      if (aggregate !== undefined) {
+      if (aggregate === undefined) {
+        progress.state = 'A part of it may be erased: run the command again.';
+        const erased = await applyLedger(database, lineage, readLedger(ledger));
+        console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
+      } else {
         console.log(await eraseOne(database, { ...request, aggregate, lineage }, progress));
-        return;
       }
-      progress.state = 'A part of it may be erased: run the command again.';
-      const erased = await applyLedger(database, lineage, readLedger(ledger));
-      console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
     });
     return 0;
   } catch (error) {
@@ -83,7 +82,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
 async function eraseOne(
   database: D1Database,
   { aggregate, lineage, isDryRun, ledger }: Request & { aggregate: Aggregate; lineage: string },
-  progress: Progress,
+  progress: { state: string },
 ): Promise<string> {
   const { total, unerased, lastId, now } = await findAggregate(database, aggregate);
   if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';

@@ -1,6 +1,5 @@
 /** `npm run restore`: see its usage below. */
 
-import { accessSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { loadDump } from './backup/dump.ts';
 import { requireRestorable, restore } from './backup/restore.ts';
@@ -38,7 +37,6 @@ function parse(args: string[]) {
 async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
   let state = 'Nothing was changed.';
   try {
-    accessSync(file);
     const erasures = readRequiredLedger(ledger);
     await inScratchFolder(tmpdir(), async (folder) => {
       using dump = await loadDump(file, folder);

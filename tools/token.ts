@@ -13,16 +13,13 @@ const program = declare('-s token')
 Changes: makes .dev.vars and a key pair (.dev.key.json) if they are missing.
 Exit codes: 0 a token is printed, 1 the development key cannot be read or made, 2 invalid arguments.
 Example: npm run -s token -- --permission tool-web:viewer --expires 15m`)
-  .option('--permission <area:level...>', 'what the token opens; tool-web:viewer by default')
+  .option('--permission <area:level...>', 'what the token opens', ['tool-web:viewer'])
   .option('--expires <time>', 'when it expires, such as 30s, 15m, 1h or 7d', '1h');
 
-/** The permission that opens the property feed. */
-const DEFAULT_PERMISSION = 'tool-web:viewer';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;
 const LIFETIME = /^[1-9]\d{0,8}[smhd]$/;
 
-type Vars = ReadonlyMap<string, string>;
-type TokenOptions = { permissions: readonly string[]; expires: string };
+type TokenOptions = ReturnType<typeof parseOptions>;
 
 /** Tests pass `run` another folder than the project's. */
 export const command = {
@@ -33,19 +30,29 @@ export const command = {
 
 if (import.meta.main) await runCommand(command);
 
-async function printToken(options: TokenOptions, directory = PROJECT_DIRECTORY): Promise<number> {
+async function printToken(
+  { permissions, expires }: TokenOptions,
+  directory = PROJECT_DIRECTORY,
+): Promise<number> {
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
   const problem = whyRejected(vars, key);
   if (problem !== undefined) console.error(`The local service will reject this token: ${problem}.`);
-  console.log(await sign(key, vars, options));
+  const token = new SignJWT({ permissions })
+    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })
+    .setSubject('developer')
+    .setIssuer(vars.get('JWT_ISSUER') ?? '')
+    .setAudience(vars.get('JWT_AUDIENCE') ?? '')
+    .setIssuedAt()
+    .setExpirationTime(expires);
+  console.log(await token.sign(await importJWK(key, key.alg)));
   return 0;
 }
 
-function parseOptions(args: string[]): TokenOptions {
+function parseOptions(args: string[]) {
   const { values } = readArguments(program, args);
-  const { permission: permissions = [DEFAULT_PERMISSION], expires } = values;
+  const { permission: permissions, expires } = values;
   const malformed = permissions.find((permission) => !AREA_AND_LEVEL.test(permission));
   if (malformed !== undefined) {
     throw new UserError(`--permission ${malformed}: must be AREA:LEVEL, such as tool-web:viewer`);
@@ -57,20 +64,9 @@ function parseOptions(args: string[]): TokenOptions {
 }
 
 /** Returns why the local service rejects tokens of the development key, if it does. */
-function whyRejected(vars: Vars, { x }: SigningKey): string | undefined {
+function whyRejected(vars: ReadonlyMap<string, string>, { x }: SigningKey): string | undefined {
   if (!vars.get('JWT_ISSUER')) return 'JWT_ISSUER is empty';
   if (!vars.get('JWT_AUDIENCE')) return 'JWT_AUDIENCE is empty';
   if (vars.get('JWT_JWKS')?.includes(x)) return undefined;
   return '.dev.vars names another key set than the development one';
-}
-
-async function sign(key: SigningKey, vars: Vars, options: TokenOptions): Promise<string> {
-  return new SignJWT({ permissions: options.permissions })
-    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })
-    .setSubject('developer')
-    .setIssuer(vars.get('JWT_ISSUER') ?? '')
-    .setAudience(vars.get('JWT_AUDIENCE') ?? '')
-    .setIssuedAt()
-    .setExpirationTime(options.expires)
-    .sign(await importJWK(key, key.alg));
 }

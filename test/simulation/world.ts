@@ -1,7 +1,6 @@
 /** A simulated deployment: isolates of the real service, and all that they call. */
 
 import { databaseOver } from '../../tools/database/d1.ts';
-import { withTextParameters } from '../../tools/database/rest-database.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import type { Source } from './bundle.ts';
@@ -207,11 +206,7 @@ export class World {
     return {
       ...VARS,
       ...this.#options.vars,
-      DB: databaseOver((queries) =>
-        this.#call('D1', isolate, () =>
-          this.database.query(queries.map(({ sql, values }) => withTextParameters(sql, values))),
-        ),
-      ),
+      DB: databaseOver((queries) => this.#call('D1', isolate, () => this.database.query(queries))),
       IDEMPOTENCY: {
         get: async (key: string) => {
           const text = await this.#call('KV', isolate, () => this.#kv.get(place, key, now()));

@@ -26,8 +26,6 @@ const MAX_ATTEMPTS = 5;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-const rowCounts = z.record(z.string(), z.int());
-
 /** Starts again after an import, a restore or a rewind meanwhile. Later events are left out. */
 export async function dump(database: D1Database, name: string, file: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
@@ -121,12 +119,12 @@ export async function loadDump(file: string, folder: string) {
 async function fill(sqlite: DatabaseSync, file: string) {
   sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   const hash = createHash('sha256');
-  let first: string | undefined;
+  let first = '';
   let last = '';
   let statement = '';
   for await (const line of (await open(file)).readLines()) {
-    if (first !== undefined) hash.update(`${last}\n`);
-    first ??= line;
+    if (first !== '') hash.update(`${last}\n`);
+    first ||= line;
     if (!first.startsWith(HEAD)) break;
     last = line;
     statement += `${line}\n`;
@@ -134,10 +132,13 @@ async function fill(sqlite: DatabaseSync, file: string) {
     sqlite.exec(statement);
     statement = '';
   }
-  if (!first?.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
+  if (!first.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
   const [, counts, sum] = END.exec(last) ?? [];
   if (counts === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
   if (sum !== hash.digest('hex')) throw new UserError(`${file} was altered or is damaged`);
   sqlite.exec('COMMIT');
-  return { title: first.slice(HEAD.length), counts: rowCounts.parse(JSON.parse(counts)) };
+  return {
+    title: first.slice(HEAD.length),
+    counts: z.record(z.string(), z.int()).parse(JSON.parse(counts)),
+  };
 }

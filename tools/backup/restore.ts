@@ -43,22 +43,18 @@ export async function restore(
 ): Promise<number> {
   const lineage = await readLineage(scratch);
   const erased = await applyLedger(scratch, lineage, ledger);
-  await remake(target, scratch);
-  for (const table of await readTables(scratch)) {
+  const tables = await readTables(scratch);
+  const statements = [
+    // It may be repeated, so it also drops the tables that it makes.
+    ...[...(await readTables(target)), ...tables].map((table) => `DROP TABLE IF EXISTS "${table}"`),
+    ...(await readSchema(scratch)).map(({ sql }) => sql),
+  ];
+  await target.batch(statements.map((sql) => target.prepare(sql)));
+  for (const table of tables) {
     if (table !== IDENTITY) await copy(scratch, target, table);
   }
   await beginGeneration(target, lineage);
   return erased;
-}
-
-/** May be repeated, so it also drops the tables that it makes. */
-async function remake(target: D1Database, scratch: D1Database): Promise<void> {
-  const dropped = new Set([...(await readTables(target)), ...(await readTables(scratch))]);
-  const statements = [
-    ...[...dropped].map((table) => `DROP TABLE IF EXISTS "${table}"`),
-    ...(await readSchema(scratch)).map(({ sql }) => sql),
-  ];
-  await target.batch(statements.map((sql) => target.prepare(sql)));
 }
 
 /** A batch may be repeated, because rows are written under their `rowid`. */

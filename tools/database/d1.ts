@@ -1,19 +1,17 @@
 /** The interface of the Worker's D1 binding, over any program that runs SQL. */
 
-export type Query = { sql: string; values: readonly unknown[] };
+/** As in D1's REST interface: the parameters are texts alone. */
+type Query = { sql: string; params: string[] };
 type Row = Record<string, unknown>;
-
 /** Runs queries as one transaction. Returns the rows of each. */
 type RunQueries = (queries: readonly Query[]) => Promise<readonly Row[][]>;
+type Statement = D1PreparedStatement & { toQuery: () => Query };
 
 export function databaseOver(run: RunQueries): D1Database {
   return {
-    prepare: (sql) => new Statement(run, { sql, values: [] }),
+    prepare: (sql) => createStatement(run, sql, []),
     async batch<T>(statements: D1PreparedStatement[]) {
-      const queries = statements.map((statement) => {
-        if (statement instanceof Statement) return statement.query;
-        throw new Error('the statement is of another database');
-      });
+      const queries = statements.map((statement) => (statement as Statement).toQuery());
       return (await run(queries)).map((rows) => createResult<T>(rows));
     },
     exec: rejectCall,
@@ -26,39 +24,57 @@ function rejectCall(): never {
   throw new Error('commands do not call this method of D1');
 }
 
-class Statement implements D1PreparedStatement {
-  readonly query: Query;
-  readonly #run: RunQueries;
-
-  constructor(run: RunQueries, query: Query) {
-    this.query = query;
-    this.#run = run;
-  }
-
-  bind(...values: unknown[]): D1PreparedStatement {
-    return new Statement(this.#run, { ...this.query, values });
-  }
-
-  async all<T = Row>(): Promise<D1Result<T>> {
-    const [rows] = await this.#run([this.query]);
+function createStatement(run: RunQueries, sql: string, values: readonly unknown[]): Statement {
+  const toQuery = () => withTextParameters(sql, values);
+  const all = async <T = Row>() => {
+    const [rows] = await run([toQuery()]);
     if (rows === undefined) throw new Error('D1 gave no result');
     return createResult<T>(rows);
-  }
-
-  run<T = Row>(): Promise<D1Result<T>> {
-    return this.all<T>();
-  }
-
-  async first<T = unknown>(column?: string): Promise<T | null> {
-    const [row] = (await this.all()).results;
-    if (row === undefined) return null;
-    return (column === undefined ? row : row[column]) as T;
-  }
-
-  raw = rejectCall;
+  };
+  return {
+    toQuery,
+    bind: (...bound: unknown[]) => createStatement(run, sql, bound),
+    all,
+    run: all,
+    async first<T>(column?: string) {
+      const [row] = (await all()).results;
+      if (row === undefined) return null;
+      return (column === undefined ? row : row[column]) as T;
+    },
+    raw: rejectCall,
+  };
 }
 
 /** As with the binding, the caller states the type of the rows. There is no metadata. */
 function createResult<T>(rows: readonly unknown[]): D1Result<T> {
   return { success: true, results: rows as T[], meta: {} as D1Meta } as D1Result<T>;
+}
+
+/** Skips texts, quoted names and comments; finds `?` and `?1`. */
+const TOKEN =
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d*)/g;
+
+/** Other values become literals: `a = ?, b = ?` is `a = ?1, b = (5)`. */
+export function withTextParameters(sql: string, values: readonly unknown[]): Query {
+  const params: string[] = [];
+  const literals = values.map((value) =>
+    typeof value === 'string' ? `?${params.push(value)}` : formatLiteral(value),
+  );
+  let last = 0;
+  const written = sql.replace(TOKEN, (token, digits: string | undefined) => {
+    if (digits === undefined) return token;
+    last = digits === '' ? last + 1 : Number(digits);
+    const literal = literals[last - 1];
+    if (literal !== undefined) return literal;
+    throw new Error(`the statement has a parameter ${last}, and ${values.length} values`);
+  });
+  return { sql: written, params };
+}
+
+function formatLiteral(value: unknown): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  // In parentheses: a minus sign after another one would begin a comment.
+  if (typeof value === 'number' && Number.isFinite(value)) return `(${value})`;
+  throw new Error(`D1 cannot bind a ${typeof value}`);
 }

@@ -9,11 +9,13 @@ import { hasRows, readTables } from './tables.ts';
 
 export const IDENTITY = 'database_identity';
 
-const lineage = z.string().regex(/^[0-9a-f]{32}$/);
-
 /** Backups, and databases restored from them, have the same lineage. */
 export async function readLineage(database: D1Database): Promise<string> {
-  return lineage.parse(await database.prepare(`SELECT lineage FROM ${IDENTITY}`).first('lineage'));
+  const lineage = database.prepare(`SELECT lineage FROM ${IDENTITY}`);
+  return z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .parse(await lineage.first('lineage'));
 }
 
 /** After a restore or a rewind: earlier cursors are rejected. */

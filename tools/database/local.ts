@@ -3,7 +3,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { withPath } from '../command-line/user-error.ts';
 import { databaseOver } from './d1.ts';
@@ -16,15 +16,14 @@ const NAME = 'DB';
 const MAX_BUSY_MS = 60_000;
 
 /** Opens the database of `dev`. The caller disposes of it. */
-export function openLocal(folder = FOLDER): Disposable & { database: D1Database } {
+export function openLocal(folder = FOLDER): DatabaseSync {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${hashObjectName(CLASS, NAME)}.sqlite`);
-  const sqlite = withPath(file, () => {
-    const opened = new DatabaseSync(file, { timeout: MAX_BUSY_MS });
-    opened.exec('PRAGMA journal_mode = WAL');
-    return opened;
+  return withPath(file, () => {
+    const sqlite = new DatabaseSync(file, { timeout: MAX_BUSY_MS });
+    sqlite.exec('PRAGMA journal_mode = WAL');
+    return sqlite;
   });
-  return { database: wrapSqlite(sqlite), [Symbol.dispose]: () => sqlite.close() };
 }
 
 export function wrapSqlite(sqlite: DatabaseSync): D1Database {
@@ -34,23 +33,13 @@ export function wrapSqlite(sqlite: DatabaseSync): D1Database {
     const isBatch = queries.length > 1;
     if (isBatch) sqlite.exec('BEGIN IMMEDIATE');
     try {
-      const results = queries.map(({ sql, values }) =>
-        sqlite.prepare(sql).all(...values.map(convertValue)),
-      );
+      const results = queries.map(({ sql, params }) => sqlite.prepare(sql).all(...params));
       if (isBatch) sqlite.exec('COMMIT');
       return results;
     } finally {
       if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
     }
   });
-}
-
-/** Node binds every `number` as a real one. */
-function convertValue(value: unknown): SQLInputValue {
-  if (typeof value === 'boolean') return value ? 1n : 0n;
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (typeof value === 'string' || value === null) return value;
-  throw new Error(`D1 cannot bind a ${typeof value}`);
 }
 
 /** Returns the id of a Durable Object, which names its file. */

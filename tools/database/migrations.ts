@@ -1,6 +1,6 @@
 /** Applies the files of migrations/ to a database, each once. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
@@ -57,9 +57,7 @@ export async function migrate(database: D1Database): Promise<string[]> {
 }
 
 export function migrationNames(): string[] {
-  return readdirSync(FOLDER)
-    .filter((name) => name.endsWith('.sql'))
-    .sort();
+  return globSync('*.sql', { cwd: FOLDER }).sort();
 }
 
 /** Throws a `UserError` if a migration of the project does more than add. */

@@ -1,13 +1,14 @@
 /** Opens the service's D1 database for a command. */
 
-import { openAccount } from '../cloudflare/account.ts';
+import * as z from 'zod';
+import { type Account, openAccount } from '../cloudflare/account.ts';
 import { findDatabase } from '../cloudflare/resources.ts';
 import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { loadDeployment } from '../configuration/wrangler-config.ts';
-import { openLocal } from './local.ts';
-import { restDatabase } from './rest-database.ts';
+import { databaseOver } from './d1.ts';
+import { openLocal, wrapSqlite } from './local.ts';
 
 export type WithDatabase = typeof withDatabase;
 
@@ -16,17 +17,29 @@ export async function withDatabase<T>(
   { kind, environment }: Target,
   work: (database: D1Database) => Promise<T>,
 ): Promise<T> {
-  if (kind === 'remote') return work(await openRemote(environment));
-  using local = openLocal();
-  return await work(local.database);
-}
-
-async function openRemote(environment: string | undefined): Promise<D1Database> {
+  if (kind === 'local') {
+    using sqlite = openLocal();
+    return await work(wrapSqlite(sqlite));
+  }
   const deployment = loadDeployment(environment);
   const account = await openAccount(deployment.accountId);
   const found = await findDatabase(account, deployment.databaseName);
-  if (found !== undefined) return restDatabase(account, found.uuid);
+  if (found !== undefined) return work(restDatabase(account, found.uuid));
   throw new UserError(
     `the account has no D1 database ${deployment.databaseName}: run \`${formatCommand(environment, 'deploy')}\` first`,
   );
+}
+
+/** Of a response, only the rows are used. */
+const response = z.array(
+  z.object({ results: z.array(z.record(z.string(), z.unknown())).default([]) }),
+);
+
+/** A deployed database over Cloudflare's REST API. A batch is one request. */
+export function restDatabase({ call }: Account, databaseId: string): D1Database {
+  return databaseOver(async (queries) => {
+    const body = queries.length === 1 ? queries[0] : { batch: queries };
+    const all = await call(response, 'POST', `/d1/database/${databaseId}/query`, body);
+    return all.map(({ results }) => results);
+  });
 }

@@ -16,8 +16,6 @@ export type SqlValue = z.infer<typeof sqlValue>;
 const pageRows = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
 type Row = z.infer<typeof pageRows>[number];
 
-const schemaStatements = z.array(z.object({ type: z.string(), name: z.string(), sql: z.string() }));
-
 /** Reads the statements, tables first, without the internal tables of D1 and SQLite. */
 export async function readSchema(database: D1Database) {
   const statement = database.prepare(
@@ -25,7 +23,7 @@ export async function readSchema(database: D1Database) {
      WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
      ORDER BY type = 'index', name`,
   );
-  return schemaStatements.parse((await statement.all()).results);
+  return (await statement.all<{ type: string; name: string; sql: string }>()).results;
 }
 
 export async function readTables(database: D1Database): Promise<string[]> {

@@ -13,7 +13,6 @@ import { readPages } from '../database/tables.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
 const LEDGER = 'erasures.jsonl';
-const COLUMNS = ['rowid', 'aggregate_type', 'aggregate_id'];
 
 /** Begins the declaration of a command that repeats the erasures of a ledger. */
 export function declareWithLedger(script: string) {
@@ -46,9 +45,15 @@ export function hashAggregate({ type, id }: Aggregate): string {
 /** Reads a ledger, if there is one. Throws a `UserError` for a malformed line. */
 export function readLedger(file: string): Erasure[] {
   if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap((line, index) => (line === '' ? [] : parseLine(line, `${file}:${index + 1}`)));
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.flatMap((line, index) => {
+    if (line === '') return [];
+    try {
+      return erasure.parse(JSON.parse(line));
+    } catch {
+      throw new UserError(`${file}:${index + 1} is not a line of an erasure ledger`);
+    }
+  });
 }
 
 /** Throws a `UserError` without a file: erased payloads would come back unnoticed. */
@@ -80,7 +85,8 @@ export async function applyLedger(
   const own = ledger.filter((erasure) => erasure.lineage === lineage);
   const left = Map.groupBy(own, ({ aggregate }) => aggregate);
   let erased = 0;
-  for await (const page of readPages(database, 'events', COLUMNS)) {
+  const columns = ['rowid', 'aggregate_type', 'aggregate_id'];
+  for await (const page of readPages(database, 'events', columns)) {
     for (const { aggregate_type, aggregate_id } of page) {
       const aggregate = { type: String(aggregate_type), id: String(aggregate_id) };
       const name = hashAggregate(aggregate);
@@ -92,12 +98,4 @@ export async function applyLedger(
     if (left.size === 0) break;
   }
   return erased;
-}
-
-function parseLine(line: string, place: string): Erasure {
-  try {
-    return erasure.parse(JSON.parse(line));
-  } catch {
-    throw new UserError(`${place} is not a line of an erasure ledger`);
-  }
 }

@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { databaseOver } from '../../../tools/database/d1.ts';
 import { migrationNames } from '../../../tools/database/migrations.ts';
-import { withTextParameters } from '../../../tools/database/rest-database.ts';
 
 /** A statement of D1's REST interface, whose parameters are strings. */
 export type Statement = { sql: string; params?: string[] };
@@ -44,9 +43,7 @@ export class Database {
 
   /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
   get binding(): D1Database {
-    return databaseOver(async (queries) =>
-      this.query(queries.map(({ sql, values }) => withTextParameters(sql, values))),
-    );
+    return databaseOver(async (queries) => this.query(queries));
   }
 
   /** Runs statements as one transaction, and returns the rows of each. */

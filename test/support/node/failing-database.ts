@@ -13,7 +13,7 @@ export function failingDatabase(
   return databaseOver(async (queries) => {
     const fate = fateOf(queries.map(({ sql }) => sql).join(';\n'));
     if (fate === 'before') throw new Error(GONE);
-    const statements = queries.map(({ sql, values }) => database.prepare(sql).bind(...values));
+    const statements = queries.map(({ sql, params }) => database.prepare(sql).bind(...params));
     const all = await database.batch<Record<string, unknown>>(statements);
     if (fate === 'after') throw new Error(GONE);
     return all.map(({ results }) => results);

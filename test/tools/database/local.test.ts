@@ -19,8 +19,8 @@ const folder = mkdtempSync(join(tmpdir(), 'local-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it('a batch is applied as a whole, or not at all, when another program has unlocked the file', async () => {
-  using local = openLocal(folder);
-  const { database } = local;
+  using sqlite = openLocal(folder);
+  const database = wrapSqlite(sqlite);
   await database.prepare('CREATE TABLE t (a NOT NULL)').run();
   const child = spawn(process.execPath, ['--eval', LOCK, folder], {
     stdio: ['ignore', 'pipe', 'inherit'],

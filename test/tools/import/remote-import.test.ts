@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccount } from '../../../tools/cloudflare/account.ts';
-import { restDatabase } from '../../../tools/database/rest-database.ts';
+import { restDatabase } from '../../../tools/database/open.ts';
 import { command as importCommand } from '../../../tools/import-listings.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';

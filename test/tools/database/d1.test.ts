@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { withTextParameters } from '../../../tools/database/rest-database.ts';
+import { withTextParameters } from '../../../tools/database/d1.ts';
 
 /** Runs a statement as D1's REST interface does: its parameters are texts. */
 function run(sql: string, values: unknown[]): unknown[] {
