@@ -19,7 +19,7 @@ export const command: Command<boolean> = {
 if (import.meta.main) await runCommand(command);
 
 async function measure(isLatency: boolean): Promise<number> {
-  if (isLatency) await (await import('./bench/latency.ts')).measureLatency();
-  else await (await import('./bench/rates.ts')).measureRates();
+  const { measureLatency, measureRates } = await import('./bench/measure.ts');
+  await (isLatency ? measureLatency() : measureRates());
   return 0;
 }

@@ -3,35 +3,34 @@
  * /calls` returns the number of calls, and resets it.
  */
 
+import { env } from 'cloudflare:workers';
 import service, { RateCounter as Counter } from '../../src/index.ts';
 
-/** The milliseconds of each hop: docs/explain/performance.md has the sources. */
-const HOPS = { counter: 15, d1: 30, kv: 20, edge: 7 };
-const COUNTER_START_MS = 1_500;
-
-type Hop = keyof typeof HOPS;
-
-/** The methods that call. Others return an object that has such methods. */
-const REMOTE: Readonly<Record<Hop, RegExp>> = {
-  counter: /^report$/,
-  d1: /^(all|run|first|raw|batch)$/,
-  kv: /^(get|put|delete)$/,
-  edge: /^(match|put|delete)$/,
+/**
+ * The milliseconds of each hop (docs/explain/performance.md has the sources), and the methods that
+ * call. Others return an object that has such methods.
+ */
+const HOPS = {
+  counter: { ms: 15, methods: /^report$/ },
+  d1: { ms: 30, methods: /^(all|run|first|raw|batch)$/ },
+  kv: { ms: 20, methods: /^(get|put|delete)$/ },
+  edge: { ms: 7, methods: /^(match|put|delete)$/ },
 };
+const COUNTER_START_MS = 1_500;
 
 /** The calls since the last `GET /calls`. */
 let calls = { counter: 0, d1: 0, kv: 0, edge: 0 };
 
-function delayed<T extends object>(object: T, hop: Hop): T {
+function delayed<T extends object>(object: T, hop: keyof typeof HOPS): T {
   return new Proxy(object, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
       return (...values: unknown[]) => {
         const call = (): unknown => Reflect.apply(value, target, values);
-        if (REMOTE[hop].test(String(name))) {
+        if (HOPS[hop].methods.test(String(name))) {
           calls[hop] += 1;
-          return scheduler.wait(HOPS[hop]).then(call);
+          return scheduler.wait(HOPS[hop].ms).then(call);
         }
         const made = call();
         // The runtime takes its own ids only.
@@ -50,21 +49,18 @@ export class RateCounter extends Counter {
   }
 }
 
-let bindings: Env | undefined;
-
-function withDelays(env: Env): Env {
-  const value = { default: delayed(caches.default, 'edge') };
-  Object.defineProperty(globalThis, 'caches', { value });
-  return {
-    ...env,
-    DB: delayed(env.DB, 'd1'),
-    IDEMPOTENCY: delayed(env.IDEMPOTENCY, 'kv'),
-    RATE_COUNTER: delayed(env.RATE_COUNTER, 'counter'),
-  };
-}
+const bindings = {
+  ...env,
+  DB: delayed(env.DB, 'd1'),
+  IDEMPOTENCY: delayed(env.IDEMPOTENCY, 'kv'),
+  RATE_COUNTER: delayed(env.RATE_COUNTER, 'counter'),
+};
+Object.defineProperty(globalThis, 'caches', {
+  value: { default: delayed(caches.default, 'edge') },
+});
 
 export default {
-  async fetch(request: Request, env: Env, ctx: ExecutionContext) {
+  async fetch(request: Request, _env: Env, ctx: ExecutionContext) {
     if (new URL(request.url).pathname === '/calls') {
       // Reports to an object that starts are sent later.
       await scheduler.wait(COUNTER_START_MS);
@@ -72,7 +68,6 @@ export default {
       calls = { counter: 0, d1: 0, kv: 0, edge: 0 };
       return Response.json(counted);
     }
-    bindings ??= withDelays(env);
     return service.fetch(request, bindings, ctx);
   },
 };

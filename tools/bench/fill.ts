@@ -3,15 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V4SharedOptions } from 'miniflare';
+import { EXAMPLES } from '../../src/events/openapi/examples.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { migrate } from '../database/migrations.ts';
 import { readListingsFile } from '../import/file.ts';
 import { importListings } from '../import/import.ts';
-import { API_KEY, EVENT } from './requests.ts';
+import { API_KEY } from './requests.ts';
 import { type Runtime, startRuntime } from './runtime.ts';
-
-/** The number of rows of the tables. */
-export type Size = { listings: number; events: number };
 
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools/samples/listings.json');
 const PUBLIC_SITE_URL = 'https://www.example.com';
@@ -41,29 +39,28 @@ const EVENTS = `
 /** Starts a bundle with a new database of this size. */
 export async function startFilled(
   script: string,
-  { listings, events }: Size,
+  { listings, events }: { listings: number; events: number },
   options?: V4SharedOptions,
 ): Promise<Runtime> {
   const runtime = await startRuntime(script, { PUBLIC_SITE_URL, API_KEY }, options);
   const { database } = runtime;
   await migrate(database);
-  const samples = await loadSamples(database);
+  const samples = readListingsFile(readFileSync(SAMPLES));
+  if (samples.kind === 'unreadable') throw new Error('the samples cannot be read');
+  await importListings(samples, {
+    database,
+    publicSiteUrl: PUBLIC_SITE_URL,
+    isDryRun: false,
+    onProgress() {},
+  });
+  const sampleCount = samples.properties.length;
   const insert = (statement: string, ...values: readonly (string | number)[]) =>
     database
       .prepare(NUMBERS + statement)
       .bind(...values)
       .run();
-  await insert(CLONED_LISTINGS, samples, listings, samples);
-  const { event_type, aggregate_type, payload } = EVENT;
+  await insert(CLONED_LISTINGS, sampleCount, listings, sampleCount);
+  const { event_type, aggregate_type, payload } = EXAMPLES.body;
   await insert(EVENTS, 0, events, event_type, aggregate_type, JSON.stringify(payload));
   return runtime;
-}
-
-/** Imports the samples, and returns their number. */
-async function loadSamples(database: D1Database): Promise<number> {
-  const file = readListingsFile(readFileSync(SAMPLES));
-  const options = { database, publicSiteUrl: PUBLIC_SITE_URL, isDryRun: false, onProgress() {} };
-  const outcome = file.kind === 'readable' && (await importListings(file, options));
-  if (!outcome || outcome.kind === 'rejected') throw new Error('the samples do not fit the store');
-  return outcome.effect.listings.length;
 }

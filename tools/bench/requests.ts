@@ -1,30 +1,12 @@
 /** The requests of the benchmark, and how they are sent: over connections that stay open. */
 
-import { Agent, request } from 'node:http';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { EXAMPLES } from '../../src/events/openapi/examples.ts';
 
 export const API_KEY = 'benchmark-key-of-the-day';
 
-export type Call = {
-  method: 'GET' | 'POST';
-  path: string;
-  headers: Readonly<Record<string, string>>;
-  body?: string;
-};
-
-export const EVENT = {
-  event_type: 'booking.created',
-  aggregate_id: 'booking-4711',
-  aggregate_type: 'booking',
-  payload: {
-    property_id: '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42',
-    check_in: '2027-06-01',
-    check_out: '2027-06-08',
-    guests: 4,
-    currency: 'EUR',
-    total_amount: 3200.5,
-  },
-};
-const BODY = JSON.stringify(EVENT);
+export type Call = { path: string; headers?: Readonly<Record<string, string>>; body?: string };
 
 const REPLAY_KEY = crypto.randomUUID();
 
@@ -42,16 +24,15 @@ export const OPERATIONS = {
   'page of events': () => readCall('/events'),
 } satisfies Record<string, () => Call>;
 
-const agent = new Agent({ keepAlive: true });
 let clients = 0;
 
 function readCall(path: string): Call {
-  return { method: 'GET', path: `/api/v1${path}`, headers: { 'x-api-key': API_KEY } };
+  return { path: `/api/v1${path}` };
 }
 
-function ingestCall(headers: Record<string, string> = {}): Call {
-  const sent = { 'Content-Type': 'application/json', 'x-api-key': API_KEY, ...headers };
-  return { method: 'POST', path: '/api/public/events/ingest', headers: sent, body: BODY };
+function ingestCall(keys: Record<string, string> = {}): Call {
+  const headers = { 'Content-Type': 'application/json', ...keys };
+  return { path: '/api/public/events/ingest', headers, body: JSON.stringify(EXAMPLES.body) };
 }
 
 /** Returns the milliseconds of each request, which are sent in a row, or all at once. */
@@ -71,17 +52,14 @@ export async function sendFromNewClient(
 }
 
 /** Reads the response to its end. Throws unless it succeeds or is over the client's limit. */
-function send(url: URL, { method, path, body, ...call }: Call, address: string): Promise<number> {
-  const headers = { ...call.headers, 'CF-Connecting-IP': address };
+async function send(url: URL, { path, body, ...call }: Call, address: string): Promise<number> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const headers = { ...call.headers, 'x-api-key': API_KEY, 'CF-Connecting-IP': address };
   const startedAt = performance.now();
-  return new Promise((resolve, reject) => {
-    const sent = request(`${url.origin}${path}`, { agent, method, headers }, (response) => {
-      const { statusCode = 0 } = response.resume();
-      if (statusCode >= 300 && statusCode !== 429) {
-        reject(new Error(`${method} ${path}: ${statusCode}`));
-      }
-      response.on('end', () => resolve(performance.now() - startedAt));
-    });
-    sent.on('error', reject).end(body);
-  });
+  const sent = request(url.origin + path, { method, headers }).end(body);
+  const [response] = await once(sent, 'response');
+  await once(response.resume(), 'end');
+  const { statusCode } = response;
+  if (statusCode >= 300 && statusCode !== 429) throw new Error(`${method} ${path}: ${statusCode}`);
+  return performance.now() - startedAt;
 }

@@ -1,7 +1,7 @@
 /** Runs production bundles in workerd, without the two Workers of `wrangler dev`. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare, type V4SharedOptions } from 'miniflare';
 import { runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, resolveVars } from '../command-line/environment.ts';
@@ -27,14 +27,14 @@ export async function startRuntime(
 ) {
   const config = readWranglerConfig();
   const folder = dirname(script);
-  const texts = readdirSync(folder)
-    .filter((name) => TEXT_FILE.test(name))
-    .map(
-      (name) => ({ type: 'Text', path: `./${name}`, contents: read(join(folder, name)) }) as const,
-    );
+  const texts = readdirSync(folder).filter((name) => TEXT_FILE.test(name));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
-      modules: [{ type: 'ESModule', path: 'worker.js', contents: read(script) }, ...texts],
+      modulesRoot: folder,
+      modules: [
+        { type: 'ESModule', path: resolve(script) },
+        ...texts.map((name) => ({ type: 'Text' as const, path: resolve(folder, name) })),
+      ],
       compatibilityDate: config.compatibility_date,
       // The local runtime knows no jurisdictions.
       bindings: { ...Object.fromEntries(resolveVars()), JURISDICTION: '', ...vars },
@@ -44,7 +44,10 @@ export async function startRuntime(
       host: HOST,
       port: 0,
       unsafeDirectSockets: [{ host: HOST, port: 0 }],
-      handleStructuredLogs: showFaults,
+      // The access log is written as in production, but not printed.
+      handleStructuredLogs({ level, message }) {
+        if (level === 'error') console.error(message);
+      },
       ...options,
     }),
   );
@@ -54,11 +57,4 @@ export async function startRuntime(
     database: await miniflare.getD1Database('DB'),
     stop: () => miniflare.dispose(),
   };
-}
-
-const read = (file: string) => readFileSync(file, 'utf8');
-
-/** Prints faults. The access log is written as in production, but not printed. */
-function showFaults({ level, message }: { level: string; message: string }): void {
-  if (level === 'error') console.error(message);
 }
