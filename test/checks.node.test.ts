@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api';
 import { expect, it } from 'vitest';
 import { migrationNames } from '../tools/database/migrations.ts';
@@ -12,11 +13,10 @@ it.concurrent.each([
   // A second checker would repeat much of the first one's work.
   ['types', 'tsc', ['--checkers', '1']],
 ])('%s', async (_name, program, args) => {
-  await new Promise<void>((resolve, reject) => {
-    execFile(program, args, { maxBuffer: Number.POSITIVE_INFINITY }, (error, stdout, stderr) => {
-      if (error === null) resolve();
-      else reject(new Error(stdout + stderr || String(error)));
-    });
+  const options = { maxBuffer: Number.POSITIVE_INFINITY };
+  await promisify(execFile)(program, args, options).catch(({ message, stdout }) => {
+    // The message ends with the other output.
+    expect.fail(`${stdout}\n${message}`);
   });
 });
 

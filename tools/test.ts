@@ -76,11 +76,10 @@ async function runTests(files: readonly string[], reportFile: string) {
   const [[code], errors] = await Promise.all([once(vitest, 'close'), text(vitest.stderr)]);
   if (code !== 0) console.error(errors);
   const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : {};
-  const {
-    numPassedTests: passed = 0,
-    numFailedTests: failed,
-    numPendingTests: skipped = 0,
-  } = report;
-  // A file that cannot be loaded has no failed tests.
-  return { passed, failed: failed || (code === 0 ? 0 : 1), skipped };
+  return {
+    passed: report.numPassedTests ?? 0,
+    // A file that cannot be loaded has no failed tests.
+    failed: report.numFailedTests || (code === 0 ? 0 : 1),
+    skipped: report.numPendingTests ?? 0,
+  };
 }

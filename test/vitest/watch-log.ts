@@ -6,11 +6,10 @@
  * Lines of the access log are hidden: there are thousands, of no use in a test's output.
  */
 
+import { LRUCache } from 'lru-cache';
 import { afterAll, afterEach, expect } from 'vitest';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'idempotency-key', 'cookie'];
-/** A line is about one of the last requests: remembering more would only take time. */
-const MAX_VALUES = 500;
 const MAX_VALUES_PER_BODY = 50;
 const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
 /** Shorter values are words that any log line may hold. */
@@ -19,20 +18,15 @@ const MIN_CHARACTERS = 8;
 const HARMLESS =
   /^(booking\.\w+|property|properties|property-changes|locations|detailed|undefined|function|constructor)$/;
 
-const values = new Set<string>();
+/** A line is about one of the last requests: remembering more would only take time. */
+const values = new LRUCache<string, true>({ max: 500 });
 let leaks: string[] = [];
 
 /** Remembers a value in plain and as JSON writes it. */
 function remember(value: string): void {
   if (value.length < MIN_CHARACTERS || HARMLESS.test(value)) return;
-  for (const form of [value, JSON.stringify(value).slice(1, -1)]) {
-    values.delete(form);
-    values.add(form);
-  }
-  for (const oldest of values) {
-    if (values.size <= MAX_VALUES) break;
-    values.delete(oldest);
-  }
+  values.set(value, true);
+  values.set(JSON.stringify(value).slice(1, -1), true);
 }
 
 function rememberRequest(request: Request, init: RequestInit | undefined): void {
@@ -63,7 +57,7 @@ function findSecrets(logged: string): string[] {
   const line = logged
     .replace(/"request_id":"(?:[^"\\]|\\.)*"/, '"request_id":""')
     .replaceAll(/"(duration|counter|database)_ms":\d+/g, '"$1_ms":0');
-  return [...values]
+  return [...values.keys()]
     .filter((value) => line.includes(value))
     .map((value) => `${JSON.stringify(value)} is in the log line ${line}`);
 }
