@@ -75,11 +75,7 @@ async function attemptImport(
 }
 
 /** As `apply`. The file that undoes the import stays if it was applied, or may have been. */
-async function applyWithUndo(
-  effect: Effect,
-  stored: Catalogue,
-  options: ImportOptions,
-): Promise<'applied' | 'overtaken'> {
+async function applyWithUndo(effect: Effect, stored: Catalogue, options: ImportOptions) {
   const { undo } = options;
   try {
     undo?.save(effect);

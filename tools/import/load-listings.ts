@@ -48,11 +48,8 @@ export async function loadListings(
 }
 
 /** Throws a `UserError` if the database lacks migrations. Only a local one is migrated here. */
-export async function ensureTables(
-  database: D1Database,
-  { kind, environment }: Target,
-  mayMigrate: boolean,
-): Promise<void> {
+export async function ensureTables(database: D1Database, target: Target, mayMigrate: boolean) {
+  const { kind, environment } = target;
   await rejectUnfinished(database);
   if (kind === 'local' && mayMigrate) await migrate(database);
   if ((await findPendingMigrations(database)).length === 0) return;

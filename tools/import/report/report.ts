@@ -32,11 +32,7 @@ const KNOWN_ONES =
   '`npm run -s export-listings -- --names` lists the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
 /** Prints the outcome, and notifies the hook of an accepted import. */
-export async function report(
-  outcome: ImportOutcome,
-  options: ReportOptions,
-  undoCommand?: string,
-): Promise<void> {
+export async function report(outcome: ImportOutcome, options: ReportOptions, undoCommand?: string) {
   const { effect } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
@@ -134,13 +130,10 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
 }
 
 /** Notifies the hook, except in a dry run, and prints the result. A failure is a warning. */
-async function notifyHook(
-  hook: Hook,
-  outcome: AcceptedImport,
-  { isDryRun, notifiesAlways }: ReportOptions,
-): Promise<void> {
+async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOptions) {
   const { host } = hook.url;
   const { shown, effect } = outcome;
+  const { isDryRun, notifiesAlways } = options;
   const isNew = changesFeed(effect);
   const changes =
     isNew && shown.length === 0 ? 'changed locations' : counted(shown.length, 'change');
