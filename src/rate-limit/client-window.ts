@@ -13,7 +13,7 @@ import { type CounterName, type Report, WINDOW_MS } from './window.ts';
 /** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests reserve. */
 const REPORT_DIVISOR = 12;
 const UNCONFIRMED_DIVISOR = 5;
-/** Caps of the twelfth and the fifth: 20 isolates exceed a limit of 6,000 by 8 %, else by 137 %. */
+/** Caps of the two. With them, 20 isolates exceed a limit of 6,000 by 8 %; without, by 137 %. */
 const MAX_UNSENT = 25;
 const MAX_UNCONFIRMED = 60;
 /** After this time, the object counts as failing. */
@@ -44,7 +44,7 @@ function decide(
   const fifth = Math.max(1, Math.floor(limit / UNCONFIRMED_DIVISOR));
   if (unconfirmed >= Math.min(fifth, MAX_UNCONFIRMED) && !isFailing) return 'reserve';
   const passedWithThis = passed + 1;
-  // A confirmed reservation may have a greater count than the latest report.
+  // A later, smaller report lowers `sent`, e.g. one that follows while the object fails.
   const unsent = passedWithThis - Math.max(sent, confirmed);
   const twelfth = Math.max(1, Math.floor(limit / REPORT_DIVISOR));
   return unsent >= Math.min(twelfth, MAX_UNSENT) ? 'report' : 'pass';
@@ -53,7 +53,7 @@ function decide(
 /** `client` names the object. */
 type Quota = { client: string; counter: CounterName; limit: number };
 
-/** `called`: the object has not replied since the call `at` a time. It fails 300 ms later. */
+/** `called`: no reply since the call made at `at`. It counts as failing 300 ms later. */
 type ObjectState = { kind: 'responding' } | { kind: 'called'; at: number } | { kind: 'failing' };
 
 /** `overloaded`: the client floods its own object. */
@@ -62,7 +62,7 @@ type Verdict = 'passed' | 'rejected' | 'overloaded';
 /** A window of one client on one counter. Times are in milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
-  /** Names this window in reports. */
+  /** Names this window in a `Report`, which says why it names the former one too. */
   readonly #record = crypto.randomUUID();
   #formerRecord: string | undefined;
   readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };

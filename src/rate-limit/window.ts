@@ -12,6 +12,7 @@ export type CounterName = 'default' | 'ingest';
 export type Report = {
   /** A random id of the isolate's window: a restarted isolate hides no count. */
   record: string;
+  /** Of its previous window. If the object still has it, this isolate's clock is ahead. */
   formerRecord?: string | undefined;
   /** The requests so far. A request that wants a place has its own number here. */
   count: number;
@@ -27,7 +28,7 @@ type Reply = { isGranted: boolean; own: number; others: number; ageMs: number };
 /** A window in the object. Times are in milliseconds since the epoch, by the object's clock. */
 export type ObjectWindow = {
   beganAt: number;
-  /** A new record that began earlier is of the previous window. */
+  /** A new record that began earlier is late. −∞ if no earlier window is known. */
   notBefore: number;
   /** Record → its greatest count. */
   counts: ReadonlyMap<string, number>;
@@ -42,16 +43,15 @@ export function addReport(
   limit: number,
   now: number,
 ): { window: ObjectWindow | undefined; reply: Reply } {
-  const found = findWindow(known, report, now);
-  if (found.kind === 'late') {
-    // With this age the isolate's window ends (`hasEnded`): its next request begins another.
+  const window = findWindow(known, report, now);
+  if (window === 'late') {
+    // Its window has ended: nothing is left to protect. With this age it ends in the isolate too.
     const reply = { isGranted: true, own: report.count, others: 0, ageMs: WINDOW_MS };
     return { window: known, reply };
   }
-  const { window } = found;
   const before = window.counts.get(report.record) ?? 0;
   const others = [...window.counts.values()].reduce((sum, count) => sum + count, 0) - before;
-  // A number that is counted already has its place: a later number has overtaken it.
+  // Already counted, because a later number was reported first: it has its place.
   const isGranted = report.wantsPlace && (report.count <= before || report.count + others <= limit);
   const isCounted = isGranted || !report.wantsPlace;
   const own = isCounted ? Math.max(before, report.count) : before;
@@ -64,40 +64,33 @@ export function addReport(
 /** A late report and the difference between two clocks are far less than half a window. */
 const HALF_WINDOW_MS = WINDOW_MS / 2;
 
-type WindowOfReport = { kind: 'current' | 'next'; window: ObjectWindow } | { kind: 'late' };
-
-/**
- * Finds the window of a report. The known one may have begun at 0 s, e.g.
- *
- *     at 59 s   a record that the window has, or that began at 20 s: current
- *     at 59 s   a record whose former record the window has: next, because the clock of that
- *               isolate is ahead: its part of the window has ended
- *     at 61 s   a record that the window has, or that began at 20 s: late
- *     at 61 s   a record that began at 60 s: next
- *     at 62 s   a new record that began at 20 s: late, because the window from 60 s is known by now
- */
+/** Finds the window of a report. In the examples, the known window began at 0 s. */
 function findWindow(
   known: ObjectWindow | undefined,
   { record, formerRecord, ageMs }: Report,
   now: number,
-): WindowOfReport {
+): ObjectWindow | 'late' {
   const beganAt = now - ageMs;
-  // A window that begins much later is of a clock that was set back.
-  const isUnusable = known === undefined || known.beganAt - now >= WINDOW_MS;
-  // No window is known before this one, so a record of any start belongs to it.
-  const isFirst = isUnusable && formerRecord === undefined;
-  const notBefore = isFirst ? Number.NEGATIVE_INFINITY : beganAt - HALF_WINDOW_MS;
+  const notBefore = beganAt - HALF_WINDOW_MS;
   const next: ObjectWindow = { beganAt, notBefore, counts: new Map(), changes: 0 };
-  if (isUnusable) return { kind: 'next', window: next };
-  const isKnown = known.counts.has(record);
-  const followsKnown = formerRecord !== undefined && known.counts.has(formerRecord);
-  if (followsKnown && !isKnown) return { kind: 'next', window: next };
-  if (now - known.beganAt >= WINDOW_MS) {
-    const isOfKnown = isKnown || beganAt < known.beganAt + HALF_WINDOW_MS;
-    return isOfKnown ? { kind: 'late' } : { kind: 'next', window: next };
+
+  // A window that begins much later is of a clock that was set back.
+  if (known === undefined || known.beganAt - now >= WINDOW_MS) {
+    // A record without a former one is of the client's first window.
+    const isFirst = formerRecord === undefined;
+    return isFirst ? { ...next, notBefore: Number.NEGATIVE_INFINITY } : next;
   }
-  if (!isKnown && beganAt < known.notBefore) return { kind: 'late' };
+
   // The window began with the client's first request in any isolate.
-  const window = { ...known, beganAt: Math.min(known.beganAt, beganAt) };
-  return { kind: 'current', window };
+  const current = { ...known, beganAt: Math.min(known.beganAt, beganAt) };
+  const hasEnded = now - known.beganAt >= WINDOW_MS;
+  // At 59 s, a record of the window is current; at 61 s, it is late.
+  if (known.counts.has(record)) return hasEnded ? 'late' : current;
+  // At 59 s, an isolate whose clock is ahead has begun its next window.
+  const followsKnown = formerRecord !== undefined && known.counts.has(formerRecord);
+  if (followsKnown) return next;
+  // At 61 s, a new record that began at 20 s is late; one that began at 60 s begins the next window.
+  if (hasEnded) return beganAt < known.beganAt + HALF_WINDOW_MS ? 'late' : next;
+  // A new record that began at 20 s is current; at 62 s, in the window from 60 s, it is late.
+  return beganAt < known.notBefore ? 'late' : current;
 }
