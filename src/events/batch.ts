@@ -22,11 +22,11 @@ import {
 import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** The whole body: an item is two levels down. */
+/** `maxBytes` is of the whole body. An item is two levels down. */
 export const BATCH_BODY = {
   maxBytes: 1024 * 1024,
   extraDepth: 2,
-  fields: ['events.payload', 'events'],
+  loggedFields: ['events.payload', 'events'],
 };
 
 type JsonValue = JsonObject[string];
@@ -47,7 +47,7 @@ type Item = {
   /** Size of the body's canonical JSON in UTF-8. */
   bytes: number;
   identity: Identity;
-  parsed: Parsed<IngestRequest>;
+  parsedBody: Parsed<IngestRequest>;
 };
 
 type Decisions = ReadonlyMap<Item, Decision | undefined>;
@@ -64,15 +64,15 @@ export async function ingestBatch(
 ): Promise<BatchOutcome> {
   const frame = parseWith(batch, body);
   // An invalid frame does not hide the problems of its items.
-  const parsedItems = await readItems(body.events);
-  const items = parsedItems.filter((item) => item.ok).map(({ value }) => value);
+  const readResults = await readItems(body.events);
+  const items = readResults.filter((result) => result.ok).map(({ value }) => value);
 
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = [
     ...(frame.ok ? [] : frame.problems),
     ...(header === undefined ? [] : [HEADER_PROBLEM]),
     ...sizeProblems(items),
-    ...itemProblems(parsedItems, items, decisionsOfInvalid),
+    ...itemProblems(readResults, items, decisionsOfInvalid),
   ];
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
 
@@ -95,22 +95,25 @@ async function readItem(value: JsonValue, index: number): Promise<Parsed<Item>> 
   const { idempotency_key: _, ...body } = value;
   const canonical = canonicalBody(body);
   if (!canonical.ok) return canonical;
-  const parsed = parseIngestRequest(body);
+  const parsedBody = parseIngestRequest(body);
   const keyed = parseWith(keyedItem, value);
   if (!keyed.ok) {
-    return { ok: false, problems: [...keyed.problems, ...(parsed.ok ? [] : parsed.problems)] };
+    return {
+      ok: false,
+      problems: [...keyed.problems, ...(parsedBody.ok ? [] : parsedBody.problems)],
+    };
   }
   const key = keyed.value.idempotency_key;
   const identity = await identify(key, canonical.value);
   const bytes = canonical.value.length;
-  return { ok: true, value: { index, key, body, bytes, identity, parsed } };
+  return { ok: true, value: { index, key, body, bytes, identity, parsedBody } };
 }
 
 async function lookUpKeysOfInvalid(
   items: readonly Item[],
   context: IngestContext,
 ): Promise<Decisions> {
-  const invalid = items.filter(({ parsed }) => !parsed.ok);
+  const invalid = items.filter(({ parsedBody }) => !parsedBody.ok);
   if (invalid.length === 0) return new Map();
   const identities = invalid.map(({ identity }) => identity);
   return pair(invalid, await lookUpKeys(context.database, identities, context));
@@ -123,7 +126,8 @@ async function storeValid(
 ): Promise<Decisions> {
   const requests = new Map<Item, Identity & IngestRequest>();
   for (const item of items) {
-    if (item.parsed.ok) requests.set(item, { ...item.identity, ...item.parsed.value });
+    const { identity, parsedBody } = item;
+    if (parsedBody.ok) requests.set(item, { ...identity, ...parsedBody.value });
   }
   if (requests.size === 0) return new Map();
   const sent = [...requests.values()];
@@ -131,12 +135,12 @@ async function storeValid(
   return pair([...requests.keys()], decisions);
 }
 
-/** D1 decides in the order of the items. */
+/** The store returns one decision per item, in their order. */
 function pair(items: readonly Item[], decisions: readonly Decision[]): Decisions {
   return new Map(items.map((item, index) => [item, decisions[index]]));
 }
 
-/** A batch has the bound of its body in canonical form too. */
+/** The sum of the canonical sizes has the same bound as the body. */
 function sizeProblems(items: readonly Item[]): Problem[] {
   if (items.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BODY.maxBytes) return [];
   const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;
@@ -150,14 +154,14 @@ const HEADER_PROBLEM: Problem = {
 };
 
 function itemProblems(
-  parsedItems: readonly Parsed<Item>[],
+  readResults: readonly Parsed<Item>[],
   items: readonly Item[],
   decisionsOfInvalid: Decisions,
 ): Problem[] {
-  return parsedItems.flatMap((item, index) => {
-    const problems = item.ok
-      ? [...repeatedKey(item.value, items), ...bodyProblems(item.value, decisionsOfInvalid)]
-      : item.problems;
+  return readResults.flatMap((result, index) => {
+    const problems = result.ok
+      ? [...repeatedKey(result.value, items), ...bodyProblems(result.value, decisionsOfInvalid)]
+      : result.problems;
     return problems.map((problem) => prefixPath(`events.${index}`, problem));
   });
 }
@@ -170,8 +174,8 @@ function repeatedKey(item: Item, items: readonly Item[]): Problem[] {
 }
 
 function bodyProblems(item: Item, decisionsOfInvalid: Decisions): Problem[] {
-  if (item.parsed.ok || decisionsOfInvalid.get(item)?.kind !== 'free') return [];
-  return item.parsed.problems;
+  if (item.parsedBody.ok || decisionsOfInvalid.get(item)?.kind !== 'free') return [];
+  return item.parsedBody.problems;
 }
 
 function prefixPath(prefix: string, { path, message, field }: Problem): Problem {
@@ -192,9 +196,9 @@ function sumComparedBytes(decisions: Decisions): number {
   return sum;
 }
 
-function makeResult({ key, body, parsed }: Item, decision: Decision | undefined): IngestResult {
+function makeResult({ key, body, parsedBody }: Item, decision: Decision | undefined): IngestResult {
   if (decision === undefined) throw new Error('D1 decides for each item');
-  const outcome = resolveOutcome(decision, body, parsed);
+  const outcome = resolveOutcome(decision, body, parsedBody);
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {
     case 'accepted':

@@ -20,7 +20,7 @@ const eventOrder = withMetadata(
 function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
   const values = z.array(value).superRefine((values, context) => {
     if (values.length <= max) return;
-    // As a problem of an entry: the parameter as a whole may be repeated.
+    // Without an index, http/query.ts would say "must be sent once" of a repeated parameter.
     context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${noun}` });
   });
   return commaSeparated
@@ -59,8 +59,8 @@ const FILTERS = {
           MAX_PAGE_SIZE,
         ),
       }),
-    // The n-th id of the JSON list, which the index `events_id` finds. Sorting reads each event once
-    // more.
+    // `number` drives the join: the index `events_id` finds the n-th id of the list. Sorting reads
+    // each event once more.
     joinedBefore: sql`${NUMBERS} cross join `,
     condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
   },

@@ -34,7 +34,7 @@ import {
 import { type EventPage, findEvent, findEvents, noSuchEvent } from './store.ts';
 
 /** The names below the payload of an event are the caller's own. */
-const EVENT_BODY = { fields: ['payload'] };
+const EVENT_BODY = { loggedFields: ['payload'] };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
@@ -44,7 +44,7 @@ const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional()
 /** The position in a cursor, as in an `EventPage`. */
 const position = z
   .tuple([z.string(), z.int().min(0)])
-  .transform(([generation, resume]) => ({ generation, resume }));
+  .transform(([generation, resumeSeq]) => ({ generation, resumeSeq }));
 
 /** The routes under /api/public/events. The rate limit counts their requests as `ingest`. */
 export function ingestRoutes() {
@@ -96,14 +96,14 @@ export function eventRoutes() {
         const start = await decodeCursor(cursor, scope, position);
         const readNext = async (last?: EventPage) => {
           const after = last ?? start;
-          const page = await findEvents(c.env.DB, { ...query, limit, after_seq: after?.resume });
+          const page = await findEvents(c.env.DB, { ...query, limit, after_seq: after?.resumeSeq });
           // A position of another generation is invalid.
           if (after && after.generation !== page.generation) throw invalidCursor();
           return page;
         };
         const isEmpty = ({ documents }: EventPage) => documents.length === 0;
         const { result: page, headers } = await pollWhile(c, readNext, isEmpty, wait);
-        const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
+        const resume_cursor = await encodeCursor(scope, [page.generation, page.resumeSeq]);
         const next = page.hasMore ? resume_cursor : null;
         return json(listJson(page.documents, next, { resume_cursor }), headers);
       },

@@ -52,8 +52,8 @@ export type Decision =
 
 /**
  * Ingest, 6: stores each event, or finds the event that its key has stored, in one transaction and
- * in order. The keys must differ. A stored event writes 4 rows. `lookUpKeys` has read payloads of
- * `comparedBytes` for the same request.
+ * in order. The keys must differ. A stored event writes 4 rows. For a batch, the
+ * lookup of its invalid items has already read `comparedBytes` of `MAX_COMPARED_BYTES`.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -115,6 +115,7 @@ export async function acceptKeyless(
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
+/** `idempotent` is the status of a replay. */
 export function makeEventResource(
   { id, type, created_at }: Pick<typeof events.$inferSelect, 'id' | 'type' | 'created_at'>,
   status: EventResource['status'] = 'pending',
@@ -186,7 +187,6 @@ const INSERT_UNLESS_HELD = statementOf(sql`
       and (known.created_at > ${placeholder('heldSince')} or known.fingerprint = sent.fingerprint)
   )
   order by item_index
-  on conflict do nothing
 `);
 
 /** An event that a key has stored. The payload is null unless it is compared with another body. */
@@ -241,8 +241,8 @@ const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 export type EventPage = {
   documents: string[];
   hasMore: boolean;
-  /** The position of `resume_cursor`. No event between the page and it passes the filters. */
-  resume: number;
+  /** The position of `resume_cursor`: no event after the page and up to it passes the filters. */
+  resumeSeq: number;
   /** The positions are valid in this generation. */
   generation: string;
 };
@@ -268,9 +268,9 @@ export async function findEvents(
 
   const start = after_seq ?? anchor ?? BEGINNING[order];
   const end = last?.seq ?? start;
-  // `newest` is read in the transaction of the page: no event up to it passes the filters.
-  const resume = order === 'asc' && !hasMore ? Math.max(newest, start) : end;
-  return { documents, hasMore, resume, generation };
+  // `newest` is read in the page's transaction: no event after `end`, up to it, passes the filters.
+  const resumeSeq = order === 'asc' && !hasMore ? Math.max(newest, start) : end;
+  return { documents, hasMore, resumeSeq, generation };
 }
 
 /** Reads an event as JSON text. `id` is in lower case. */
