@@ -29,7 +29,7 @@ const FETCH_DEADLINE_MS = 5_000;
 const FRESH_MS = 600_000;
 /** Between two fetches for an unknown `kid`, or after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
-/** Fetches within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
+/** The most fetches within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
 const MAX_FETCHES = 4;
 const TOO_MANY_FETCHES = new Error(`${MAX_FETCHES} fetches of the key set are running`);
 

@@ -17,7 +17,7 @@ import {
 
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
-/** The rest of a large body is read and dropped. Beyond this size, the connection is closed. */
+/** A body that is too large is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -28,7 +28,7 @@ type BodyOptions = {
   /** The levels above a resource, which may have `MAX_BODY_DEPTH` levels itself. */
   extraDepth?: number;
   /** The paths that the log may name, the longest first. Names below them are the caller's own. */
-  fields?: readonly string[];
+  loggedFields?: readonly string[];
 };
 
 /**
@@ -38,7 +38,7 @@ type BodyOptions = {
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
   extraDepth = 0,
-  fields = [],
+  loggedFields = [],
 }: BodyOptions = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
   const maxDepth = MAX_BODY_DEPTH + extraDepth;
   return async function jsonObject(c, next) {
@@ -52,7 +52,7 @@ export function jsonObject({
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable('The body must be a JSON object.');
     }
-    const [first, ...rest] = findLimitProblems(value, { maxDepth, fields });
+    const [first, ...rest] = findLimitProblems(value, { maxDepth, loggedFields });
     if (first !== undefined) throw validationError([first, ...rest]);
     c.req.addValidatedData('json', value);
     await next();
@@ -86,9 +86,9 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
       const { done, value } = await reader.read();
       if (done) break;
       size += value.length;
+      // Reads on past the limit: a closed connection loses the response (RFC 9112 section 9.6).
       if (size <= maxBytes) chunks.push(value);
-      // If the connection is closed, the client loses the response (RFC 9112 section 9.6).
-      else if (size > maxBytes + MAX_DROPPED_BYTES) break;
+      else if (size > MAX_DROPPED_BYTES) break;
     }
   } catch (error) {
     throw unreadable('The body broke off before its end.', error);
@@ -119,7 +119,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-type Limits = { maxDepth: number; fields: readonly string[] };
+type Limits = { maxDepth: number; loggedFields: readonly string[] };
 
 /** In the order of the document, at most `MAX_PROBLEMS`. `path` leads to `container`. */
 function findLimitProblems(
@@ -139,7 +139,8 @@ function findLimitProblems(
         : limitBrokenBy(name, value);
     if (message !== undefined) {
       // e.g. `payload.items.0.id` is of the field `payload`.
-      const field = limits.fields.find((each) => `${formatField(path)}.`.startsWith(`${each}.`));
+      const fieldPath = `${formatField(path)}.`;
+      const field = limits.loggedFields.find((each) => fieldPath.startsWith(`${each}.`));
       problems.push({ path: formatPath(path), message, ...(field && { field }) });
     } else if (isContainer) findLimitProblems(value, limits, path, problems);
     path.pop();

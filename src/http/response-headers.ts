@@ -114,6 +114,7 @@ export function cors() {
     if (isPreflight && allowed === null) c.set('rejectedOrigin', origin?.slice(0, 100));
     if (config.corsOrigins.length === 0 && !config.isDevelopment) return next();
     if (origin !== undefined && !isPlainOptions) return handle(c, next);
+    // No Origin, or an OPTIONS that is no preflight.
     await next();
     c.res.headers.append('Vary', 'Origin');
     if (allowed === null) return undefined;

@@ -70,7 +70,7 @@ function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
   return wait;
 }
 
-/** Throws a rejection, and logs a fault. */
+/** Throws a 4xx, and logs a fault. */
 function keepResultAfterFault<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
   logFault('a waiting request reads again after a failure', error);

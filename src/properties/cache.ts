@@ -17,7 +17,7 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
 
-/** A check is renewed after this part of its time. */
+/** A check is renewed after this part of its lifetime, `FEED_CACHE_SECONDS`. */
 const RENEWAL_PART = 3 / 4;
 /** The clocks of two machines differ by less. */
 const MAX_CLOCK_SKEW_MS = 5_000;
@@ -79,7 +79,7 @@ export class FeedCache {
   /** Finds the newer one of the responses in memory and at the edge. */
   find(key: string, edge?: FeedResponse): CachedResponse | undefined {
     const memory = this.#memory.get(key);
-    const isEdgeNewer = edge && (!memory || this.#isNewer(edge.check, memory.check));
+    const isEdgeNewer = edge && (!memory || this.#precedes(edge.check, memory.check));
     const response = isEdgeNewer ? edge : memory;
     if (response === undefined) return undefined;
     const hasCurrentVersion = response.check === this.#checks[0];
@@ -90,14 +90,14 @@ export class FeedCache {
       return { response, hasCurrentVersion, state, ttlMs: leftMs };
     }
     const state = ageMs <= this.#staleMs ? 'stale' : 'expired';
-    // Negative also for an earlier version, whose check may have time left.
+    // Negative also for an earlier version, whose check may not have ended.
     return { response, hasCurrentVersion, state, ttlMs: Math.min(-1, leftMs) };
   }
 
   /** Keeps a response in memory, unless there is one of a newer version. */
   remember(key: string, response: FeedResponse): void {
     const known = this.#memory.get(key);
-    if (known && this.#isNewer(known.check, response.check)) return;
+    if (known && this.#precedes(known.check, response.check)) return;
     this.#memory.set(key, response);
   }
 
@@ -114,7 +114,7 @@ export class FeedCache {
     await Promise.all([this.#putAtEdge(url, key, response), this.shareCheck(url, response)]);
   }
 
-  /** Shares a check, unless the data centre has the version and nearly this time already. */
+  /** Shares a check, unless the data centre has one of the version that is nearly as recent. */
   async shareCheck(url: string, { check }: Pick<FeedResponse, 'check'>): Promise<void> {
     const { version, at } = this.#lastShared;
     const isRecent = Math.abs(check.at - at) < this.#currentMs * (1 - RENEWAL_PART);
@@ -139,7 +139,7 @@ export class FeedCache {
       const { version } = result;
       const [current] = this.#checks;
       const isCurrentOrNewer = version === current?.version || succeedsAll(version, this.#checks);
-      // Not if another read changed the current version meanwhile.
+      // The primary decides, unless another read changed the current version meanwhile.
       const isDecided = from === 'first-primary' && current === before;
       if (isCurrentOrNewer || isDecided) {
         const check = this.#learn(version, { isCurrent: true });
@@ -154,16 +154,16 @@ export class FeedCache {
   #learnFromEdge({ version, at }: Check): Check {
     // A time in the future is from a clock that was set back since.
     const heard = { version, at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at };
-    // A rewind may have undone the version of an ended check.
-    const isUsable = !this.#hasEnded(heard) || this.#hasEnded(this.#checks[0]);
+    // An ended check may be of a version that a rewind undid: it replaces no live one.
+    const mayReplace = !this.#hasEnded(heard) || this.#hasEnded(this.#checks[0]);
     const isSame = version === this.#checks[0]?.version;
-    const isCurrent = isSame || (isUsable && succeedsAll(version, this.#checks));
+    const isCurrent = isSame || (mayReplace && succeedsAll(version, this.#checks));
     const check = this.#learn(version, { isCurrent });
     check.at = Math.max(check.at, heard.at);
     return check;
   }
 
-  /** Returns the check of a version. The caller sets its time. */
+  /** Returns the check of a version. The caller sets its `at`. */
   #learn(found: string, { isCurrent }: { isCurrent: boolean }): Check {
     const known = this.#checks.find(({ version }) => version === found);
     const check = known ?? { version: found, at: 0 };
@@ -174,8 +174,8 @@ export class FeedCache {
 
   async #readAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
     const isDue = this.#hasEnded(this.#checks[0], RENEWAL_PART);
-    const sharing = isDue && this.#matchAtEdge(url, SHARED_CHECK);
-    const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), sharing]);
+    const readingShared = isDue && this.#matchAtEdge(url, SHARED_CHECK);
+    const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), readingShared]);
     if (entry === undefined || check === undefined) return undefined;
     const etag = entry.headers.get('ETag');
     // A missing listing has no ETag.
@@ -190,7 +190,7 @@ export class FeedCache {
   /** Puts a response, unless there is one of a newer version. */
   async #replaceAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
     const known = await this.#matchAtEdge(url, key);
-    if (known.check && this.#isNewer(known.check, check)) return;
+    if (known.check && this.#precedes(known.check, check)) return;
     const stored = new Headers(headers);
     stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
     stored.set(CHECKS, JSON.stringify([check, ...this.#checks]));
@@ -213,20 +213,20 @@ export class FeedCache {
     return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
   }
 
-  /** Whether a part of the check's time has ended. Also if the clock was set back since. */
+  /** Whether a part of the check's lifetime has ended. Also if the clock was set back since. */
   #hasEnded(check: Check | undefined, part = 1): boolean {
     const ageMs = Date.now() - (check?.at ?? 0);
     return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;
   }
 
   /** Whether `check` comes before `other` in the list, which begins with the current version. */
-  #isNewer(check: Check, other: Check): boolean {
+  #precedes(check: Check, other: Check): boolean {
     const first = this.#checks.find((each) => each === check || each === other);
     return first === check && check !== other;
   }
 }
 
-/** Whether a version has the current generation, and a greater number than all of its checks. */
+/** Whether a version is of the current generation, and newer than every check of it. */
 function succeedsAll(version: string, checks: readonly Check[]): boolean {
   const [current] = checks;
   if (current === undefined) return true;

@@ -14,13 +14,7 @@ import {
   jsonWithField,
   listJson,
 } from '../http/paging.ts';
-import {
-  keysetPage,
-  nullIfOversized,
-  placeholder,
-  readPage,
-  statementOf,
-} from '../storage/statement.ts';
+import { keysetPage, placeholder, readPage, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { formatRendering } from './render.ts';
@@ -141,7 +135,7 @@ const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } =
 const CHANGES = statementOf(
   keysetPage<ChangeRow>({
     columns: sql`${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
-      ${listingText('document', nullIfOversized)}`,
+      ${listingText('document')}`,
     from: properties,
     ranges: [sql`(${status} <> 'hidden' or ${change_seq} > ${placeholder('start')})`],
     order: [change_seq],

@@ -1,6 +1,6 @@
 /**
- * Serves the feed from a cache or from D1, which may be slow or failed. A check (cache.ts) is the
- * time of the latest read that found a response current:
+ * Serves the feed from a cache or from D1, which may be slow or failed. A `Check` (cache.ts) is a
+ * version of the catalogue, and when D1 last had it. All responses of the version share it.
  *
  *     0 ms      memory: current → serve it, and renew a check that is due in the background
  *               edge cache: the same, and keep the response in memory
@@ -54,8 +54,8 @@ type FeedCall = Pick<FeedOptions, 'locale'> & {
   edge: FeedResponse | undefined;
 };
 
-/** `healthy`: no fault is known. */
-type D1State = 'healthy' | 'slow' | 'failed';
+/** Why a stale response may be served at this moment; undefined: none may. */
+type StaleReason = 'slow' | 'failed' | undefined;
 
 type ServedResponse = {
   response: FeedResponse;
@@ -90,14 +90,14 @@ export class Feed {
 
   async #serve(call: FeedCall): Promise<ServedResponse> {
     // Feed read, 3: 0 ms. The edge cache may replace a stale response, so none is served yet.
-    const inMemory = this.#serveCached(call, 'healthy');
+    const inMemory = this.#serveCached(call);
     if (inMemory) return inMemory;
     const edgeLookup = this.#findAtEdge(call);
     await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
 
     // Feed read, 4: 20 ms
-    const d1 = isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : 'healthy';
-    return this.#serveCached(call, d1) ?? this.#serveFromD1(call, edgeLookup);
+    const reason = isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : undefined;
+    return this.#serveCached(call, reason) ?? this.#serveFromD1(call, edgeLookup);
   }
 
   async #findAtEdge(call: FeedCall): Promise<void> {
@@ -115,8 +115,8 @@ export class Feed {
       for (const waitMs of [D1_HEAD_START_MS, STALL_MS - D1_HEAD_START_MS]) {
         const response = await firstWithin(reading, waitMs, undefined);
         if (response) return { response, source: 'database', cacheStatus };
-        const d1 = isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow';
-        const served = this.#serveCached(call, d1);
+        const reason = isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow';
+        const served = this.#serveCached(call, reason);
         if (served) return served;
       }
       return { response: await reading, source: 'database', cacheStatus };
@@ -130,13 +130,13 @@ export class Feed {
   }
 
   /** Also moves a response of the edge into memory, and renews a check that is due. */
-  #serveCached(call: FeedCall, d1: D1State): ServedResponse | undefined {
+  #serveCached(call: FeedCall, reason?: StaleReason): ServedResponse | undefined {
     const { c, cache, key, edge } = call;
     const cached = cache.find(key, edge);
-    if (cached === undefined || !mayServe(cached, d1)) return undefined;
+    if (cached === undefined || !mayServe(cached, reason)) return undefined;
     const { response, state, ttlMs } = cached;
     const level = response === edge ? 'edge' : 'memory';
-    const detail = state === 'stale' ? `; detail=${d1}` : '';
+    const detail = state === 'stale' ? `; detail=${reason}` : '';
     const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
     // RFC 9211: the cache nearest the origin comes first.
     const cacheStatus =
@@ -200,17 +200,18 @@ function isWithin(time: number, milliseconds: number): boolean {
   return ageMs >= 0 && ageMs < milliseconds;
 }
 
-function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): boolean {
+function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReason): boolean {
   if (state === 'expired') return false;
   if (state !== 'stale') return true;
   // A missing listing may have been published since.
   if (response.body === undefined) return false;
-  return d1 === 'failed' || (d1 === 'slow' && -ttlMs <= SLOW_GRACE_MS);
+  return reason === 'failed' || (reason === 'slow' && -ttlMs <= SLOW_GRACE_MS);
 }
 
 /**
  * Reads D1. For a cached response of the current version, it first reads the version alone: one
- * row. A replica may respond: its lag is shorter than the time of a check.
+ * row. A replica may respond. `FeedCache.read` repeats a read that finds an older version than
+ * the isolate knows; a lag that it cannot see is shorter than `FEED_CACHE_SECONDS`.
  */
 async function readOrRecheck(call: FeedCall): Promise<FeedResponse> {
   const { c, reader, request, locale, fresh, cache, key, edge } = call;

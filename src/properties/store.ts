@@ -1,6 +1,6 @@
 /** The feed's reads of listings: one D1 round trip for a page or an item. */
 
-import { and, eq, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { resourceMissing } from '../http/errors.ts';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
@@ -100,7 +100,7 @@ export const LISTING_PAGE: FeedReader<PageRequest> = {
     });
     const cursor =
       hasMore && last ? await encodeCursor(feedList, [last.display_order, last.id]) : null;
-    return { ...state, json: listJson(documents, cursor) };
+    return { version: state.version, json: listJson(documents, cursor) };
   },
 };
 
@@ -116,38 +116,35 @@ export const LISTING: FeedReader<ListingKey> = {
       limit: 1,
       format: (row) => formatListing(row, publicSiteUrl, 'document'),
     });
-    return { ...state, json: documents[0] };
+    return { version: state.version, json: documents[0] };
   },
 };
 
 /**
- * `text` is the stored document or card, as JSON, if this Worker's rules rendered it (`is_current`),
+ * `text` is the stored document or card, as JSON, if this Worker's rules rendered it (`is_rendered`),
  * and otherwise the `Source`.
  */
-export type ListingText = { text: string | null; is_current: number };
+export type ListingText = { text: string | null; is_rendered: number };
 
-const currentSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
+const isRenderedSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
 
 /**
- * Selects a `ListingText`. `boundSql` wraps the column of the text: it leaves out a text that may
- * not be read.
+ * Selects a `ListingText`, without a text that is too large:
  *
- *     rendering = ? as is_current, iif(rendering = ?, document, source) as text
+ *     rendering = ? as is_rendered, iif(rendering = ?, document, source) as text
  */
-export const listingText = (
-  representation: Representation,
-  boundSql: (column: SQLWrapper) => SQLWrapper,
-) => sql`${currentSql} as is_current,
-  iif(${currentSql}, ${boundSql(properties[representation])}, ${boundSql(properties.source)}) as text`;
+export const listingText = (representation: Representation) => sql`${isRenderedSql} as is_rendered,
+  iif(${isRenderedSql}, ${nullIfOversized(properties[representation])},
+    ${nullIfOversized(properties.source)}) as text`;
 
 /** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
 export function formatListing(
-  { text, is_current }: ListingText,
+  { text, is_rendered }: ListingText,
   publicSiteUrl: string,
   representation: Representation,
 ): string | undefined {
   if (text === null) return undefined;
-  if (is_current) return text;
+  if (is_rendered) return text;
   const source: Source = JSON.parse(text);
   const listing = render(source, publicSiteUrl);
   return JSON.stringify(listing && representation === 'card' ? toCard(listing) : listing);
@@ -159,8 +156,8 @@ const listingBy = (name: 'id' | 'slug') =>
   statementOf(
     queryBuilder
       .select({
-        is_current: sql<number>`${currentSql}`.as('is_current'),
-        text: sql<string>`iif(${currentSql}, ${document}, ${source})`.as('text'),
+        is_rendered: sql<number>`${isRenderedSql}`.as('is_rendered'),
+        text: sql<string>`iif(${isRenderedSql}, ${document}, ${source})`.as('text'),
       })
       .from(properties)
       .where(and(eq(properties[name], sql.placeholder(name)), ne(status, 'hidden'))),
@@ -188,14 +185,14 @@ const LOCATION_ID = sql`
  *     union all … order by display_order, id limit ?
  */
 function pageQuery({ list, filters }: FeedList): SQL<ListingRow> {
-  const exact = FILTER_COLUMNS.filter((name) => name in filters).map(
+  const conditions = FILTER_COLUMNS.filter((name) => name in filters).map(
     (name) => sql`and ${properties[name]} = ${placeholder(name)} `,
   );
-  if ('location' in filters) exact.push(sql`and ${properties.location_id} = ${LOCATION_ID} `);
+  if ('location' in filters) conditions.push(sql`and ${properties.location_id} = ${LOCATION_ID} `);
   const range = (index: number) =>
-    sql`${status} = ${placeholder(`status${index}`)} ${sql.join(exact)}`;
+    sql`${status} = ${placeholder(`status${index}`)} ${sql.join(conditions)}`;
   return keysetPage<ListingRow>({
-    columns: listingText(REPRESENTATIONS[list], nullIfOversized),
+    columns: listingText(REPRESENTATIONS[list]),
     from: properties,
     ranges: [range(0), ...filters.status.slice(1).map((_, index) => range(index + 1))],
     order: [display_order, id],

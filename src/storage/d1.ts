@@ -57,7 +57,7 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
   return results;
 }
 
-/** The first and the latest failed call since the last successful one, unless it is too old. */
+/** When D1 first and last failed since its last success. Forgotten after a minute. */
 let failingSince = 0;
 let failedAt = Number.NEGATIVE_INFINITY;
 const FORGOTTEN_AFTER_MS = 60_000;

@@ -104,8 +104,8 @@ export function keysetPage<Row>({
   const ordered = sql.join([...order], sql`, `);
   const position = second ? sql`(${ordered})` : ordered;
   const operator = sql.raw(direction === 'asc' ? '>' : '<');
-  // Without the space, SQLite seeks to the last row and skips it: one more row read. No id lies
-  // between the two.
+  // Without the space, SQLite seeks to the last row of the previous page and skips it: one more
+  // row read. No id lies between the two.
   const start = second
     ? sql`(${placeholder('after0')}, ${placeholder('after1')} || ' ')`
     : placeholder('after0');
