@@ -17,6 +17,7 @@
 import type { Context } from 'hono';
 import { type AppEnv, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
+import { internalError } from '../http/errors.ts';
 import { logFault, setLogFields } from '../http/log.ts';
 import { conditionalResponse } from '../http/response-headers.ts';
 import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
@@ -27,6 +28,9 @@ const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
 /** D1 has been seen to stall for more than a minute. */
 const STALL_MS = 2_000;
+/** Of all calls of D1: a recheck, or a repeat at the primary, is one more call. */
+const READ_DEADLINE_MS = 5_000;
+const RETRY_SECONDS = 2;
 /** After a fault, D1 counts as failed before it is read. */
 const FAULT_PAUSE_MS = 5_000;
 /** After a fault, D1 counts as failed once a read is slow. */
@@ -167,7 +171,10 @@ export class Feed {
 
   async #readThrough(call: FeedCall): Promise<FeedResponse> {
     const { c, cache, key } = call;
-    const response = await this.#watch(readOrRecheck(call));
+    const reading = firstWithin(readOrRecheck(call), READ_DEADLINE_MS, undefined);
+    const response = await this.#watch(reading);
+    const late = new Error(`D1 took over ${READ_DEADLINE_MS} ms`);
+    if (response === undefined) throw internalError(late, RETRY_SECONDS);
     c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
     return response;
   }

@@ -439,6 +439,30 @@ describe('while D1 is slow or stalls', () => {
   });
 });
 
+it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
+  const missing = { path: `${LIST}/none-${slug}` };
+  await one.get({}, missing);
+  await rename('After');
+  stopAtSecond(61);
+  const called = Promise.withResolvers<void>();
+  const DB = tapD1(env.DB, async (call) => {
+    called.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    return call();
+  });
+  let response: Response | undefined;
+  const sending = one.send({ DB }, missing).then((sent) => {
+    ({ response } = sent);
+  });
+  await called.promise;
+  await vi.advanceTimersByTimeAsync(4_999);
+  expect(response).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  await sending;
+  await expectError(response ?? new Response(), 500, 'internal_error');
+  expect(response?.headers.get('Retry-After')).toBe('2');
+});
+
 it('an edge cache that takes more than 20 ms is used if D1 stalls or fails', async () => {
   await isolate().read();
   for (const isFailing of [false, true]) {
