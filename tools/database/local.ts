@@ -29,7 +29,7 @@ export function openLocal(folder = FOLDER): DatabaseSync {
 export function wrapSqlite(sqlite: DatabaseSync): D1Database {
   return databaseOver(async (queries) => {
     await new Promise(setImmediate); // Lets signals and timers in during a long import.
-    // A read alone waits for no lock.
+    // One statement needs no transaction: a read waits for no lock.
     const isBatch = queries.length > 1;
     if (isBatch) sqlite.exec('BEGIN IMMEDIATE');
     try {

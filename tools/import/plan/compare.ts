@@ -28,7 +28,7 @@ export async function compare(
   const replaced = [...rowsById.keys()].filter((id) => summaries.has(id));
   const changedKeys = records.map(({ key }) => key);
   const users = await findListingsUsing(database, changedKeys);
-  // The listings of the file use changed records too.
+  // `users` has listings of the file too: the set drops their second mention.
   const ids = new Set([...replaced, ...[...users, ...plan.pruned].sort()]);
   const total = unchanged.length + listings.length + ids.size;
   onProgress('checked', unchanged.length + listings.length, total);

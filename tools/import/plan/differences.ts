@@ -84,7 +84,7 @@ function compareFields(
     const [name, was, is] = [`${prefix}${key}`, old[key], now[key]];
     if (isSame(was, is)) continue;
     if (isMap(was) && isMap(is) && was.id === is.id) {
-      // Emptied texts of a location are reported once, with its own record.
+      // Two texts, which have no id, or the same location: its own record reports what is emptied.
       compareFields(was, is, was.id === undefined ? found : { ...found, emptied: [] }, `${name}.`);
       continue;
     }

@@ -1,6 +1,6 @@
 /**
- * The plan of an import: the records of the file with their references resolved, and every problem
- * of them against the store. Pure.
+ * The plan of an import: the records of the file with their references resolved, and the problems
+ * that can be found without the stored listings. Pure.
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
@@ -112,6 +112,7 @@ function keyProblems(
       return [{ record, path: idField, code: 'id_taken', details, value: keys[idField] }];
     }
     const holder = idsBySlug.get(slug);
+    // Without an id, the record has a fault of its own.
     if (holder === undefined || id === '') return [];
     if (old && idField === 'hid') {
       // H-1 is "casa-a", and becomes "casa-b", which another listing is already.

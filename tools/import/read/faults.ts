@@ -42,7 +42,7 @@ function findRepeated<T>(entries: readonly T[], keyOf: (entry: T) => string | un
 }
 
 /** Rejects a location without a key, and a location and a hero photo that are named twice. */
-export function nameFaults(kind: string, record: unknown): Fault[] {
+export function referenceFaults(kind: string, record: unknown): Fault[] {
   if (!isMap(record)) return [];
   if (kind === 'location') {
     const isNamed = (record.id ?? record.slug) != null;

@@ -2,7 +2,7 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/resource.ts';
-import { entryFaults, nameFaults, repeatedKeys } from './faults.ts';
+import { entryFaults, referenceFaults, repeatedKeys } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
 import { parseValue } from './parse.ts';
@@ -77,7 +77,7 @@ async function completeListings(
   });
 }
 
-/** Makes the function that finds the ids of the listings with a record's keys: several by `hid`. */
+/** Makes the function that finds the ids of the listings that a record names, several by `hid`. */
 function indexListings({ summaries }: Catalogue): (keys: RecordKeys) => string[] {
   const listings = [...summaries.values()];
   const byHid = Map.groupBy(listings, ({ hid }) => hid);
@@ -86,6 +86,7 @@ function indexListings({ summaries }: Catalogue): (keys: RecordKeys) => string[]
     if (id !== undefined) return summaries.has(id) ? [id] : [];
     const withHid = hid === null ? [] : (byHid.get(hid) ?? []);
     const both = withHid.filter((each) => each.slug === slug);
+    // By both keys, or else by `hid`, or else by `slug`.
     const found = [both, withHid].find(({ length }) => length > 0) ?? bySlug.get(slug) ?? [];
     return found.map((each) => each.id);
   };
@@ -122,12 +123,15 @@ function completeRecord<T>(
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
   const record: Omit<CompleteRecord<T>, 'faults'> = { name, keys, writtenKeys, idField, value };
-  const isNew = isPatch && old === undefined;
-  const own = isNew ? summarizeFaults(record, faults, keyFault) : faults;
-  return { ...record, faults: [...own, ...nameFaults(name.kind, written), ...entryFaults(keys)] };
+  const hasNoMatch = isPatch && old === undefined;
+  const own = hasNoMatch ? summarizeFaults(record, faults, keyFault) : faults;
+  return {
+    ...record,
+    faults: [...own, ...referenceFaults(name.kind, written), ...entryFaults(keys)],
+  };
 }
 
-/** Makes one fault of a new record of a patch: of its keys, or else of all fields that it lacks. */
+/** For a patch's record that matches no stored one: one fault of its keys, or of all missing fields. */
 function summarizeFaults(
   { name, writtenKeys, idField }: Omit<CompleteRecord<unknown>, 'faults'>,
   faults: readonly Fault[],

@@ -23,7 +23,7 @@ export type StoredListing = Omit<
   'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
 > & { listing: Source };
 
-/** The state of the database that each import changes. */
+/** What shows whether the store has changed since. */
 type State = {
   /** The id of the import that was applied last. */
   lastImport: string | null;
@@ -57,7 +57,7 @@ const SUMMARIES = statementOf(sql<ListingSummary>`
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
   select id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs
   from ${properties}
-  join (select key as place, value as listing from json_each(${sql.placeholder('ids')})) on id = listing
+  join (select key as place, value as wanted_id from json_each(${sql.placeholder('ids')})) on id = wanted_id
   order by place`);
 
 const LISTINGS_USING = statementOf(sql<{ id: string }>`
