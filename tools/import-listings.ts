@@ -1,4 +1,4 @@
-/** `npm run import-listings -- FILE`: loads a listings file. set-status.ts imports its own. */
+/** `npm run import-listings -- FILE`: loads a listings file. `set-status` shares its parts. */
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';

@@ -21,6 +21,7 @@ function parse(args: string[]) {
   const { values, positionals } = readArguments(program, args);
   const [status, slugs] = positionals;
   const properties = [...new Set(slugs)].map((slug) => ({
+    // Problems cite a record by its place.
     name: { kind: 'listing', place: slug } as const,
     value: { slug, status },
   }));

@@ -4,13 +4,13 @@
  *
  *     read/    store    the stored records
  *              read     completes the file with them
- *     plan/    plan     the rows to write, and every problem
+ *     plan/    plan     the rows to write, and the problems that need no stored listing
  *              compare  what changes, also for listings outside the file
  *              limits   reject an import that empties too many listings
  *     write/   undo     the file that undoes the import
  *              apply    the rows, in one transaction: it fails if another import was applied
  *                       since `store`
- *     report/  report   command.ts prints the outcome, and notifies the build hook
+ *     report/  report   ../import-listings.ts prints the outcome, and notifies the build hook
  *
  * A dry run ends after `limits`. An overtaken import begins again at `store`.
  */
@@ -64,7 +64,7 @@ async function attemptImport(
 
   // Import, 5.
   const shown = listings.filter(({ latest }) => latest.changesFeed);
-  // `apply` numbers these from `newestChange` on.
+  // `apply` numbers these from `newestChange + 1` on.
   const seq = stored.newestChange + shown.length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });

@@ -10,7 +10,7 @@ import type {
   Pruning,
 } from '../plan/types.ts';
 import { counted, type ImportProblem, printable, problemLines } from '../read/problem.ts';
-import { changesFeed } from '../write/apply.ts';
+import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
 
 export type ReportOptions = {
@@ -134,7 +134,7 @@ async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOp
   const { host } = hook.url;
   const { shown, effect } = outcome;
   const { isDryRun, notifiesAlways } = options;
-  const isNew = changesFeed(effect);
+  const isNew = raisesVersion(effect);
   const changes =
     isNew && shown.length === 0 ? 'changed locations' : counted(shown.length, 'change');
   if (!isNew && !notifiesAlways) {

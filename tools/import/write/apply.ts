@@ -85,7 +85,7 @@ export async function apply(
     database.prepare(GUARD).bind(importId, lastImport, staged),
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
-    ...(changesFeed(effect) ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
+    ...(raisesVersion(effect) ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];
@@ -106,8 +106,8 @@ export async function apply(
   }
 }
 
-/** The feed has lists of listings and of locations. */
-export function changesFeed({ records, listings }: Effect): boolean {
+/** Reports whether a response of the feed changes: it has lists of listings and of locations. */
+export function raisesVersion({ records, listings }: Effect): boolean {
   const isShown = listings.some(({ latest }) => latest.changesFeed);
   return isShown || records.some(({ kind }) => kind === 'location');
 }

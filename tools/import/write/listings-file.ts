@@ -38,15 +38,15 @@ function formatRecords(records: readonly object[]): string {
 
 /** The file on disk that undoes an import. A file that exists before is never replaced. */
 export function undoFileAt(path: string) {
-  let isSaved = false;
+  let isCreated = false;
   return {
     path,
-    isSaved: () => isSaved,
+    isSaved: () => isCreated,
     save(effect: Effect): void {
       try {
         mkdirSync(dirname(path), { recursive: true });
         const file = openSync(path, 'wx');
-        isSaved = true;
+        isCreated = true;
         for (const piece of undoFilePieces(effect)) writeSync(file, piece);
         closeSync(file);
       } catch (error) {
@@ -56,8 +56,8 @@ export function undoFileAt(path: string) {
       }
     },
     discard(): void {
-      if (isSaved) rmSync(path, { force: true });
-      isSaved = false;
+      if (isCreated) rmSync(path, { force: true });
+      isCreated = false;
     },
   };
 }
