@@ -33,7 +33,7 @@ type ErrorOptions = {
   /** The bad field, by the caller's name for it. */
   param?: string;
   details?: readonly Problem[];
-  /** For the log, as `error_param`: see `Problem`. */
+  /** Logged as `error_param`: see `Problem`. */
   field?: string | undefined;
   headers?: Readonly<Record<string, string>>;
   /** Logged and never shown. */

@@ -217,8 +217,8 @@ function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReaso
 
 /**
  * Reads D1. For a cached response of the current version, it first reads the version alone: one
- * row. A replica may respond. `FeedCache.read` repeats a read that finds an older version than
- * the isolate knows; a lag that it cannot see is shorter than `FEED_CACHE_SECONDS`.
+ * row. A replica may respond: `FeedCache.read` repeats a read of an older version than the known
+ * one, and any other lag is shorter than `FEED_CACHE_SECONDS`.
  */
 async function readOrRecheck(call: FeedCall): Promise<FeedResponse> {
   const { c, reader, request, locale, fresh, cache, key, edge } = call;

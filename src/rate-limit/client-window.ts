@@ -62,7 +62,7 @@ type Verdict = 'passed' | 'rejected' | 'overloaded';
 /** A window of one client on one counter. Times are in milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
-  /** Names this window in a `Report`, which says why it names the former one too. */
+  /** This window in a `Report`, which explains the former one too. */
   readonly #record = crypto.randomUUID();
   #formerRecord: string | undefined;
   readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };
