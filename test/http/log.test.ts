@@ -1,6 +1,6 @@
 /** The lines of the log. Every test reads the log too: see vitest/watch-log.ts. */
 
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { send, sendWith } from '../support/http.ts';
@@ -51,39 +51,37 @@ it.each([
   expect(lines()).toMatchObject([{ method, route, status }]);
 });
 
-describe('the line of an invalid request', () => {
-  const ingest = (changes: Record<string, unknown>, key?: string) =>
-    [INGEST, ingestInit(bookingCreated(changes), key)] as const;
-  const batch = (...changes: object[]) => {
-    const events = changes.map((each, index) => ({
-      ...bookingCreated({ idempotency_key: `log-${index}`, ...each }),
-    }));
-    return [`${INGEST}/batch`, ingestInit({ events })] as const;
-  };
+const ingest = (changes: Record<string, unknown>, key?: string) =>
+  [INGEST, ingestInit(bookingCreated(changes), key)] as const;
+const batch = (...changes: object[]) => {
+  const events = changes.map((each, index) => ({
+    ...bookingCreated({ idempotency_key: `log-${index}`, ...each }),
+  }));
+  return [`${INGEST}/batch`, ingestInit({ events })] as const;
+};
 
-  it.each<[field: string, path: string, init: RequestInit]>([
-    ['payload.check_in', ...ingest({ payload: { check_in: 'soon' } })],
-    ['event_type', ...ingest({ event_type: 'sent.secret' })],
-    ['payload', ...ingest({ payload: { sent: { secret: 2 ** 60 } } })],
-    ['Idempotency-Key', ...ingest({}, 'k'.repeat(256))],
-    ['body', ...ingest({ sent: 'secret' })],
-    ['body', ...ingest({ 'payload.sent': 'secret' })],
-    ['events.payload.check_in', ...batch({}, { payload: { check_in: 'soon' } })],
-    ['events.payload', ...batch({ payload: { sent: 2 ** 60 } })],
-    ['events.idempotency_key', ...batch({ idempotency_key: 7 })],
-    ['events', ...batch({ sent: 'secret' })],
-    ['limit', `${EVENTS}?limit=0`, {}],
-    ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, {}],
-    ['query', `${EVENTS}?sent=secret`, {}],
-    ['body', INGEST, ingestInit('{"sent')],
-  ])('names %s (%#)', async (field, path, init) => {
-    const lines = watchLines();
-    expect((await send(path, init)).status).toBe(400);
-    const [line, ...others] = lines();
-    expect(others).toEqual([]);
-    expect([line.error_code, line.error_param]).toEqual(['validation_error', field]);
-    expect(JSON.stringify(line)).not.toMatch(/sent|secret/);
-  });
+it.each<[field: string, path: string, init: RequestInit]>([
+  ['payload.check_in', ...ingest({ payload: { check_in: 'soon' } })],
+  ['event_type', ...ingest({ event_type: 'sent.secret' })],
+  ['payload', ...ingest({ payload: { sent: { secret: 2 ** 60 } } })],
+  ['Idempotency-Key', ...ingest({}, 'k'.repeat(256))],
+  ['body', ...ingest({ sent: 'secret' })],
+  ['body', ...ingest({ 'payload.sent': 'secret' })],
+  ['events.payload.check_in', ...batch({}, { payload: { check_in: 'soon' } })],
+  ['events.payload', ...batch({ payload: { sent: 2 ** 60 } })],
+  ['events.idempotency_key', ...batch({ idempotency_key: 7 })],
+  ['events', ...batch({ sent: 'secret' })],
+  ['limit', `${EVENTS}?limit=0`, {}],
+  ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, {}],
+  ['query', `${EVENTS}?sent=secret`, {}],
+  ['body', INGEST, ingestInit('{"sent')],
+])('the line of an invalid request names %s (%#)', async (field, path, init) => {
+  const lines = watchLines();
+  expect((await send(path, init)).status).toBe(400);
+  const [line, ...others] = lines();
+  expect(others).toEqual([]);
+  expect([line.error_code, line.error_param]).toEqual(['validation_error', field]);
+  expect(JSON.stringify(line)).not.toMatch(/sent|secret/);
 });
 
 it('a caller cannot write a line, a colour code or a long name into the log', async () => {

@@ -62,6 +62,8 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
     const response = page.waitForResponse(`${origin}/api/public/events/ingest`);
     await page.getByRole('button', { name: /^Send Request/ }).click();
     expect((await response).status()).toBe(202);
+    // Closed earlier, the page would report that the request has been cancelled.
+    await page.getByRole('dialog').getByText('202').first().waitFor();
     await page.keyboard.press('Escape');
   });
 

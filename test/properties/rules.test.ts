@@ -175,20 +175,18 @@ describe('the hero image', () => {
   });
 });
 
-describe('the gallery', () => {
-  it('has every web-visible photo by sort order, ties broken by id', () => {
-    const photos = [
-      photo(1, { web_sort_order: 3, section: 'studio' }),
-      photo(2, { web_sort_order: -1, section: 'hero' }),
-      photo(3, { web_visible: false }),
-      photo(4, { web_sort_order: 3, section: 'other' }),
-    ];
-    expect(rendered({ photos: photos.toReversed() })?.gallery).toEqual([
-      { url: photos[1]?.url, alt: photos[1]?.alt, section: 'hero', sort_order: -1 },
-      { url: photos[0]?.url, alt: photos[0]?.alt, section: 'studio', sort_order: 3 },
-      { url: photos[3]?.url, alt: photos[3]?.alt, section: 'other', sort_order: 3 },
-    ]);
-  });
+it('the gallery has every web-visible photo by sort order, ties broken by id', () => {
+  const photos = [
+    photo(1, { web_sort_order: 3, section: 'studio' }),
+    photo(2, { web_sort_order: -1, section: 'hero' }),
+    photo(3, { web_visible: false }),
+    photo(4, { web_sort_order: 3, section: 'other' }),
+  ];
+  expect(rendered({ photos: photos.toReversed() })?.gallery).toEqual([
+    { url: photos[1]?.url, alt: photos[1]?.alt, section: 'hero', sort_order: -1 },
+    { url: photos[0]?.url, alt: photos[0]?.alt, section: 'studio', sort_order: 3 },
+    { url: photos[3]?.url, alt: photos[3]?.alt, section: 'other', sort_order: 3 },
+  ]);
 });
 
 describe('the video', () => {

@@ -4,7 +4,7 @@
  */
 
 import { env } from 'cloudflare:workers';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/statement.ts';
 import { expectStatus, sendUndescribed } from '../support/http.ts';
@@ -13,27 +13,25 @@ import { tapD1 } from '../support/tap.ts';
 
 const MIB = 1024 * 1024;
 
-describe('a page', () => {
-  it.each([
-    ['all that fit', [1, 2, 3], 3],
-    ['nothing of an empty list', [], 0],
-    ['what fills it to the byte', [MIB, MIB, MIB, MIB], 4],
-    ['nothing from the first that does not fit', [MIB, 3 * MIB, 1, 1], 2],
-    ['nothing after one that was left out', [1, Number.NaN, 1], 1],
-    ['one item, however large', [5 * MIB, 1], 1],
-  ])('takes %s', async (_, sizes, count) => {
-    const format = (bytes: number) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
-    const bindTo = () => env.DB.prepare('');
-    const statement = { bindTo, rows: async () => [] };
-    const batch = async () => [{ results: [{}] }, { results: sizes }];
-    const connection = { prepare: bindTo, batch } as unknown as D1Database;
-    const { documents, last, hasMore } = await readPage<object, number>({
-      ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },
-    });
-    expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
-    expect(last).toBe(sizes[count - 1]);
-    expect(hasMore).toBe(count < sizes.length);
+it.each([
+  ['all that fit', [1, 2, 3], 3],
+  ['nothing of an empty list', [], 0],
+  ['what fills it to the byte', [MIB, MIB, MIB, MIB], 4],
+  ['nothing from the first that does not fit', [MIB, 3 * MIB, 1, 1], 2],
+  ['nothing after one that was left out', [1, Number.NaN, 1], 1],
+  ['one item, however large', [5 * MIB, 1], 1],
+])('a page takes %s', async (_, sizes, count) => {
+  const format = (bytes: number) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
+  const bindTo = () => env.DB.prepare('');
+  const statement = { bindTo, rows: async () => [] };
+  const batch = async () => [{ results: [{}] }, { results: sizes }];
+  const connection = { prepare: bindTo, batch } as unknown as D1Database;
+  const { documents, last, hasMore } = await readPage<object, number>({
+    ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },
   });
+  expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
+  expect(last).toBe(sizes[count - 1]);
+  expect(hasMore).toBe(count < sizes.length);
 });
 
 /**

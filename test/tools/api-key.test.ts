@@ -26,26 +26,13 @@ async function make(...args: string[]) {
 
 it('prints a key once, and lines by which the service recognizes it', async () => {
   const name = 'a'.repeat(40);
-  const args = [
-    '--name',
-    name,
-    '--scope',
-    'feed:read',
-    '--expires',
-    '2099-12-31',
-    '--rate-limit',
-    '6000',
-  ];
+  const options = '--scope feed:read --expires 2099-12-31 --rate-limit 6000';
+  const args = ['--name', name, ...options.split(' ')];
   const { key, toml } = await make(...args);
   expect(key).toMatch(new RegExp(`^epf_${name}_[\\w-]{43}$`));
   const sha256 = createHash('sha256').update(key).digest('hex');
-  const expected = {
-    name,
-    scopes: ['feed:read'],
-    sha256,
-    expires: '2099-12-31',
-    rate_limit: 6_000,
-  };
+  const limits = { expires: '2099-12-31', rate_limit: 6_000 };
+  const expected = { name, scopes: ['feed:read'], sha256, ...limits };
   expect(namedKeys().parse(toml.vars.API_KEYS)).toEqual([expected]);
   expect((await make(...args)).key).not.toBe(key);
 });

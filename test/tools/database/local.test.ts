@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect, it } from 'vitest';
 import { openLocal, wrapSqlite } from '../../../tools/database/local.ts';
 
@@ -30,10 +29,4 @@ it('a batch is applied as a whole, or not at all, when another program has unloc
   await database.batch([add.bind(1), add.bind(2)]);
   await expect(database.batch([add.bind(3), add.bind(null)])).rejects.toThrow('NOT NULL');
   expect(await database.prepare('SELECT sum(a) AS sum FROM t').first('sum')).toBe(3);
-});
-
-it('values have the types that D1 gives them in the statements of its REST interface', async () => {
-  const database = wrapSqlite(new DatabaseSync(':memory:'));
-  const types = database.prepare('SELECT typeof(?2) || typeof(?1) || typeof(?3) AS types');
-  expect(await types.bind(1.5, 1, true).first('types')).toBe('integerrealinteger');
 });
