@@ -37,7 +37,7 @@ Example: npm run import-listings -- homes.csv --dry-run`)
   .option('--allow-emptied', 'empty fields of more than a fifth of the public listings');
 
 const UNKNOWN =
-  'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
+  'It is not known whether the listings were changed. Run the same command again, with another file for --undo if it has one: it ends in the same state either way.';
 
 type ImportRequest = LoadOptions &
   ReportOptions &

@@ -186,6 +186,7 @@ function prefixPath(prefix: string, { path, message, field }: Problem): Problem 
   };
 }
 
+/** A payload that was read but whose event no longer holds its key is not counted. */
 function sumComparedBytes(decisions: Decisions): number {
   let sum = 0;
   for (const decision of decisions.values()) {

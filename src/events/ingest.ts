@@ -60,7 +60,7 @@ export async function ingestWithKey(
 
   const first = await Promise.race([storing, lookingUp]);
   if (first.kind === 'replayed') {
-    // If KV replayed it, D1 may still fail. If D1 did, nothing follows.
+    // If KV replayed it, D1 may still fail, which is logged. Otherwise `storing` has ended.
     context.background.waitUntil(storing.then(logFailure));
     return first;
   }

@@ -2,6 +2,7 @@
  * The query parameter `wait`: a request reads its list once a second until the list has an item. If
  * its client disconnects, the platform cancels the request without running any `finally`
  * (developers.cloudflare.com/workers/platform/limits, "Duration"). So a wait also has a latest end.
+ * A runtime that aborts the request's signal instead lets the wait end at once.
  */
 
 import type { Context } from 'hono';

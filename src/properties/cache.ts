@@ -5,7 +5,8 @@
  *     9b8305d194e26a0a92b55a6485c3e2c7 12 7c1d2c0e-…    generation, number, id of the import
  *
  * and while the check of this version is recent. An import that changes a response raises the
- * number. After a rewind (Time Travel), two imports may have raised it to the same number.
+ * number. After a rewind (Time Travel), two imports may have raised it to the same number. Numbers
+ * of two generations cannot be compared: the primary decides which one is current.
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
  * nothing on a `workers.dev` address.
@@ -55,7 +56,7 @@ export type CachedResponse = {
 
 /** Both levels, for all requests of an isolate. A key is the JSON text of a request. */
 export class FeedCache {
-  /** The current version first. */
+  /** The current version first, then earlier ones, newest first as far as is known. */
   #checks: Check[] = [];
   #lastShared: Check = { version: '', at: 0 };
   readonly #memory: LRUCache<string, FeedResponse>;
@@ -166,6 +167,8 @@ export class FeedCache {
   /** Returns the check of a version. The caller sets its `at`. */
   #learn(found: string, { isCurrent }: { isCurrent: boolean }): Check {
     const known = this.#checks.find(({ version }) => version === found);
+    // The check of an earlier version stays in its place.
+    if (known && !isCurrent) return known;
     const check = known ?? { version: found, at: 0 };
     const others = this.#checks.filter((each) => each !== check);
     this.#checks = (isCurrent ? [check, ...others] : [...others, check]).slice(0, MAX_CHECKS);

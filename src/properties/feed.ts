@@ -218,7 +218,7 @@ function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReaso
 /**
  * Reads D1. For a cached response of the current version, it first reads the version alone: one
  * row. A replica may respond: `FeedCache.read` repeats a read of an older version than the known
- * one, and any other lag is shorter than `FEED_CACHE_SECONDS`.
+ * one. Any other lag is assumed to be shorter than `FEED_CACHE_SECONDS`.
  */
 async function readOrRecheck(call: FeedCall): Promise<FeedResponse> {
   const { c, reader, request, locale, fresh, cache, key, edge } = call;

@@ -44,7 +44,7 @@ function decide(
   const fifth = Math.max(1, Math.floor(limit / UNCONFIRMED_DIVISOR));
   if (unconfirmed >= Math.min(fifth, MAX_UNCONFIRMED) && !isFailing) return 'reserve';
   const passedWithThis = passed + 1;
-  // A later, smaller report lowers `sent`, e.g. one that follows while the object fails.
+  // A reservation reports `passed + reserved`, a later report only `passed`: `sent` may fall.
   const unsent = passedWithThis - Math.max(sent, confirmed);
   const twelfth = Math.max(1, Math.floor(limit / REPORT_DIVISOR));
   return unsent >= Math.min(twelfth, MAX_UNSENT) ? 'report' : 'pass';

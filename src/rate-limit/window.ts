@@ -74,7 +74,7 @@ function findWindow(
   const notBefore = beganAt - HALF_WINDOW_MS;
   const next: ObjectWindow = { beganAt, notBefore, counts: new Map(), changes: 0 };
 
-  // A window that begins much later is of a clock that was set back.
+  // A known window that begins much later is of a clock that was set back.
   if (known === undefined || known.beganAt - now >= WINDOW_MS) {
     // A record without a former one is of the client's first window.
     const isFirst = formerRecord === undefined;

@@ -7,7 +7,7 @@
  *     plan/    plan     the rows to write, and the problems that need no stored listing
  *              compare  what changes, also for listings outside the file
  *              limits   reject an import that empties too many listings
- *     write/   undo     the file that undoes the import
+ *     write/   undo     the file that undoes the import: listings-file.ts
  *              apply    the rows, in one transaction: it fails if another import was applied
  *                       since `store`
  *     report/  report   ../import-listings.ts prints the outcome, and notifies the build hook
@@ -68,7 +68,7 @@ async function attemptImport(
   const seq = stored.newestChange + shown.length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
-  if (!options.isDryRun && listings.length + effect.records.length > 0) {
+  if (!options.isDryRun && listings.length + effect.recordChanges.length > 0) {
     if ((await applyWithUndo(effect, stored, options)) === 'overtaken') return 'overtaken';
   }
   return { kind: 'accepted', file: complete, effect, shown, resumeCursor };

@@ -19,14 +19,14 @@ export async function compare(
   { summaries }: Catalogue,
   { database, publicSiteUrl, onProgress }: ImportOptions,
 ): Promise<Effect> {
-  const { rows, unchanged, known, records } = plan;
+  const { rows, unchanged, known, recordChanges } = plan;
   const problems: ImportProblem[] = [];
   const listings = rows
     .filter(({ columns }) => !summaries.has(columns.id))
-    .map((row) => resolveChange('file', undefined, row, records));
+    .map((row) => resolveChange('file', undefined, row, recordChanges));
   const rowsById = new Map(rows.map((row) => [row.columns.id, row]));
   const replaced = [...rowsById.keys()].filter((id) => summaries.has(id));
-  const changedKeys = records.map(({ key }) => key);
+  const changedKeys = recordChanges.map(({ key }) => key);
   const users = await findListingsUsing(database, changedKeys);
   // `users` has listings of the file too: the set drops their second mention.
   const ids = new Set([...replaced, ...[...users, ...plan.pruned].sort()]);
@@ -36,13 +36,13 @@ export async function compare(
     const row = rowsById.get(old.id);
     if (row) {
       problems.push(...findTakenIds(old.listing, row));
-      listings.push(resolveChange('file', old, row, records));
+      listings.push(resolveChange('file', old, row, recordChanges));
     } else {
       const reason = plan.pruned.has(old.id) ? 'pruned' : 'outside';
       const now = renderRow(renewListing(old.listing, known, reason), publicSiteUrl);
       const key = { field: 'slug', value: old.slug };
       problems.push(...checkSize(now, { kind: 'listing', place: 'the stored listing', key }));
-      listings.push(resolveChange(reason, old, now, records));
+      listings.push(resolveChange(reason, old, now, recordChanges));
     }
     onProgress('checked', unchanged.length + listings.length, total);
   }
@@ -50,7 +50,7 @@ export async function compare(
   const warnedBefore =
     ofFile.filter((each) => each.isWarnedBefore).length +
     unchanged.filter((each) => findWarnings(each).length > 0).length;
-  return { records, listings, warnedBefore, problems };
+  return { recordChanges, listings, warnedBefore, problems };
 }
 
 /** Returns a listing outside the file as it will be. */
@@ -72,7 +72,7 @@ function resolveChange(
   reason: ListingChange['reason'],
   old: StoredListing | undefined,
   row: ListingRow | PlannedRow,
-  records: readonly RecordChange[],
+  recordChanges: readonly RecordChange[],
 ): ListingChange {
   const { listing, columns } = row;
   const { changes, emptied } = compareListings(old?.listing, listing);
@@ -84,7 +84,7 @@ function resolveChange(
     old,
     changes,
     latest: resolveLatestChange(old, columns),
-    emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, records),
+    emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
     ...compareWarnings(old?.listing, listing, takesHero),
   };
 }
@@ -94,10 +94,12 @@ function findEmptied(
   example: string,
   { location, amenities }: Source,
   fields: readonly string[],
-  records: readonly RecordChange[],
+  recordChanges: readonly RecordChange[],
 ): Finding[] {
   const shown = [location?.id, ...amenities.map(({ slug }) => slug)];
-  const texts = records.filter(({ key, emptied }) => emptied.length > 0 && shown.includes(key));
+  const texts = recordChanges.filter(
+    ({ key, emptied }) => emptied.length > 0 && shown.includes(key),
+  );
   const causes = [
     ...fields.map((field) => `${field} of`),
     ...texts.map(({ emptied, name }) => `${emptied.join(', ')} of ${name}, shown by`),

@@ -56,7 +56,7 @@ export function plan(
   return {
     problems,
     known,
-    records: [...locations.changes, ...amenities.changes],
+    recordChanges: [...locations.changes, ...amenities.changes],
     /** The rows of listings that the store lacks, or has from another source or other rules. */
     rows,
     unchanged: same.map(({ listing }) => listing),
@@ -102,7 +102,7 @@ function keyProblems(
   const idsBySlug = new Map(others.map(({ slug, id }) => [slug, id]));
   return records.flatMap(({ name: record, keys, idField }): ImportProblem[] => {
     const { id = '', hid, slug = '' } = keys;
-    // `old` has this id already; `holder`, below, has this slug under another id.
+    // `old` has this id already; `slugOwnerId` has this slug under another id.
     const old = byId.get(id);
     const isSameRecord = (hid !== undefined && old?.hid === hid) || old?.slug === slug;
     if (old && idField !== 'id' && !isSameRecord) {
@@ -111,22 +111,26 @@ function keyProblems(
       const details = { holder, idField, key: 'slug' };
       return [{ record, path: idField, code: 'id_taken', details, value: keys[idField] }];
     }
-    const holder = idsBySlug.get(slug);
+    const slugOwnerId = idsBySlug.get(slug);
     // Without an id, the record has a fault of its own.
-    if (holder === undefined || id === '') return [];
+    if (slugOwnerId === undefined || id === '') return [];
     if (old && idField === 'hid') {
       // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
       const details = { own: String(old.slug), slug };
       return [{ record, path: 'hid', code: 'hid_taken', details, value: hid }];
     }
     // A record with another id takes "casa-b".
-    const details = { holder: `${record.kind} ${holder}`, advice: adviseOnSlug(holder, file) };
+    const details = {
+      holder: `${record.kind} ${slugOwnerId}`,
+      advice: adviseOnSlug(slugOwnerId, file),
+    };
     return [{ record, path: 'slug', code: 'slug_taken', details, value: slug }];
   });
 }
 
-function adviseOnSlug(holder: string, { isPatch, used }: CompleteFile): string {
-  if (used.has(holder)) return ', which other listings have: give them another location first';
+function adviseOnSlug(ownerId: string, { isPatch, keptRemovals }: CompleteFile): string {
+  if (keptRemovals.has(ownerId))
+    return ', which other listings have: give them another location first';
   return isPatch ? '' : ': give that id, or import the file with --patch';
 }
 

@@ -56,7 +56,7 @@ export type ListingChange = ListingRow & {
 };
 
 export type Effect = {
-  records: RecordChange[];
+  recordChanges: RecordChange[];
   listings: ListingChange[];
   /** The number of listings of the file with a warning that is not new. */
   warnedBefore: number;

@@ -135,7 +135,7 @@ export function readRow(header: readonly string[], cells: readonly string[]) {
     const [field = '', locale] = name.split('.');
     const texts = value[field];
     if ('code' in read) faults.push({ path: name, ...read, value: cell });
-    // A faulty cell is kept, so that the field is not missing too. `distinct` drops its other fault.
+    // A faulty cell is kept, so that the field is not missing too. read.ts drops its second fault.
     const own = 'code' in read ? cell : read.value;
     value[field] = locale === undefined ? own : { ...(isMap(texts) && texts), [locale]: own };
   }

@@ -26,7 +26,7 @@ function isKept([name, text]: [string, unknown]): boolean {
   return text !== null || !LOCALES.some((locale) => locale === name);
 }
 
-/** The lists whose entries a patch merges, and the defaults of a new photo. */
+/** The lists that a patch replaces, keeping the fields of entries that it names; a new photo's defaults. */
 const LISTS = [
   {
     list: 'photos',

@@ -45,13 +45,13 @@ export async function completeFromStore(
   const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
-  const used = new Set<string>();
+  const keptRemovals = new Set<string>();
   for (const key of file.removed) {
     const users = await findListingsUsing(database, [key]);
-    if (users.some((id) => !inFile.has(id))) used.add(key);
+    if (users.some((id) => !inFile.has(id))) keptRemovals.add(key);
   }
-  const removed = file.removed.filter((key) => !used.has(key));
-  return { isPatch, locations, amenities, properties, removed, used, problems };
+  const removed = file.removed.filter((key) => !keptRemovals.has(key));
+  return { isPatch, locations, amenities, properties, removed, keptRemovals, problems };
 }
 
 async function completeListings(

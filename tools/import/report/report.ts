@@ -56,10 +56,10 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 }
 
 function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptions): string[] {
-  const { records, listings, warnedBefore } = effect;
+  const { recordChanges, listings, warnedBefore } = effect;
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
-  const removed = records.filter(({ now }) => now === undefined);
-  const others = records.filter(({ now }) => now !== undefined);
+  const removed = recordChanges.filter(({ now }) => now === undefined);
+  const others = recordChanges.filter(({ now }) => now !== undefined);
   const { location, amenity } = Object.groupBy(others, ({ kind }) => kind);
   const lines = [
     ...summaryLine('listing', file.properties, own),
@@ -71,7 +71,7 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
     lines.push(`Rendered again, because their location or amenities changed: ${count}`);
   }
   if (removed.length > 0) lines.push(`Removed: ${removed.map(({ name }) => name).join(', ')}`);
-  if (listings.length + records.length === 0) {
+  if (listings.length + recordChanges.length === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
   const warnings = listings.flatMap((each) => each.warnings);
@@ -95,7 +95,7 @@ function summaryLine(
   return total === 0 ? [] : [`${counted(total, one)}: ${counts}`];
 }
 
-function changeLines({ records, listings }: Effect, { listsAll }: ReportOptions): string[] {
+function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOptions): string[] {
   const line = (name: string, changes: readonly string[]) =>
     printable(`${name}: ${changes.join('; ') || 'rendered again'}`);
   const linesOf = (reason: ListingChange['reason'], head = '') => {
@@ -107,7 +107,7 @@ function changeLines({ records, listings }: Effect, { listsAll }: ReportOptions)
   };
   const lines = [
     ...linesOf('file'),
-    ...records.flatMap(({ old, name, changes }) => (old ? [line(name, changes)] : [])),
+    ...recordChanges.flatMap(({ old, name, changes }) => (old ? [line(name, changes)] : [])),
     ...linesOf('outside', 'Outside the file, because their location or amenities change:\n'),
     ...linesOf('pruned', 'Hidden, because the file does not name them:\n'),
   ];

@@ -55,7 +55,7 @@ const TAKE_SLUGS = `
   WHERE former_slugs <> '[]' AND EXISTS (
     SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
 
-/** See src/properties/cache.ts. */
+/** Cached responses of an earlier version are current no more: see src/properties/cache.ts. */
 const RAISE_VERSION = `
   UPDATE database_identity
   SET catalogue_number = catalogue_number + 1, catalogue_import = ?1`;
@@ -72,14 +72,14 @@ export async function apply(
   { newestChange, lastImport }: Catalogue,
   { database, onProgress }: ImportOptions,
 ): Promise<'applied' | 'overtaken'> {
-  const { records, listings } = effect;
+  const { recordChanges, listings } = effect;
   const importId = crypto.randomUUID();
   let staged = 0;
   const rows = stagedRows(effect, newestChange);
   for (const batch of splitIntoBatches(rows, (json) => Buffer.byteLength(json))) {
     await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
     staged += batch.length;
-    onProgress('staged', Math.max(0, staged - records.length), listings.length);
+    onProgress('staged', Math.max(0, staged - recordChanges.length), listings.length);
   }
   const transaction = [
     database.prepare(GUARD).bind(importId, lastImport, staged),
@@ -107,15 +107,15 @@ export async function apply(
 }
 
 /** Reports whether a response of the feed changes: it has lists of listings and of locations. */
-export function raisesVersion({ records, listings }: Effect): boolean {
+export function raisesVersion({ recordChanges, listings }: Effect): boolean {
   const isShown = listings.some(({ latest }) => latest.changesFeed);
-  return isShown || records.some(({ kind }) => kind === 'location');
+  return isShown || recordChanges.some(({ kind }) => kind === 'location');
 }
 
-/** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
-function* stagedRows({ records, listings }: Effect, newestChange: number): Generator<string> {
+/** Changes follow `newestChange`, removals first: who reads them in order frees a slug, then takes it. */
+function* stagedRows({ recordChanges, listings }: Effect, newestChange: number): Generator<string> {
   // The row of a removed record is `{}`, which APPLY does not insert.
-  for (const { kind, key, now = {} } of records) yield stagedRow(kind, key, now);
+  for (const { kind, key, now = {} } of recordChanges) yield stagedRow(kind, key, now);
   const { removals = [], others = [] } = Object.groupBy(listings, ({ listing }) =>
     listing.status === 'hidden' ? 'removals' : 'others',
   );

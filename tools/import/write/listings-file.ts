@@ -63,11 +63,11 @@ export function undoFileAt(path: string) {
 }
 
 /** Has the changed records as they are stored now. It hides the added listings, and removes the added records. */
-function undoFilePieces({ records, listings }: Effect): Generator<string> {
+function undoFilePieces({ recordChanges, listings }: Effect): Generator<string> {
   const locations: Location[] = [];
   const amenities: Amenity[] = [];
   const removed: Removed = { locations: [], amenities: [] };
-  for (const { kind, key, old } of records) {
+  for (const { kind, key, old } of recordChanges) {
     if (old === undefined) removed[kind === 'location' ? 'locations' : 'amenities'].push(key);
     else if ('label' in old) amenities.push(old);
     else locations.push(old);
