@@ -4,7 +4,7 @@
  *
  *     read/    store    the stored records
  *              read     completes the file with them
- *     plan/    plan     the rows to write, and the problems that need no stored listing
+ *     plan/    plan     the rows to write, and the problems that a summary of the store shows
  *              compare  what changes, also for listings outside the file
  *              limits   reject an import that empties too many listings
  *     write/   undo     the file that undoes the import: listings-file.ts
@@ -64,7 +64,7 @@ async function attemptImport(
 
   // Import, 5.
   const shown = listings.filter(({ latest }) => latest.changesFeed);
-  // `apply` numbers these from `newestChange + 1` on.
+  // `apply` numbers these from `newestChange + 1` on. The reader has ended its first pass (`start`).
   const seq = stored.newestChange + shown.length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });

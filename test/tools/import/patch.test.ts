@@ -6,7 +6,7 @@ import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const urlOf = (name: string | number) => `https://images.example.com/${name}.jpg`;
 const photo = (number: number, fields: object = {}) => ({
-  id: `00000000-0000-4000-8000-00000000000${number}`,
+  id: `00000000-0000-4000-8000-0000000000a${number}`,
   url: urlOf(number),
   alt: { en: `View ${number}`, es: `Vista ${number}` },
   section: 'hero',
@@ -98,7 +98,7 @@ describe('a patch', () => {
       slug: 'casa-marea',
       photos: [
         { url: second?.url.replace('https', 'HTTPS'), alt: { fr: 'Vue 2', es: null } },
-        { id: first?.id, section: 'gallery' },
+        { id: first?.id.toUpperCase(), section: 'gallery' },
         { url: urlOf('a b') },
       ],
     });

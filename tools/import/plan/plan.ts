@@ -1,6 +1,6 @@
 /**
  * The plan of an import: the records of the file with their references resolved, and the problems
- * that can be found without the stored listings. Pure.
+ * that summaries of the stored listings show. Pure.
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';

@@ -26,7 +26,10 @@ function isKept([name, text]: [string, unknown]): boolean {
   return text !== null || !LOCALES.some((locale) => locale === name);
 }
 
-/** The lists that a patch replaces, keeping the fields of entries that it names; a new photo's defaults. */
+/**
+ * A patch replaces these lists. An entry that is stored keeps the fields that the patch leaves out. A
+ * new photo gets `defaults`.
+ */
 const LISTS = [
   {
     list: 'photos',
@@ -53,8 +56,9 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
     numberInOrder(renumbered, order);
     record[list] = entries;
   }
-  const photos = listOf(record.photos).map((each) => isMap(each) && each.id);
-  if (!('hero_photo_id' in patch) && !photos.includes(record.hero_photo_id)) {
+  const isHero = (each: unknown) =>
+    isMap(each) && uuid.safeParse(each.id).data === record.hero_photo_id;
+  if (!('hero_photo_id' in patch) && !listOf(record.photos).some(isHero)) {
     record.hero_photo_id = null;
   }
   return record;

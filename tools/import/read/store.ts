@@ -11,7 +11,7 @@ const SUMMARIES_PER_QUERY = 5_000;
 /** A page of this many usual listings is half a megabyte. */
 const LISTINGS_PER_QUERY = 50;
 
-/** The part of a stored listing that shows whether a file changes it. */
+/** The part of a stored listing that shows whether a file changes it. Several may have one `hid`. */
 type ListingSummary = Pick<
   typeof properties.$inferSelect,
   'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
@@ -23,9 +23,9 @@ export type StoredListing = Omit<
   'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
 > & { listing: Source };
 
-/** What shows whether the store has changed since. */
+/** `lastImport` shows whether the store has changed since. The others place new changes. */
 type State = {
-  /** The id of the import that was applied last. */
+  /** The id of the import that was applied last, which it leaves as the `applied` row. */
   lastImport: string | null;
   /** See `database_identity`. */
   generation: string;

@@ -1,7 +1,8 @@
 /**
  * Writes an import. Its rows go into the staging table, which no reader sees. Then one transaction
  * moves them into the store, and leaves the import's id as the `applied` row of the staging table.
- * Its guard fails if another id is there (the import is *overtaken*), or if staged rows are missing.
+ * Its guard fails if another id is there, or if staged rows are missing, which another import deletes:
+ * the import is *overtaken*.
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
