@@ -86,7 +86,7 @@ async function fetchFrom(
   return { request, response, settled: waitOnExecutionContext(ctx) };
 }
 
-/** A path may have an origin of its own. */
+/** The path may be a whole URL. */
 function requestOf(path: string, init: RequestInit, shared: SharedAddress): Request {
   const headers = new Headers(init.headers);
   if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);

@@ -58,8 +58,8 @@ function callerOf(token: string, pausesMs: readonly number[]): Call {
   return async (result, method, path, body) => {
     const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
-      const { answer, fault, mayPass, retryAfterMs } = await send(`${base}${path}`, request);
-      const accepted = z.object({ success: z.literal(true), result }).safeParse(answer);
+      const { received, fault, mayPass, retryAfterMs } = await send(`${base}${path}`, request);
+      const accepted = z.object({ success: z.literal(true), result }).safeParse(received);
       if (accepted.success) return accepted.data.result;
       if (!mayPass) throw new UserError(fault);
       const usualMs = pausesMs[attempt];
@@ -82,7 +82,7 @@ const rejection = z.object({
   errors: z.array(z.object({ code: z.number(), message: z.string() })),
 });
 
-/** Sends a request once. If the answer is not the expected one, the fault says why. */
+/** Sends a request once. If the body is not the expected one, the fault says why. */
 async function send(url: string, request: RequestInit) {
   // The server may have closed an idle connection meanwhile. Node notices it in this turn.
   await new Promise(setImmediate);
@@ -94,15 +94,15 @@ async function send(url: string, request: RequestInit) {
     return { fault, mayPass: true, retryAfterMs: 0 };
   }
   const { ok, status, headers } = response;
-  const answer: unknown = await response.json().catch(() => undefined);
-  const { errors } = rejection.catch({ errors: [] }).parse(answer);
+  const received: unknown = await response.json().catch(() => undefined);
+  const { errors } = rejection.catch({ errors: [] }).parse(received);
   const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ');
   const advice = [401, 403].includes(status)
     ? ': see "What you need" in docs/operate/runbook.md'
     : '';
   const isTransient = errors.some(({ message }) => isTransientFault(new Error(message)));
   return {
-    answer,
+    received,
     fault: (reasons || `its API responded with HTTP ${status}`) + advice,
     mayPass: ok || status >= 500 || status === 429 || isTransient,
     // Absent, it is 0. A date, which Cloudflare does not send, is ignored.

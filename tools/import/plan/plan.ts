@@ -112,7 +112,7 @@ function keyProblems(
       return [{ record, path: idField, code: 'id_taken', details, value: keys[idField] }];
     }
     const slugOwnerId = idsBySlug.get(slug);
-    // Without an id, the record has a fault of its own.
+    // A record without an id is rejected already.
     if (slugOwnerId === undefined || id === '') return [];
     if (old && idField === 'hid') {
       // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
