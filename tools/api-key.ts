@@ -30,7 +30,7 @@ Example: npm run -s api-key -- --name marketing-site --scope feed:read`)
   .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
   .option('--expires <date>', 'the last day on which it is valid, in UTC, such as 2027-06-30');
 
-/** Begins every key, so that a key which is found can be recognized: "events and property feed". */
+/** "Events and property feed": makes a leaked key recognizable. */
 const PREFIX = 'epf';
 
 type KeyOptions = ReturnType<typeof parseKeyOptions>;

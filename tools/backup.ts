@@ -33,7 +33,6 @@ function parse(args: string[]) {
   return { target: resolveTarget(values), out: values.out };
 }
 
-/** Writes the backup into a scratch folder, checks it, and moves it. */
 async function run({ target, out }: Request, open = withDatabase): Promise<number> {
   try {
     const { kind, environment } = target;

@@ -5,7 +5,7 @@ import { openAccount } from './cloudflare/account.ts';
 import {
   createMissing,
   findResources,
-  getBookmark,
+  getCurrentBookmark,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
 import { awaitHealth, describeCommit } from './cloudflare/version.ts';
@@ -61,7 +61,7 @@ type Surroundings = { directory: string; wrangler: typeof runWrangler; patienceM
 
 export const command = {
   program,
-  invalidArguments: 1,
+  invalidArgumentsExitCode: 1,
   parse: parseRequest,
   run,
 } satisfies Command<Request>;
@@ -111,7 +111,7 @@ async function deploy(
   begin('resources');
   const resources = await createMissing(account, deployment, found, request.location);
   const { database } = resources;
-  const bookmark = await getBookmark(account, database);
+  const bookmark = await getCurrentBookmark(account, database);
   console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
 
   begin('migrations');

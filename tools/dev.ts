@@ -76,7 +76,7 @@ function takeTurn(): DatabaseSync {
   return turn;
 }
 
-/** Migrates the local database. Returns whether it has no listings. */
+/** Returns whether the database has no listings. */
 function migrateLocal(): Promise<boolean> {
   return withDatabase(LOCAL, async (database) => {
     const applied = await migrate(database);

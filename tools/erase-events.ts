@@ -78,7 +78,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
   }
 }
 
-/** Erases an aggregate, and returns the line to print. */
+/** Returns the line to print. */
 async function eraseOne(
   database: D1Database,
   { aggregate, lineage, isDryRun, ledger }: Request & { aggregate: Aggregate; lineage: string },

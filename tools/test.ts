@@ -1,4 +1,4 @@
-/** `npm test`: runs Vitest. `program` has the details. */
+/** `npm test`: see its usage below. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -64,7 +64,7 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-/** Runs Vitest. Its errors, and those of the runtime, are shown only if a test fails. */
+/** Errors of Vitest and of the runtime are shown only if a test fails. */
 async function runTests(files: readonly string[], reportFile: string) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
   const colors = process.stdout.isTTY ? {} : { NO_COLOR: '1' };

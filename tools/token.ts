@@ -63,7 +63,6 @@ function parseOptions(args: string[]) {
   return { permissions, expires };
 }
 
-/** Returns why the local service rejects tokens of the development key, if it does. */
 function whyRejected(vars: ReadonlyMap<string, string>, { x }: SigningKey): string | undefined {
   if (!vars.get('JWT_ISSUER')) return 'JWT_ISSUER is empty';
   if (!vars.get('JWT_AUDIENCE')) return 'JWT_AUDIENCE is empty';

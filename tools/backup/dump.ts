@@ -36,7 +36,6 @@ export async function dump(database: D1Database, name: string, file: string): Pr
   throw new UserError('the database was changed by imports again and again during the backup');
 }
 
-/** Returns the generation and the last import. Throws a `UserError` during a restore. */
 async function findState(database: D1Database): Promise<string> {
   await rejectUnfinished(database);
   const state = database.prepare(
@@ -72,7 +71,6 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
   }
 }
 
-/** Returns the rows of a table, each as a statement in one line. */
 async function* readInserts(database: D1Database, table: string): AsyncGenerator<string> {
   const columns = await readColumns(database, table);
   const names = columns.map((column) => `"${column}"`).join(', ');
@@ -92,8 +90,8 @@ function sqlLiteral(value: SqlValue): string {
 }
 
 /**
- * Loads a backup into a scratch database, which finds every fault of the file. Throws a `UserError`
- * with its path. The caller disposes of the loaded backup.
+ * Loads a backup into a scratch database. Throws a `UserError` for every fault of the file. The
+ * caller disposes of the loaded backup.
  */
 export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
@@ -115,7 +113,7 @@ export async function loadDump(file: string, folder: string) {
   }
 }
 
-/** Carries out the statements. Returns the rest of the first line, and the counts of the last. */
+/** Returns the title in the first line, and the counts in the last. */
 async function fill(sqlite: DatabaseSync, file: string) {
   sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   const hash = createHash('sha256');

@@ -24,13 +24,12 @@ import {
 } from '../database/tables.ts';
 import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 
-/** Tables that have rows in a new database. */
-const NOT_DATA = ['d1_migrations', IDENTITY];
+const TABLES_FILLED_AT_CREATION = ['d1_migrations', IDENTITY];
 
 export async function requireRestorable(target: D1Database): Promise<void> {
   if ((await readState(target)) === 'unfinished') return;
   for (const table of await readTables(target)) {
-    if (NOT_DATA.includes(table) || !(await hasRows(target, table))) continue;
+    if (TABLES_FILLED_AT_CREATION.includes(table) || !(await hasRows(target, table))) continue;
     throw new UserError(`the database has rows already (in ${table}): it must be empty`);
   }
 }

@@ -7,8 +7,8 @@ import { env } from 'cloudflare:workers';
 import service, { RateCounter as Counter } from '../../src/index.ts';
 
 /**
- * The milliseconds of each hop (docs/explain/performance.md has the sources), and the methods that
- * call. Others return an object that has such methods.
+ * The sources of the delays are in docs/explain/performance.md. The methods make a call; others
+ * return an object that has such methods.
  */
 const HOPS = {
   counter: { ms: 15, methods: /^report$/ },
@@ -18,7 +18,6 @@ const HOPS = {
 };
 const COUNTER_START_MS = 1_500;
 
-/** The calls since the last `GET /calls`. */
 let calls = { counter: 0, d1: 0, kv: 0, edge: 0 };
 
 function delayed<T extends object>(object: T, hop: keyof typeof HOPS): T {
@@ -41,7 +40,7 @@ function delayed<T extends object>(object: T, hop: keyof typeof HOPS): T {
   });
 }
 
-/** The counter of the service, which starts late. */
+/** The service's counter, which starts as late as in production. */
 export class RateCounter extends Counter {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);

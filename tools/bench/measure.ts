@@ -55,7 +55,7 @@ export async function measureRates(): Promise<void> {
   await Promise.all([small.stop(), large.stop()]);
 }
 
-/** Returns the requests per second of the Worker at `url`. */
+/** Returns requests per second. */
 async function measureRate(url: URL, call: () => Call, seconds: number): Promise<number> {
   const startedAt = performance.now();
   let responses = 0;
@@ -71,7 +71,7 @@ async function measureRate(url: URL, call: () => Call, seconds: number): Promise
 
 /**
  * Measures how long requests take with production's hops added, after a first request. Every client
- * is new, and comes after the one before. Its counter object takes 1.5 s to start.
+ * is new: its counter object takes 1.5 s to start.
  */
 export async function measureLatency(): Promise<void> {
   const script = await buildBundle('tools/bench/delayed.ts', 'dist/bench/delayed');
@@ -94,7 +94,7 @@ export async function measureLatency(): Promise<void> {
   await stop();
 }
 
-/** Returns the calls of each hop since the last time, and resets them. */
+/** Also resets the counts. */
 async function takeCalls(url: URL): Promise<Record<string, number>> {
   return (await fetch(new URL('/calls', url))).json();
 }

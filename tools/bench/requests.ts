@@ -35,7 +35,7 @@ function ingestCall(keys: Record<string, string> = {}): Call {
   return { path: '/api/public/events/ingest', headers, body: JSON.stringify(EXAMPLES.body) };
 }
 
-/** Returns the milliseconds of each request, which are sent in a row, or all at once. */
+/** Returns the milliseconds of each request. */
 export async function sendFromNewClient(
   url: URL,
   call: () => Call,
@@ -51,7 +51,7 @@ export async function sendFromNewClient(
   return times;
 }
 
-/** Reads the response to its end. Throws unless it succeeds or is over the client's limit. */
+/** Throws unless the response succeeds or is over the client's limit. */
 async function send(url: URL, { path, body, ...call }: Call, address: string): Promise<number> {
   const method = body === undefined ? 'GET' : 'POST';
   const headers = { ...call.headers, 'x-api-key': API_KEY, 'CF-Connecting-IP': address };

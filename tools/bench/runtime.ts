@@ -7,19 +7,19 @@ import { runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, resolveVars } from '../command-line/environment.ts';
 
 const HOST = '127.0.0.1';
-/** Wrangler's name of a text that a bundle imports: the hash of the text, and its file's name. */
+/** Wrangler's name of an imported text: its hash, and its file's name. */
 const TEXT_FILE = /^[0-9a-f]{40}-/;
 
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
-/** Builds `main` with the settings of wrangler.toml into `folder`. Returns the path of its script. */
+/** Returns the path of the script. */
 export async function buildBundle(main: string, folder: string): Promise<string> {
   const { isDone, output } = await runWrangler(['deploy', main, '--dry-run', '--outdir', folder]);
   if (!isDone) throw new Error(`wrangler failed:\n${output}`);
   return join(folder, basename(main).replace(/ts$/, 'js'));
 }
 
-/** Starts a bundle. `vars` override the vars of wrangler.toml. Storage is in memory by default. */
+/** `vars` override the vars of wrangler.toml. Storage is in memory by default. */
 export async function startRuntime(
   script: string,
   vars: Readonly<Record<string, string>>,

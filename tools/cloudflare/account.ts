@@ -26,7 +26,7 @@ export async function openAccount(
   accountId: string | undefined,
   pausesMs = PAUSES_MS,
 ): Promise<Account> {
-  const call = callerOf(process.env.CLOUDFLARE_API_TOKEN || (await findLogin()), pausesMs);
+  const call = callerOf(process.env.CLOUDFLARE_API_TOKEN || (await findLoginToken()), pausesMs);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || accountId || (await findOnlyAccount(call));
   return {
     id,
@@ -34,8 +34,7 @@ export async function openAccount(
   };
 }
 
-/** Returns the token of wrangler's login. */
-async function findLogin(): Promise<string> {
+async function findLoginToken(): Promise<string> {
   const { output } = await runWrangler(['auth', 'token', '--json']);
   const [, token] = /"token":\s*"([^"]+)"/.exec(output) ?? [];
   if (token !== undefined) return token;
@@ -82,7 +81,7 @@ const rejection = z.object({
   errors: z.array(z.object({ code: z.number(), message: z.string() })),
 });
 
-/** Sends a request once. If the body is not the expected one, the fault says why. */
+/** Sends a request once. If the body is unusable, `fault` says why. */
 async function send(url: string, request: RequestInit) {
   // The server may have closed an idle connection meanwhile. Node notices it in this turn.
   await new Promise(setImmediate);
@@ -105,7 +104,7 @@ async function send(url: string, request: RequestInit) {
     received,
     fault: (reasons || `its API responded with HTTP ${status}`) + advice,
     mayPass: ok || status >= 500 || status === 429 || isTransient,
-    // Absent, it is 0. A date, which Cloudflare does not send, is ignored.
+    // In seconds: Cloudflare sends no date.
     retryAfterMs: 1_000 * (Number(headers.get('Retry-After')) || 0),
   };
 }

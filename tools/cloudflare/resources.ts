@@ -72,7 +72,7 @@ function requireJurisdiction(found: Database, { databaseName, jurisdiction }: De
   );
 }
 
-/** Creates the missing resources. `location` is a hint such as `weur`. */
+/** `location` is a hint such as `weur`. */
 export async function createMissing(
   { call }: Account,
   { databaseName: name, namespaceTitle: title, jurisdiction }: Deployment,
@@ -97,13 +97,12 @@ function formatSize({ file_size }: Database): string {
   return `${Math.round(share * 100)} % of 10 GB${share < WORRYING_SHARE ? '' : advice}`;
 }
 
-/** Returns the Time Travel bookmark of the present state. */
-export async function getBookmark({ call }: Account, { uuid }: Database): Promise<string> {
+export async function getCurrentBookmark({ call }: Account, { uuid }: Database): Promise<string> {
   const path = `${DATABASES}/${uuid}/time_travel/bookmark`;
   return (await call(z.object({ bookmark: z.string() }), 'GET', path)).bookmark;
 }
 
-/** Switches read replication on, which is not possible when a database is created. */
+/** This is not possible when a database is created. */
 export async function switchReplicasOn({ call }: Account, { uuid, read_replication }: Database) {
   if (read_replication?.mode === 'auto') return;
   await call(z.unknown(), 'PUT', `${DATABASES}/${uuid}`, { read_replication: { mode: 'auto' } });

@@ -19,7 +19,7 @@ const health = z.object({
   dependencies: z.record(z.string(), z.object({ status: z.enum(['ok', 'down']) })),
 });
 
-/** Returns the short id of the commit, `-dirty` if files differ, and its subject line. */
+/** The tag ends in `-dirty` if files differ from the commit. */
 export function describeCommit(directory: string): { tag: string; message: string } {
   const git = (...args: string[]) => spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
   const commit = git('log', '-1', `--abbrev=${TAG_CHARACTERS}`, '--format=%h %s');

@@ -12,12 +12,11 @@ export const WRANGLER_ENVIRONMENT = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
 };
 
-/** Returns the arguments with which Node runs the project's wrangler. */
+/** Returns the arguments for Node. */
 export function wranglerCommand(...args: string[]): string[] {
   return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
 
-/** Collects the output, and passes it on if `isShown`. */
 export async function runWrangler(args: readonly string[], isShown = false) {
   const child = spawn(process.execPath, wranglerCommand(...args), {
     cwd: PROJECT_DIRECTORY,

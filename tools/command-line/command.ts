@@ -1,4 +1,4 @@
-/** Reads a command's arguments, and runs it. It outlives the reader of its output (`| head`). */
+/** Reads a command's arguments, and runs it. */
 
 import {
   type CommandUnknownOpts,
@@ -18,10 +18,10 @@ export const DRY_RUN = new Option('--dry-run', 'say what would change, and write
 
 /** `parse` throws for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
-  /** Prints its usage for `--help`. The usage's first line follows an argument error. */
+  /** Prints its usage for `--help`. */
   program: CommandUnknownOpts;
-  /** The exit code for invalid arguments, if it is not 2. */
-  invalidArguments?: number;
+  /** 2 by default. */
+  invalidArgumentsExitCode?: number;
   parse: (args: string[]) => Request;
   run: (request: Request) => number | Promise<number>;
 };
@@ -39,7 +39,7 @@ export async function runCommand<Request>(
 
 /** Returns 0 for `--help`, 1 for a `UserError`, or `run`'s result. */
 export async function runToExitCode<Request>(
-  { program, invalidArguments = 2, parse, run }: Command<Request>,
+  { program, invalidArgumentsExitCode = 2, parse, run }: Command<Request>,
   args: string[],
 ): Promise<number> {
   if (asksForHelp(args)) {
@@ -55,7 +55,7 @@ export async function runToExitCode<Request>(
     const call = program.name();
     console.error(`${reason}\nNothing was done.\n\nUsage: ${call} ${program.usage()}`);
     console.error(`More: ${call} --help`);
-    return invalidArguments;
+    return invalidArgumentsExitCode;
   }
   try {
     return await run(request);
@@ -71,7 +71,7 @@ export function declare(script: string) {
   return (
     new Program(`npm run ${script} --`)
       .configureHelp({ helpWidth: HELP_COLUMNS })
-      // Errors are thrown, and printed with what they mean for the user.
+      // Errors are thrown: `runToExitCode` prints them.
       .configureOutput({ outputError() {} })
       .exitOverride()
   );
@@ -111,7 +111,7 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** A closed pipe, e.g. `| head`, keeps the exit code. Another fault of the output is a 1. */
+/** A closed pipe, e.g. `| head`, is no failure. */
 function failUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') process.exitCode = 1;
 }

@@ -9,7 +9,6 @@ import { messageOf, UserError } from './user-error.ts';
 
 const text = z.string().optional();
 
-/** A pattern or a custom domain that leads visitors to the Worker. */
 const route = z.union([
   z.string(),
   z.looseObject({ pattern: z.string(), custom_domain: z.boolean().optional() }),
@@ -34,7 +33,7 @@ const wranglerConfig = deployment.extend({
 
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 
-/** Reads wrangler.toml of a directory. Wrangler's own reader takes a second. */
+/** Wrangler's own reader takes a second. */
 export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
   try {
     const toml = readFileSync(join(directory, 'wrangler.toml'), 'utf8');
@@ -55,7 +54,6 @@ export function getOwn(config: WranglerConfig, environment: string | undefined) 
   return own;
 }
 
-/** Returns the vars of an environment. */
 export function resolveVars(environment?: string, directory = PROJECT_DIRECTORY) {
   const { vars } = getOwn(readWranglerConfig(directory), environment);
   const format = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -75,7 +73,7 @@ export function resolveEnvironment(option?: string): string | undefined {
   );
 }
 
-/** Returns a command as it is typed for an environment, e.g. `npm run deploy -- --env staging`. */
+/** e.g. `npm run deploy -- --env staging` */
 export function formatCommand(environment: string | undefined, command: string, ...args: string[]) {
   const all = [...args, ...(environment === undefined ? [] : ['--env', environment])];
   return [`npm run ${command}`, ...(all.length > 0 ? ['--', ...all] : [])].join(' ');

@@ -10,13 +10,13 @@ export function userDirectory(): string {
   return process.env.INIT_CWD || process.cwd();
 }
 
-/** Resolves a path against the user's directory. npm runs scripts in the project's. */
+/** npm runs scripts in the project's directory. */
 export function userPath(script: string, path: string): string {
   const isScript = process.env.npm_lifecycle_event === script;
   return resolve(isScript ? userDirectory() : process.cwd(), path);
 }
 
-/** Returns the parser of an option of a script that names a file. */
+/** Returns the parser of an option that names a file. */
 export function pathFor(script: string) {
   return (path: string): string => {
     if (path === '') throw new InvalidArgumentError('It must name a file.');
@@ -36,7 +36,7 @@ export function watchNpm(onGone: () => void): void {
   watch.unref();
 }
 
-/** Reports whether npm kept an option. */
+/** e.g. `npm run erase-events --dry-run` sets `npm_config_dry_run` */
 export function isKeptByNpm(script: string, option: Option): boolean {
   const { env } = process;
   const value = env[`npm_config_${option.name().replaceAll('-', '_')}`];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 
-/** Returns a path with the current time, e.g. `backups/local-2026-11-21T12-00-00-000Z.sql`. */
+/** e.g. `backups/local-2026-11-21T12-00-00-000Z.sql` */
 export function datedPath(name: string, ending: string): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
   return join(PROJECT_DIRECTORY, 'backups', `${name}-${time}.${ending}`);

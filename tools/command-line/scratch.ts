@@ -3,9 +3,8 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The signals that end a command. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** e.g. `.scratch-4711-x3Fq9z`, with the id of the program that made it. */
+/** e.g. `.scratch-4711-x3Fq9z`, with the process id */
 const NAME = /^\.scratch-(\d+)-/;
 
 /** Removes the folder after the work and on a signal to end, and the folders of killed programs. */
@@ -16,7 +15,7 @@ export function inScratchFolder<T>(
   return removeAfter(mkdtempSync(join(parent, `.scratch-${process.pid}-`)), work);
 }
 
-/** As `inScratchFolder`, with a file that has the text, e.g. `.scratch-4711-config.json`. */
+/** As `inScratchFolder`, with one file. */
 export function withScratchFile<T>(
   parent: string,
   name: string,

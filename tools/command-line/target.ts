@@ -1,4 +1,4 @@
-/** The database that a command works on: the local database, or a deployed one. */
+/** The database that a command works on, local or deployed. */
 
 import { declare } from './command.ts';
 import { resolveEnvironment } from './environment.ts';
@@ -6,7 +6,7 @@ import { UserError } from './user-error.ts';
 
 export type Target = {
   kind: 'local' | 'remote';
-  /** The environment in wrangler.toml; undefined for production. */
+  /** Undefined for production. */
   environment: string | undefined;
 };
 

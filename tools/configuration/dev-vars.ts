@@ -10,7 +10,7 @@ import { withPath } from '../command-line/user-error.ts';
 const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
 
-/** Creates .dev.vars from its example unless it exists. Returns whether it created the file. */
+/** Returns whether it created the file. */
 export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   const created = join(directory, DEV_VARS_FILE);
   if (existsSync(created)) return false;
@@ -18,20 +18,19 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   return true;
 }
 
-/** Returns the vars under `npm run dev`. `CLOUDFLARE_ENV` chooses the environment. */
+/** `CLOUDFLARE_ENV` chooses the environment. */
 export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, string> {
   const vars = resolveVars(resolveEnvironment(), directory);
   return new Map([...vars, ...readDevVars(directory)]);
 }
 
-/** Parses .dev.vars; no vars if there is no file. */
 export function readDevVars(directory: string): ReadonlyMap<string, string> {
   const file = join(directory, DEV_VARS_FILE);
   const text = existsSync(file) ? withPath(file, () => readFileSync(file, 'utf8')) : '';
   return new Map(Object.entries(parseDotenv(text)));
 }
 
-/** Sets `JWT_JWKS` in .dev.vars, which must exist, to the JSON of a key set. */
+/** Sets `JWT_JWKS` in .dev.vars, which must exist. */
 export function setKeySet(directory: string, keySet: object): void {
   const file = join(directory, DEV_VARS_FILE);
   const text = readFileSync(file, 'utf8');

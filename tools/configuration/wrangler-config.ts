@@ -24,7 +24,7 @@ export function loadDeployment(environment: string | undefined, directory?: stri
     environment,
     worker: name,
     databaseName,
-    // The title that wrangler gives to a namespace that it makes.
+    // Wrangler's title for a namespace that it makes.
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: account_id ?? config.account_id,
     routes: resolveRoutes(config, environment),
@@ -73,7 +73,7 @@ function resolveRoutes(config: WranglerConfig, environment: string | undefined) 
   return all.map((each) => (typeof each === 'string' ? { pattern: each } : each));
 }
 
-/** Returns the names of an environment's resources, e.g. `the database feed`. */
+/** e.g. `the database feed` */
 function listResources(config: WranglerConfig, environment: string | undefined): string[] {
   const { name, d1_databases, kv_namespaces } = getOwn(config, environment);
   const named = (kind: string, ...names: (string | undefined)[]) =>

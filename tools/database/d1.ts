@@ -3,7 +3,7 @@
 /** As in D1's REST interface: the parameters are texts alone. */
 type Query = { sql: string; params: string[] };
 type Row = Record<string, unknown>;
-/** Runs queries as one transaction. Returns the rows of each. */
+/** Runs queries as one transaction. */
 type RunQueries = (queries: readonly Query[]) => Promise<readonly Row[][]>;
 type Statement = D1PreparedStatement & { toQuery: () => Query };
 
@@ -45,7 +45,7 @@ function createStatement(run: RunQueries, sql: string, values: readonly unknown[
   };
 }
 
-/** As with the binding, the caller states the type of the rows. There is no metadata. */
+/** As with the binding, the caller states the type of the rows. */
 function createResult<T>(rows: readonly unknown[]): D1Result<T> {
   return { success: true, results: rows as T[], meta: {} as D1Meta } as D1Result<T>;
 }

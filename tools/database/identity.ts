@@ -26,7 +26,7 @@ export async function beginGeneration(database: D1Database, lineage: string): Pr
     .run();
 }
 
-/** Returns the state of a database. Throws a `UserError` for another application's tables. */
+/** Throws a `UserError` for another application's tables. */
 export async function readState(database: D1Database): Promise<'empty' | 'unfinished' | 'whole'> {
   const tables = (await readTables(database)).filter((table) => table !== 'd1_migrations');
   if (tables.length === 0) return 'empty';
@@ -45,7 +45,7 @@ export async function rejectUnfinished(database: D1Database): Promise<'empty' | 
   throw new UserError('a restore of this database is not finished: run `npm run restore` again');
 }
 
-/** Returns the lineage. Throws a `UserError` without one. */
+/** Throws a `UserError` without a lineage. */
 export async function requireLineage(
   database: D1Database,
   { kind, environment }: Target,

@@ -7,13 +7,13 @@ import { messageOf, UserError } from '../command-line/user-error.ts';
 import { readTables } from './tables.ts';
 
 const FOLDER = join(PROJECT_DIRECTORY, 'migrations');
-/** The separator that drizzle-kit writes between the statements of a migration. */
+/** drizzle-kit separates statements with it. */
 const BREAKPOINT = '--> statement-breakpoint';
 
 const ADDITION =
   /^(create\s+table|create\s+(unique\s+)?index|alter\s+table\s+\S+\s+add|insert\s+into)\b/i;
 const TABLE = /^create\s+table\s+(?:if\s+not\s+exists\s+)?[`"[]?(\w+)/i;
-/** It changes rows that are stored, e.g. empties their payloads. */
+/** It changes stored rows. */
 const UPSERT = /^insert\b.*\bon conflict\b.*\bdo update\b/i;
 /** It makes a table that exists reject rows that it accepted before. */
 const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s*[`"[]?(\w+)/i;
@@ -36,7 +36,7 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   return migrationNames().filter((name) => !applied.has(name));
 }
 
-/** Applies the pending migrations, each with its record, and returns their names. */
+/** Returns the names of the applied migrations. */
 export async function migrate(database: D1Database): Promise<string[]> {
   const pending = await findPendingMigrations(database);
   if (pending.length === 0) return [];

@@ -12,7 +12,6 @@ import { openLocal, wrapSqlite } from './local.ts';
 
 export type WithDatabase = typeof withDatabase;
 
-/** Opens the database for the work. */
 export async function withDatabase<T>(
   { kind, environment }: Target,
   work: (database: D1Database) => Promise<T>,
@@ -30,7 +29,6 @@ export async function withDatabase<T>(
   );
 }
 
-/** Of a response, only the rows are used. */
 const response = z.array(
   z.object({ results: z.array(z.record(z.string(), z.unknown())).default([]) }),
 );

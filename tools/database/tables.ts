@@ -70,15 +70,14 @@ export function rowBytes(row: Row): number {
   return Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 }
 
-/** `measure` returns the approximate bytes of a row. */
 export function* splitIntoBatches<T>(
   rows: Iterable<T>,
-  measure: (row: T) => number,
+  approximateBytes: (row: T) => number,
 ): Generator<T[]> {
   let batch: T[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const size = measure(row);
+    const size = approximateBytes(row);
     if (batch.length === ROWS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
       yield batch;
       batch = [];

@@ -38,7 +38,7 @@ export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Prom
   return key;
 }
 
-/** Returns the pair in `file`. Two programs that make it at once end up with the same one. */
+/** Two programs that make the pair at once end up with the same one. */
 async function ensureKeyPair(file: string): Promise<SigningKey> {
   if (!existsSync(file)) {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });

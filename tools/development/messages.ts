@@ -14,7 +14,6 @@ const logged = z.looseObject({ status: z.int(), rejected_origin: z.string().opti
 
 export const isNoise = (line: string) => NOISE.test(line);
 
-/** Says how to use the service, or why every response is an error. */
 export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<string, string>) {
   const faults = findFaults(Object.fromEntries(vars));
   if (faults.length > 0) {
@@ -40,7 +39,7 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
   ].join('\n');
 }
 
-/** Returns the short line of a request: `200 GET /api/v1/web/properties 12 ms memory site`. */
+/** e.g. `200 GET /api/v1/web/properties 12 ms memory site` */
 export function requestLine(line: string): string | undefined {
   if (!line.startsWith('{"level":"info","message":"request"')) return undefined;
   const fields = logged.parse(JSON.parse(line));

@@ -8,7 +8,6 @@ const MAX_PORT = 65_535;
 /** 9229, where debuggers look, belongs to 3001. */
 const DEBUGGER_OFFSET = 6_228;
 
-/** Throws for a text that is no port. */
 export function resolvePort(text: string | undefined): number {
   const port = Number(text || DEFAULT_PORT);
   if (Number.isInteger(port) && port >= 1 && port <= MAX_PORT) return port;

@@ -9,7 +9,7 @@ const aggregateEvents = z.object({
   /** The events up to a time that still have their payload. */
   unerased: z.int(),
   lastId: z.string().nullable(),
-  /** By the clock of the database, and no earlier than the last event, in milliseconds since 1970. */
+  /** The database's time, but not before the last event, in milliseconds since 1970. */
   now: z.int(),
 });
 
@@ -31,7 +31,7 @@ export async function findAggregate(
   return aggregateEvents.parse(await statement.bind(type, id, until).first());
 }
 
-/** Empties the payloads. Returns the number of events, counted before: it may be repeated. */
+/** Returns the number of events, counted before because the UPDATE may be repeated. */
 export async function eraseAggregate(
   database: D1Database,
   aggregate: Aggregate,

@@ -42,7 +42,7 @@ export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
-/** Reads a ledger, if there is one. Throws a `UserError` for a malformed line. */
+/** Throws a `UserError` for a malformed line. */
 export function readLedger(file: string): Erasure[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
