@@ -1,24 +1,21 @@
 /**
- * Conventions beside the contract of each route: ids, unknown paths, unexpected failures, malformed
- * vars, CORS.
+ * Conventions beside the contract of each route: ids, unknown paths, unexpected failures, vars,
+ * CORS.
  */
 
-import { Hono } from 'hono';
+import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
 
 /** The service with one more route, which throws. */
 function appThatThrows(thrown: unknown) {
-  const app = createApp();
-  return app.route(
-    '/api/v1/throws',
-    new Hono().get('/', () => {
-      throw thrown;
-    }),
-  );
+  return createApp().get('/api/v1/throws', () => {
+    throw thrown;
+  });
 }
 
 describe('the request id', () => {
@@ -122,6 +119,11 @@ describe('a malformed var', () => {
       expect(line).not.toContain('c2VjcmV0');
     },
   );
+});
+
+it('vars are parsed once per isolate', () => {
+  const vars = { ...env };
+  expect(readConfig(vars)).toBe(readConfig(vars));
 });
 
 describe('CORS', () => {

@@ -107,8 +107,8 @@ describe('a failure', () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     expect((await read('', 0)).result).toBe('read');
     expect(await secondsOf()).toBe(2);
-    vi.setSystemTime(Date.now() + 40_000 - 20_000);
-    expect(await secondsOf()).toBe(10);
+    vi.setSystemTime(Date.now() + 40_001 - 20_000);
+    expect(await secondsOf()).toBe(11);
     for (let minute = 0; minute < 3; minute += 1) {
       vi.setSystemTime(Date.now() + 39_000);
       await secondsOf();
