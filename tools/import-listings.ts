@@ -47,7 +47,6 @@ export const command = { program, parse, run };
 
 if (import.meta.main) await runCommand(command, () => process.exit(1));
 
-/** Begins the declaration of a command that imports. */
 export function declareImport(script: string) {
   return declareWithTarget(script)
     .addOption(DRY_RUN)
@@ -109,7 +108,6 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
   return outcome.kind === 'accepted' ? 0 : 1;
 }
 
-/** Returns the command that undoes an import, if there is a file for it. */
 function formatUndoCommand({ undo, target }: ImportRequest): string | undefined {
   if (!undo?.isSaved()) return undefined;
   const path = relative(userDirectory(), undo.path);
@@ -118,7 +116,7 @@ function formatUndoCommand({ undo, target }: ImportRequest): string | undefined 
   return formatCommand(target.environment, ...args, '--remote');
 }
 
-/** Quotes for a POSIX shell, e.g. `'it'\''s.json'`. */
+/** e.g. `'it'\''s.json'` */
 function quoteForShell(path: string): string {
   if (/^[A-Za-z0-9_./-]+$/.test(path)) return path;
   return `'${path.replaceAll("'", "'\\''")}'`;

@@ -37,7 +37,10 @@ export async function runCommand<Request>(
   process.exitCode ||= code;
 }
 
-/** Returns 0 for `--help`, 1 for a `UserError`, or `run`'s result. */
+/**
+ * Returns 0 for `--help`, `invalidArgumentsExitCode` if `parse` throws, 1 for a `UserError` or
+ * system error of `run`, or `run`'s result.
+ */
 export async function runToExitCode<Request>(
   { program, invalidArgumentsExitCode = 2, parse, run }: Command<Request>,
   args: string[],

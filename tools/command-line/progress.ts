@@ -7,7 +7,7 @@ const STEPS_PER_LINE = 900;
 const STEPS_PER_BAR = 100;
 const BAR_CHARACTERS = 30;
 
-/** A phase, e.g. `listings rendered`, has one bar. Disposal ends its line. */
+/** A phase, e.g. `listings checked`, has one bar. Disposal ends its line. */
 export function showProgress(output: { isTTY?: boolean; write: (text: string) => boolean }) {
   let shown: { phase: string; done: number } | undefined;
   const end = () => {

@@ -1,4 +1,4 @@
-/** The whole catalogue as a listings file, JSON or a sheet: imported again it changes nothing. */
+/** The catalogue as a listings file, JSON or a sheet: imported again it changes nothing. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Location, Source } from '../../src/properties/source.ts';
@@ -25,8 +25,8 @@ const HEADER = [...KEYS, ...fields, ...texts, ...LISTS];
 export type Separator = ',' | ';';
 
 /**
- * Returns the file in pieces, a record per line: JSON, or a sheet with the separator. An import
- * meanwhile begins it again.
+ * Yields a sheet if there is a separator, else JSON. If an import is applied meanwhile, the reads
+ * begin again.
  */
 export async function* exportListings(
   database: D1Database,
@@ -47,7 +47,7 @@ export async function* exportListings(
   yield* writeListingsFile(stored, listings.map(toFileListing));
 }
 
-/** Returns the lines of a sheet, with the byte order mark by which Excel knows UTF-8. */
+/** Excel knows UTF-8 by the byte order mark. */
 function* sheetLines(listings: Iterable<Source>, separator: Separator): Generator<string> {
   yield `\ufeff${formatLine(HEADER, separator)}`;
   for (const listing of listings) yield formatLine(formatCells(listing), separator);
@@ -59,7 +59,7 @@ function formatLine(cells: readonly string[], separator: Separator): string {
   return `${quoted.join(separator)}\r\n`;
 }
 
-/** Returns the cells of a row. A value that no cell can hold has an empty one, and stays. */
+/** A value that no cell can hold gets an empty cell, which an import ignores. */
 function formatCells(listing: Source): string[] {
   const { photos, hero_photo_id, location } = listing;
   const hero_photo = photos.find(({ id }) => id === hero_photo_id)?.url;
@@ -89,7 +89,7 @@ function formatCell(name: string, values: Patch): string {
   return /^[=+\-@]/.test(value) ? `'${value}` : value;
 }
 
-/** Returns the locations and amenities that a sheet may name: `amenity pool: Swimming pool`. */
+/** e.g. `amenity pool: Swimming pool` */
 export async function* exportNames(database: D1Database): AsyncGenerator<string> {
   const { locations, amenities } = await readCatalogue(database);
   for (const { id, slug, name } of locations) yield `location ${slug ?? id}: ${chooseText(name)}\n`;

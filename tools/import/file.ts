@@ -17,7 +17,6 @@ const sections = z.strictObject({
   removed: z.strictObject({ locations: keys, amenities: keys }).optional(),
 });
 
-/** Reads the bytes of a listings file in JSON. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ParsedFile {
   if (!isUtf8(bytes))
     return unreadable([{ path: '', code: 'not_utf8', details: { form: 'UTF-8' } }]);
@@ -50,10 +49,10 @@ function nameRecords(kind: RecordName['kind'], section: string, values: unknown[
   }));
 }
 
-/** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
+/** The path is from the root, e.g. `['properties', 3, 'title', 'en']`. */
 type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };
 
-/** Losses are in the order of the text. A text that cannot be read is a loss. */
+/** A text that cannot be read is a loss. */
 function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   try {
     return { value: JSON.parse(text), losses: findLosses(text) };
@@ -65,7 +64,6 @@ function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   }
 }
 
-/** Finds repeated fields, integers that JavaScript rounds, and numbers that are too large. */
 function findLosses(text: string): Loss[] {
   const losses: Loss[] = [];
   const objects: Set<string>[] = [];

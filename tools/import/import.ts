@@ -1,6 +1,6 @@
 /**
  * An import brings a listings file into the store, all of it or nothing, while the service keeps
- * serving. Its phases are in folders of the same order:
+ * serving. Its phases, by folder:
  *
  *     read/    store    the stored records
  *              read     completes the file with them
@@ -27,7 +27,7 @@ import { apply, OutcomeUnknown } from './write/apply.ts';
 
 const MAX_ATTEMPTS = 10;
 
-/** Imports a file. Throws if the store fails, or its outcome is not known. */
+/** Throws if the store fails, or the outcome is not known. */
 export async function importListings(
   file: ListingsFile,
   options: ImportOptions,
@@ -64,7 +64,8 @@ async function attemptImport(
 
   // Import, 5.
   const shown = listings.filter(({ latest }) => latest.changesFeed);
-  // `apply` numbers these from `newestChange + 1` on. The reader has ended its first pass (`start`).
+  // `apply` numbers these from `newestChange + 1` on. The cursor is for a reader of all changes up
+  // to `seq`, which has no older removals left to skip (`start`).
   const seq = stored.newestChange + shown.length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
@@ -74,7 +75,7 @@ async function attemptImport(
   return { kind: 'accepted', file: complete, effect, shown, resumeCursor };
 }
 
-/** As `apply`. The file that undoes the import stays if it was applied, or may have been. */
+/** The file that undoes the import stays if the import was applied, or may have been. */
 async function applyWithUndo(effect: Effect, stored: Catalogue, options: ImportOptions) {
   const { undo } = options;
   try {

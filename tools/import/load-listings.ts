@@ -20,7 +20,6 @@ export type LoadOptions = Omit<ImportOptions, 'database' | 'publicSiteUrl' | 'on
   target: Target;
 };
 
-/** Imports into the database of the target. */
 export async function loadListings(
   file: ParsedFile,
   options: LoadOptions,

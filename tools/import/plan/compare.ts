@@ -13,7 +13,6 @@ import type { Effect, Finding, ImportOptions, ListingChange, RecordChange } from
 
 type PlannedRow = Plan['rows'][number];
 
-/** Compares the listings of a plan with the stored ones. */
 export async function compare(
   plan: Plan,
   { summaries }: Catalogue,
@@ -89,7 +88,7 @@ function resolveChange(
   };
 }
 
-/** Finds the fields that a listing loses, and the texts that its location and amenities lose. */
+/** Includes the texts that the location and the amenities lose. */
 function findEmptied(
   example: string,
   { location, amenities }: Source,
@@ -107,7 +106,7 @@ function findEmptied(
   return causes.map((cause) => ({ cause, example }));
 }
 
-/** Rejects a photo or video whose id follows from its URL, if the id is of another stored one. */
+/** Rejects a photo or video whose URL gives it the id of another stored one. */
 function findTakenIds(old: Source, { listing, record }: PlannedRow): ImportProblem[] {
   return (['photos', 'videos'] as const).flatMap((list) =>
     listing[list].flatMap(({ id, url: value }, index): ImportProblem[] => {

@@ -7,15 +7,15 @@ import { isMap } from '../read/listing-schemas.ts';
 import { counted, pluralize, shown } from '../read/problem.ts';
 
 export type Differences = {
-  /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */
+  /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */
   changes: string[];
-  /** The fields, languages and galleries that become empty: `title.fr`, `photos.alt.es`. */
+  /** `title.fr`, `photos.alt.es`, `gallery` */
   emptied: string[];
 };
 
-/** A long text is shown from a little before the place where it begins to differ. */
+/** Shown of a long text before its first difference. */
 const CONTEXT_CHARACTERS = 15;
-/** This many changed entries of a list are shown with their differences. The others are counted. */
+/** Other changed entries of a list are only counted. */
 const SHOWN_ENTRIES = 2;
 
 /** A new listing has no differences. */
@@ -32,7 +32,6 @@ export function compareListings(old: Source | undefined, now: Source): Differenc
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
 }
 
-/** As `compareListings`, for a location or amenity. */
 export function compareRecords(
   old: Location | Amenity | undefined,
   now: Location | Amenity | undefined,
@@ -73,7 +72,6 @@ function flattenFields(listing: Source): Record<string, unknown> {
   };
 }
 
-/** Compares fields, and the languages of a text or the fields of a location one by one. */
 function compareFields(
   old: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
@@ -107,7 +105,7 @@ function formatChange(old: unknown, now: unknown): string {
   return `${cut(old)} → ${cut(now)}`;
 }
 
-/** Shows a value. A location is shown by its slug. */
+/** A location is shown by its slug. */
 function formatValue(value: unknown): string {
   if (isMap(value)) return shown(value.slug ?? value.id);
   return value == null ? 'none' : shown(value);
@@ -117,7 +115,6 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Compares a list by the ids of its entries. */
 function compareList<T extends { id: string }>(
   field: string,
   one: string,

@@ -4,7 +4,7 @@ import { counted, type ImportProblem, type RecordName, THE_FILE } from '../read/
 import type { Catalogue } from '../read/store.ts';
 import type { ListingRow } from './rows.ts';
 
-/** Of the public listings. More are hidden or emptied only if the user allows it. */
+/** Of the public listings, unless the user allows more. */
 const MAX_SHARE = 1 / 5;
 
 export function checkShare(

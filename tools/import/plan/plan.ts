@@ -1,6 +1,6 @@
 /**
- * The plan of an import: the records of the file with their references resolved, and the problems
- * that summaries of the stored listings show. Pure.
+ * Resolves the references of a file's records, and finds the problems that summaries of the stored
+ * listings show. Pure.
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
@@ -16,10 +16,9 @@ import type { ImportOptions, RecordChange } from './types.ts';
 
 export type Plan = ReturnType<typeof plan>;
 
-/** The locations (by id and by slug) and amenities (by slug) that listings may name. */
+/** Locations by id and by slug, and amenities by slug. */
 type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
-/** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
   file: CompleteFile,
   stored: Catalogue,
@@ -65,7 +64,7 @@ export function plan(
   };
 }
 
-/** Returns the records of a kind as they will be stored, by their keys, and their changes. */
+/** `now` has all records of a kind after the import, by key. */
 function changeRecords<T extends Location | Amenity>(
   kind: RecordChange['kind'],
   stored: readonly T[],
@@ -81,7 +80,7 @@ function changeRecords<T extends Location | Amenity>(
   const changes = [...new Set([...removed, ...written.map(keyOf)])].flatMap(
     (key): RecordChange[] => {
       const change = { kind, key, old: before.get(key), now: now.get(key) };
-      // One schema has put the fields of both in order.
+      // One schema orders the fields of both.
       if (JSON.stringify(change.old) === JSON.stringify(change.now)) return [];
       const name = `${kind} ${(change.old ?? change.now)?.slug ?? key}`;
       return [{ ...change, name, ...compareRecords(change.old, change.now) }];
@@ -134,7 +133,7 @@ function adviseOnSlug(ownerId: string, { isPatch, keptRemovals }: CompleteFile):
   return isPatch ? '' : ': give that id, or import the file with --patch';
 }
 
-/** Rejects names of locations and amenities that are neither in the file nor in the store. */
+/** Rejects locations and amenities that neither the file nor the store has. */
 function unknownReferences(
   { locations, amenities, properties }: CompleteFile,
   known: Known,

@@ -11,7 +11,6 @@ const VIDEO_FILE = /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i;
 
 const PRICE_FACTOR = 10;
 
-/** Finds what an editor should look at in a listing. */
 export function findWarnings(listing: Source): string[] {
   const { status, photos, hero_photo_id, videos } = listing;
   const isPublic = status !== 'hidden';

@@ -6,7 +6,7 @@ import type { Source } from '../../../src/properties/source.ts';
 import type { properties } from '../../../src/properties/table.ts';
 import type { StoredListing } from '../read/store.ts';
 
-/** Returns the row of a listing, without the columns of its latest change. */
+/** The row lacks the columns of the latest change. */
 export function renderRow(listing: Source, publicSiteUrl: string) {
   const document = render(listing, publicSiteUrl);
   const source = JSON.stringify(listing);

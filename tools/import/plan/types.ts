@@ -7,7 +7,7 @@ import type { StoredListing } from '../read/store.ts';
 import type { Differences } from './differences.ts';
 import type { ListingRow, resolveLatestChange } from './rows.ts';
 
-/** The fate of public listings outside the file. `some`: at most a fifth is hidden. */
+/** Hides public listings outside the file. `some`: at most a fifth of all public ones. */
 export type Pruning = 'none' | 'some' | 'all';
 
 export type ImportOptions = {
@@ -19,14 +19,13 @@ export type ImportOptions = {
   allowEmptied?: boolean;
   /** The file that undoes the import, saved before the import changes something. */
   undo?: { save: (effect: Effect) => void; discard: () => void } | undefined;
-  /** Called after each batch with the number of listings that have been through a phase. */
+  /** `done` and `total` count listings. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
-/** A location or amenity that an import changes. */
 export type RecordChange = Differences & {
   kind: 'location' | 'amenity';
-  /** The id of the location, or the slug of the amenity. */
+  /** A location's id, or an amenity's slug. */
   key: string;
   /** `location mallorca` */
   name: string;
@@ -37,21 +36,20 @@ export type RecordChange = Differences & {
 };
 
 /**
- * The cause, e.g. `title.fr of`, `label.es of amenity wifi, shown by` or `public without a photo:`,
- * and the slug of the listing, perhaps with its change.
+ * The cause, e.g. `title.fr of`, `label.es of amenity wifi, shown by` or `public without a photo:`.
+ * The example is the slug of a listing, perhaps with its change.
  */
 export type Finding = { cause: string; example: string };
 
-/** A listing that an import writes: of the `file`, `outside` of it, or `pruned`. */
 export type ListingChange = ListingRow & {
+  /** `outside`: not in the file, but its location or amenities change. */
   reason: 'file' | 'outside' | 'pruned';
   old: StoredListing | undefined;
   latest: ReturnType<typeof resolveLatestChange>;
   changes: string[];
   emptied: Finding[];
-  /** The warnings that the import causes. */
+  /** Only new ones. */
   warnings: Finding[];
-  /** Whether it has a warning that is not new. */
   isWarnedBefore: boolean;
 };
 
@@ -67,7 +65,7 @@ export type AcceptedImport = {
   kind: 'accepted';
   file: CompleteFile;
   effect: Effect;
-  /** The listings that the feed shows otherwise now. */
+  /** The listings that change in the feed. */
   shown: ListingChange[];
   /** The cursor that a reader of all changes has afterwards. */
   resumeCursor: string;

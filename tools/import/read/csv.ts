@@ -10,10 +10,9 @@ import { type Fault, type ImportProblem, nearest, type RecordName } from './prob
 import { type Patch, writtenListing } from './records.ts';
 import type { ParsedFile } from './types.ts';
 
-/** A cell as it is read: its value, or the code of its fault. */
 type ReadCell = { value: unknown } | Pick<Fault, 'code' | 'details'>;
 
-/** The kinds of cells. Spreadsheets begin a cell in upper case, which a `word` ignores. */
+/** Spreadsheets begin a cell in upper case, which a `word` ignores. */
 const CELLS = {
   // An apostrophe keeps a spreadsheet from reading `=1+1` as a formula.
   text: (cell) => ({ value: /^'[=+\-@]/.test(cell) ? cell.slice(1) : cell }),
@@ -33,17 +32,16 @@ const WORDS: readonly string[] = ['slug', 'status', 'type', 'location'];
 /** The numbers that may have three decimals. */
 const DECIMALS: readonly string[] = ['latitude', 'longitude', 'size'];
 
-/** The columns of a sheet: the fields of a listing, a text in a language as `title.en`. */
+/** Column → kind of its cells, e.g. `title.en` → `text`. */
 export const COLUMNS: ReadonlyMap<string, keyof typeof CELLS> = new Map(
   Object.entries(writtenListing.shape).flatMap(([name, schema]) => listColumns(name, schema)),
 );
 
-/** Lists have `|` or line breaks between their entries. */
 function splitEntries(cell: string): string[] {
   return cell.split(/[|\r\n]+/).flatMap((entry) => entry.trim() || []);
 }
 
-/** Half of Europe writes 295.000 for 295000: the editor has to say which number is meant. */
+/** Half of Europe writes 295.000 for 295000: the editor has to choose. */
 function readThousands(cell: string): ReadCell | undefined {
   if (!/^-?\d+\.\d{3}$/.test(cell)) return undefined;
   return { code: 'thousands', details: { whole: cell.replace('.', ''), decimal: Number(cell) } };
@@ -55,7 +53,7 @@ function readNumber(cell: string, code: 'not_a_number' | 'not_whole'): ReadCell 
   return Math.abs(value) > Number.MAX_SAFE_INTEGER ? { code: 'too_large_number' } : { value };
 }
 
-/** A field's columns. The kind of their cells follows from the values that its schema accepts. */
+/** The kind of the cells follows from the values that the schema accepts. */
 function listColumns(name: string, schema: z.ZodType): [string, keyof typeof CELLS][] {
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];
@@ -97,7 +95,7 @@ export function readSheet(bytes: Uint8Array): ParsedFile {
 }
 
 function parseRows(text: string): string[][] {
-  // Excel writes the separator into an extra first line, and does not show it as a row.
+  // Excel writes the separator into a first line that it does not show.
   const sheet = text.replace(/^sep=.(\r\n|\r|\n)/i, '');
   const delimiter = /^[^\r\n]*;/.test(sheet) ? ';' : ',';
   const record_delimiter = ['\r\n', '\n', '\r'];
@@ -121,7 +119,7 @@ function headerProblems(header: readonly string[]): ImportProblem[] {
   });
 }
 
-/** Returns the record of a row, and its faulty cells. An empty cell changes nothing. */
+/** An empty cell changes no field. */
 export function readRow(header: readonly string[], cells: readonly string[]) {
   const value: Patch = {};
   const faults: Fault[] = [];

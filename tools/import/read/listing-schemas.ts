@@ -1,6 +1,6 @@
 /**
- * The schemas of the fields of a listing. The import validates listings by them once, and the
- * service trusts what is stored. records.ts has the schemas of whole records.
+ * The schemas of the fields of a listing. An import validates listings by them once, and the
+ * service trusts stored listings. records.ts has the schemas of whole records.
  */
 
 import * as z from 'zod';
@@ -37,7 +37,7 @@ const node: z.ZodType = z
   });
 const document = z.looseObject({ type: z.literal('doc'), content: nodes });
 
-/** A rich text. A problem has its path: `content.0.content.2.type`. */
+/** A problem has its path: `content.0.content.2.type`. */
 export const richText = z.custom<RichText>().superRefine((value, context) => {
   for (const { path, message } of richTextProblems(value)) {
     // Later checks read a valid text.
@@ -85,7 +85,6 @@ export const url = httpUrl
       .regex(/^https?:\/\/[^/@]*\//, 'must not contain credentials'),
   );
 
-/** A stored photo, shown on the web or not. */
 export const photo = z.strictObject({
   id: uuid,
   url,
@@ -95,7 +94,6 @@ export const photo = z.strictObject({
   web_sort_order: z.int32(),
 });
 
-/** A stored video. */
 export const video = z.strictObject({
   id: uuid,
   url,
@@ -104,12 +102,11 @@ export const video = z.strictObject({
   sort_order: z.int32(),
 });
 
-/** Blank text is no text. */
 const optionalText = text
   .nullable()
   .transform((value) => (value === null || value.trim() === '' ? null : value));
 
-/** Rich text in some of the languages. A blank one is dropped. */
+/** A blank text is dropped. */
 const description = localized(richText).overwrite((map) => {
   const entries = Object.entries(map).filter(([, value]) => toPlainText(value).trim() !== '');
   return Object.fromEntries(entries);
@@ -118,8 +115,8 @@ const description = localized(richText).overwrite((map) => {
 const { shape } = property;
 
 /**
- * The fields of a listing that a listings file and the store have in common; a field with a default
- * may be left out. Do not change their order: an import compares stored sources as texts.
+ * The fields that a listings file and the store have in common. A field with a default may be left
+ * out. Do not change their order: an import compares stored sources as texts.
  */
 export const ownFields = {
   id: uuid,
@@ -153,7 +150,6 @@ export const ownFields = {
   is_early_access: shape.is_early_access.default(false),
 };
 
-/** Reports whether a value is an object and no list. */
 export function isMap(value: unknown): value is Record<string, unknown> {
   return isContainer(value) && !Array.isArray(value);
 }

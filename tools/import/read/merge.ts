@@ -27,8 +27,8 @@ function isKept([name, text]: [string, unknown]): boolean {
 }
 
 /**
- * A patch replaces these lists. An entry that is stored keeps the fields that the patch leaves out. A
- * new photo gets `defaults`.
+ * A patch replaces these lists. A stored entry keeps the fields that the patch leaves out. A new
+ * photo gets `defaults`.
  */
 const LISTS = [
   {
@@ -40,7 +40,6 @@ const LISTS = [
   { list: 'videos', schema: video, order: 'sort_order', defaults: {} },
 ] as const;
 
-/** As `mergeRecord`, for a listing. */
 export function mergeListing(listing: Patch, patch: Patch): Patch {
   const record = mergeRecord(listing, patch, writtenListing);
   for (const { list, schema, order, defaults } of LISTS) {
@@ -51,7 +50,7 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
       ...defaults,
       ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
     }));
-    // Only entries whose number the patch does not give are renumbered.
+    // The patch gives the others their numbers.
     const renumbered = entries.filter((_, place) => patched[place]?.[order] === undefined);
     numberInOrder(renumbered, order);
     record[list] = entries;
@@ -64,7 +63,6 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
   return record;
 }
 
-/** Finds the stored entry that has the id of a patch's entry, or else its address. */
 function findEntry(stored: readonly Patch[], entry: Patch): Patch | undefined {
   const id = uuid.safeParse(entry.id).data;
   const address = url.safeParse(entry.url).data;
@@ -74,8 +72,8 @@ function findEntry(stored: readonly Patch[], entry: Patch): Patch | undefined {
 const MAX_ORDER = 2 ** 31 - 1;
 
 /**
- * Gives entries without a number the next one: 10, none, 20 → 10, 11, 20. Entries whose numbers
- * would not ascend get consecutive ones, from the first of them: 20, none, 10 → 20, 21, 22.
+ * Gives entries without a number the next one: 10, none, 20 → 10, 11, 20. Numbers that would not
+ * ascend become consecutive, from the first one: 20, none, 10 → 20, 21, 22.
  */
 function numberInOrder(entries: readonly Patch[], field: string): void {
   const numbers: number[] = [];

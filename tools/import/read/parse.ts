@@ -7,7 +7,6 @@ import { isMap } from './listing-schemas.ts';
 import { type Fault, type RecordName, THE_FILE } from './problem.ts';
 import type { ParsedFile } from './types.ts';
 
-/** Returns the parsed value, or every fault of it. */
 export function parseValue<T>(schema: z.ZodType<T>, value: unknown) {
   const { data, error } = schema.safeParse(value, IN_WORDS);
   if (error === undefined) return { value: data, faults: [] };
@@ -35,7 +34,7 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
   ];
 }
 
-/** Names a record by its place and by the first of its keys, valid or not. */
+/** Adds the first key of the record, valid or not. */
 export function withKey(name: RecordName, record: unknown): RecordName {
   if (!isMap(record)) return name;
   for (const field of ['slug', 'hid', 'name', 'id']) {

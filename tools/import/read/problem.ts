@@ -1,4 +1,4 @@
-/** Problems of a listings file, and the lines that report them: one line for each cause. Pure. */
+/** Problems of a listings file, reported in one line for each cause. Pure. */
 
 import { closestMatch } from 'leven';
 
@@ -28,7 +28,7 @@ const SENTENCES = {
   thousands: 'has a dot before three digits: write {whole}, or {decimal}',
   not_a_boolean: 'must be yes, no, true or false',
   unknown_field: 'is not a field of this resource',
-  // The schemas have the sentences of these two.
+  // The schemas have these two sentences.
   missing: '{message}',
   invalid: '{message}',
   two_names: 'must not be combined with {other}',
@@ -52,15 +52,13 @@ const SENTENCES = {
 
 export type Fault = {
   code: keyof typeof SENTENCES;
-  /** The values of the names in braces. */
   details?: Readonly<Record<string, string | number>>;
   /** Dotted: `photos.0.url`; `""` for the record as a whole. */
   path: string;
-  /** The value at fault, if it is known. */
   value?: unknown;
-  /** The beginning of the sentence, instead of path and value: `amenity "jacuzi"`. */
+  /** Shown instead of path and value: `amenity "jacuzi"`. */
   subject?: string;
-  /** An unknown name, and the names that it may stand for, for a suggestion. */
+  /** An unknown name, and the known ones, for a suggestion. */
   unknown?: { name: string; known: readonly string[] };
 };
 
@@ -85,9 +83,9 @@ export function distinct(first: ImportProblem[], later: ImportProblem[]): Import
 const SHOWN_CHARACTERS = 60;
 const SHOWN_VALUES = 5;
 
-/** Returns a line for each cause: the problem, its number, and its first place. */
+/** Returns a line for each cause, with the number of its problems and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
-  // Problems of one cause have the same text but for the record, the index and the value.
+  // Problems of one cause differ only in the record, the index and the value.
   const causes = Map.groupBy(problems, ({ record, ...own }) =>
     JSON.stringify([record.kind, own.subject ?? anyEntry(own.path), formatSentence(own)]),
   );
@@ -142,15 +140,15 @@ function anyEntry(path: string): string {
   return path.replace(/\.\d+/g, '.*');
 }
 
-/** Returns the end of a sentence, e.g. `: did you mean photos?`, or nothing. */
+/** e.g. `: did you mean photos?` */
 function suggest({ unknown }: Fault): string {
   const found = unknown && nearest(unknown.name, unknown.known);
   return found === undefined ? '' : `: did you mean ${found}?`;
 }
 
 /**
- * Returns the word that a misspelt one most likely means. Allows three edits, and one for each third
- * character. The case is no edit.
+ * Returns the candidate that a misspelt word most likely means. Allows an edit for each third
+ * character, and at most three. The case is no edit.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const maxDistance = Math.min(3, Math.round(word.length / 3));
@@ -163,7 +161,7 @@ function formatSentence({ code, details = {} }: Fault): string {
   return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
 }
 
-/** Shows a value as JSON of one level, a long one cut between words, or nothing. */
+/** Formats a value as JSON of one level. A long text is cut between words. */
 export function shown(value: unknown): string {
   const text =
     JSON.stringify(value, (key, inner: unknown) =>
@@ -175,7 +173,7 @@ export function shown(value: unknown): string {
   return `${words}…${text.startsWith('"') ? '"' : ''}`;
 }
 
-/** Returns `1 listing`, `2 listings`, `2 amenities`. */
+/** e.g. `1 listing`, `2 amenities` */
 export function counted(count: number, one: string): string {
   return `${count} ${count === 1 ? one : pluralize(one)}`;
 }

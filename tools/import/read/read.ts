@@ -1,4 +1,4 @@
-/** Makes the records of a file whole: a patch is merged into the stored records that it names. */
+/** Completes the records of a file: a patch is merged into the stored records that it names. */
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/resource.ts';
@@ -92,7 +92,7 @@ function indexListings({ summaries }: Catalogue): (keys: RecordKeys) => string[]
   };
 }
 
-/** Returns the fault of the keys that name a listing. `ids` are of the listings found. */
+/** `ids` are of the listings that the keys name. */
 function findKeyFault(
   { id, hid, slug }: RecordKeys,
   ids: readonly string[],
@@ -107,7 +107,7 @@ function findKeyFault(
   return { path: '', code: 'not_stored', details: { slug: name }, unknown: { name, known } };
 }
 
-/** `old` is the stored record that a patch names, `keyFault` the fault of the keys that name it. */
+/** `old` is the stored record that a patch names. */
 function completeRecord<T>(
   { name, value: written }: RawRecord,
   isPatch: boolean,

@@ -12,7 +12,6 @@ import { isMap, ownFields, url } from './listing-schemas.ts';
 /** Published in docs/guides/listings-file.md: another one would change every id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
-/** A listing as a file has it: its location by id or slug, its amenities by slug. */
 export const writtenListing = z.strictObject({
   ...ownFields,
   location_id: uuid.nullable().default(null),
@@ -23,7 +22,7 @@ export const writtenListing = z.strictObject({
 
 export type FileListing = z.infer<typeof writtenListing>;
 
-/** A location of a file. Its id may be in upper case. */
+/** The id may be in upper case. */
 export const writtenLocation = location.extend({
   id: uuid,
   slug: location.shape.slug.default(null),
@@ -40,7 +39,7 @@ export function toFileListing({ location, amenities, ...own }: Source): FileList
 /** The changed fields, e.g. `{ slug: 'casa-marea', price_from: null }`: null empties. */
 export type Patch = Record<string, unknown>;
 
-/** Returns the keys in a record, and of its references. A malformed key is undefined. */
+/** Returns the keys of a record, and of its references. A malformed key is undefined. */
 export function readKeys(record: unknown) {
   const fields = isMap(record) ? record : {};
   const idOf = (value: unknown) => uuid.safeParse(value).data;
@@ -66,7 +65,6 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns a record with its id, if its schema has one, and with those of its photos and videos. */
 export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
   const whole = { ...('id' in shape ? deriveId(record) : record) };
   for (const name of ['photos', 'videos']) {
@@ -77,7 +75,7 @@ export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
   return whole;
 }
 
-/** Returns a record with its id, or the UUID that follows from the first of its other keys. */
+/** An id that is not given is the UUID that follows from the first of the other keys. */
 function deriveId(record: Patch): Patch {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];

@@ -6,37 +6,35 @@ import { amenities, importStaging, locations, properties } from '../../../src/pr
 import { statementOf } from '../../../src/storage/statement.ts';
 import { databaseIdentity } from '../../../src/storage/table.ts';
 
-/** A response with this many summaries is a megabyte. */
+/** About 1 MB. */
 const SUMMARIES_PER_QUERY = 5_000;
-/** A page of this many usual listings is half a megabyte. */
+/** About 0.5 MB of usual listings. */
 const LISTINGS_PER_QUERY = 50;
 
-/** The part of a stored listing that shows whether a file changes it. Several may have one `hid`. */
+/** Shows whether a file changes the listing. Several listings may have one `hid`. */
 type ListingSummary = Pick<
   typeof properties.$inferSelect,
   'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
 > & { hid: string | null };
 
-/** A stored listing, with the columns that an import compares or keeps. */
 export type StoredListing = Omit<
   typeof properties.$inferSelect,
   'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
 > & { listing: Source };
 
-/** `lastImport` shows whether the store has changed since. The others place new changes. */
 type State = {
-  /** The id of the import that was applied last, which it leaves as the `applied` row. */
+  /** The id that the last import left as the `applied` row: another one if the store changed. */
   lastImport: string | null;
   /** See `database_identity`. */
   generation: string;
-  /** The place of the newest change of a listing. */
+  /** New changes of listings are numbered after it. */
   newestChange: number;
 };
 
-/** `summaries` has each listing by its id. */
 export type Catalogue = State & {
   locations: Location[];
   amenities: Amenity[];
+  /** By id. */
   summaries: ReadonlyMap<string, ListingSummary>;
 };
 
@@ -73,7 +71,7 @@ export async function readState(database: D1Database): Promise<State> {
   return state;
 }
 
-/** Reads the state first: an import that is applied during the next reads is noticed later. */
+/** Reads the state first: an import during the other reads is noticed later. */
 export async function readCatalogue(database: D1Database): Promise<Catalogue> {
   const state = await readState(database);
   const locationRows = await LOCATIONS.rows(database, {});
@@ -92,7 +90,7 @@ export async function readCatalogue(database: D1Database): Promise<Catalogue> {
   };
 }
 
-/** Reads the stored listings with these ids, in their order. */
+/** Keeps the order of the ids. */
 export async function* readListings(
   database: D1Database,
   ids: readonly string[],
@@ -104,7 +102,7 @@ export async function* readListings(
   }
 }
 
-/** Finds the ids of the listings that use one of the locations (by id) or amenities (by slug). */
+/** The keys are ids of locations and slugs of amenities. */
 export async function findListingsUsing(database: D1Database, keys: readonly string[]) {
   if (keys.length === 0) return [];
   const rows = await LISTINGS_USING.rows(database, { keys: JSON.stringify(keys) });

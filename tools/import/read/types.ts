@@ -11,25 +11,26 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   /** Whether the records are merged into the stored ones, and do not replace them. */
   isPatch: boolean;
   problems: ImportProblem[];
-  /** Whether a record that names no stored listing is a problem, and no new listing. */
+  /** Whether a listing that is not stored is a problem, and no new listing. */
   mustBeStored?: boolean;
-  /** The locations (by id) and amenities (by slug) that are removed if no listing shows them. */
+  /** Ids of locations and slugs of amenities, removed if no listing shows them. */
   removed: string[];
 };
 
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
 export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
 
-/** A whole record, with its value when it is valid. */
+/** A whole record of the file. */
 export type CompleteRecord<T> = {
   name: RecordName;
   keys: RecordKeys;
-  /** The keys that the file has. The others are stored, or follow from these. */
+  /** The keys in the file. The others are stored, or follow from these. */
   writtenKeys: RecordKeys;
   /** The field that gives the record its id. */
   idField: 'id' | 'hid' | 'slug';
-  /** The first photo of a sheet becomes the hero photo of a listing without one. */
+  /** See `takeHero`. */
   takesHero?: boolean;
+  /** Undefined if it is invalid. */
   value: T | undefined;
   faults: Fault[];
 };

@@ -11,10 +11,9 @@ const DEADLINE_MS = 10_000;
 
 const MAX_SLUGS = 100;
 
-/** The address, and the signer with the key of `PUBLISH_HOOK_SECRET` when there is one. */
 export type Hook = { url: URL; signer: Webhook | undefined };
 
-/** Reads a hook's address and secret. Throws a `UserError` when one of them is malformed. */
+/** Throws a `UserError` for a malformed address or secret. */
 export function parseHook(address: string, secret: string | undefined): Hook {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) {
@@ -32,14 +31,14 @@ export function parseHook(address: string, secret: string | undefined): Hook {
 
 /** Sends the message, at most three times. Returns the last failure. Never throws. */
 export async function notify({ url, signer }: Hook, { shown, resumeCursor }: AcceptedImport) {
-  const slugs = [...new Set(shown.flatMap(listSlugs))];
+  const slugs = [...new Set(shown.flatMap(listPublicSlugs))];
   const body = JSON.stringify({
     type: 'feed.changed',
     changes: shown.length,
     slugs: slugs.length > MAX_SLUGS ? null : slugs,
     resume_cursor: resumeCursor,
   });
-  // All attempts have one id for the receiver. Each has its own time and signature.
+  // All attempts have one id for the receiver.
   const id = `msg_${randomUUID()}`;
   let failure = '';
   for (const pauseMs of [...PAUSES_MS, 0]) {
@@ -70,8 +69,7 @@ export async function notify({ url, signer }: Hook, { shown, resumeCursor }: Acc
   return failure;
 }
 
-/** Returns the public slugs of a listing, former ones too. */
-function listSlugs({ listing, latest }: ListingChange): string[] {
+function listPublicSlugs({ listing, latest }: ListingChange): string[] {
   const last = listing.status === 'hidden' ? latest.removed_slug : listing.slug;
   return last === null ? latest.former_slugs : [last, ...latest.former_slugs];
 }

@@ -1,4 +1,4 @@
-/** Writes the lines that report an import to the user of a command. */
+/** Reports an import to the user. */
 
 import { styleText } from 'node:util';
 import type {
@@ -19,14 +19,13 @@ export type ReportOptions = {
   /** A dry run lists all changes, not only the first. */
   listsAll: boolean;
   hook: Hook | undefined;
-  /** Whether the hook is notified also when the feed shows nothing new. */
+  /** Also when the feed shows nothing new. */
   notifiesAlways?: boolean;
 };
 
-/** The most slugs after a count of listings. */
-const NAMED = 3;
-/** The most changes, and new listings, that a dry run lists. */
-const LISTED = 50;
+const MAX_EXAMPLES = 3;
+/** Changes, and new listings, without `--all`. */
+const MAX_LISTED = 50;
 
 const KNOWN_ONES =
   '`npm run -s export-listings -- --names` lists the known locations and amenities; docs/guides/listings-file.md says how to add one.';
@@ -84,7 +83,6 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
   return lines;
 }
 
-/** Returns no line for records of which the file has none. */
 function summaryLine(
   one: string,
   { length: total }: readonly unknown[],
@@ -112,7 +110,7 @@ function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOp
     ...linesOf('pruned', 'Hidden, because the file does not name them:\n'),
   ];
   const added = listings.filter(({ old }) => old === undefined).map(({ listing }) => listing.slug);
-  const most = listsAll ? Number.POSITIVE_INFINITY : LISTED;
+  const most = listsAll ? Number.POSITIVE_INFINITY : MAX_LISTED;
   const more = lines.length - most;
   return [
     ...lines.slice(0, most),
@@ -121,7 +119,6 @@ function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOp
   ];
 }
 
-/** Returns a line for each cause of the problems, and their number. */
 function rejectionLines(problems: readonly ImportProblem[]): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
@@ -129,7 +126,7 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
-/** Notifies the hook, except in a dry run, and prints the result. A failure is a warning. */
+/** Notifies the hook, except in a dry run. A failure is a warning. */
 async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOptions) {
   const { host } = hook.url;
   const { shown, effect } = outcome;
@@ -155,7 +152,7 @@ function findingLines(head: string, findings: readonly Finding[]): string[] {
   const causes = Map.groupBy(findings, ({ cause }) => cause);
   return [...causes].map(([cause, same]) => {
     const examples = same.map(({ example }) => example);
-    return `${head} ${cause} ${counted(same.length, 'listing')}: ${formatSlugs(examples, NAMED)}`;
+    return `${head} ${cause} ${counted(same.length, 'listing')}: ${formatSlugs(examples, MAX_EXAMPLES)}`;
   });
 }
 

@@ -1,8 +1,8 @@
 /**
  * Writes an import. Its rows go into the staging table, which no reader sees. Then one transaction
  * moves them into the store, and leaves the import's id as the `applied` row of the staging table.
- * Its guard fails if another id is there, or if staged rows are missing, which another import deletes:
- * the import is *overtaken*.
+ * Its guard fails if another id is there, or if the number of staged rows is not the number sent
+ * (another import deletes them, a repeated call doubles them): the import is *overtaken*.
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
@@ -16,7 +16,7 @@ const STAGE = `
     new.value->>'document', new.value->>'card'
   FROM json_each(?1) AS new`;
 
-/** The guard inserts a null row, which the table rejects: the transaction is rolled back. */
+/** The guard inserts a null row, which the table rejects. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
 
 const GUARD = `
@@ -47,7 +47,7 @@ const APPLY = [
    FROM import_staging WHERE import_id = ?1 AND kind = 'listing'`,
 ];
 
-/** Removes slugs that listings have now from the former slugs of other listings. */
+/** Removes current slugs from the former slugs of other listings. */
 const TAKE_SLUGS = `
   UPDATE properties INDEXED BY properties_with_former_slugs
   SET former_slugs = (
@@ -64,7 +64,7 @@ const RAISE_VERSION = `
 const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
-/** It is unknown whether the transaction was applied. */
+/** The transaction may have been applied. */
 export class OutcomeUnknown extends Error {}
 
 /** Writes all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
@@ -107,13 +107,13 @@ export async function apply(
   }
 }
 
-/** Reports whether a response of the feed changes: it has lists of listings and of locations. */
+/** Reports whether a response of the feed changes: it lists listings and locations. */
 export function raisesVersion({ recordChanges, listings }: Effect): boolean {
   const isShown = listings.some(({ latest }) => latest.changesFeed);
   return isShown || recordChanges.some(({ kind }) => kind === 'location');
 }
 
-/** Changes follow `newestChange`, removals first: who reads them in order frees a slug, then takes it. */
+/** Changes follow `newestChange`, removals first: a reader frees a slug before it takes it. */
 function* stagedRows({ recordChanges, listings }: Effect, newestChange: number): Generator<string> {
   // The row of a removed record is `{}`, which APPLY does not insert.
   for (const { kind, key, now = {} } of recordChanges) yield stagedRow(kind, key, now);

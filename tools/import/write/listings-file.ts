@@ -1,4 +1,4 @@
-/** Writes listings files in pieces, a record per line: an export, and the one that undoes an import. */
+/** Writes listings files, a record per line: exports, and those that undo an import. */
 
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,7 +13,6 @@ type Removed = { locations: string[]; amenities: string[] };
 type Records = {
   locations: readonly Location[];
   amenities: readonly Amenity[];
-  /** Only in a file that undoes an import. */
   removed?: Removed;
 };
 
@@ -36,7 +35,7 @@ function formatRecords(records: readonly object[]): string {
   return records.map((each) => `\n${JSON.stringify(each)}`).join(',');
 }
 
-/** The file on disk that undoes an import. A file that exists before is never replaced. */
+/** The file that undoes an import. It never replaces an existing file. */
 export function undoFileAt(path: string) {
   let isCreated = false;
   return {
@@ -62,7 +61,7 @@ export function undoFileAt(path: string) {
   };
 }
 
-/** Has the changed records as they are stored now. It hides the added listings, and removes the added records. */
+/** Restores changed records, hides added listings, and removes added locations and amenities. */
 function undoFilePieces({ recordChanges, listings }: Effect): Generator<string> {
   const locations: Location[] = [];
   const amenities: Amenity[] = [];
@@ -80,7 +79,7 @@ function undoFilePieces({ recordChanges, listings }: Effect): Generator<string> 
   return writeListingsFile({ locations, amenities, removed }, restored);
 }
 
-/** An added listing, hidden, without the slug of a restored one and without removed records. */
+/** Without the slug of a restored listing, and without removed records. */
 function hiddenListing(
   listing: Source,
   restoredSlugs: ReadonlySet<string | undefined>,
