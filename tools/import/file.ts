@@ -35,8 +35,9 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): P
   const names = new Map(all.map(({ name }) => [name.place, name]));
   const problems = losses.map(({ path, ...fault }): ImportProblem => {
     const [section, index, ...rest] = path;
-    const record = names.get(`${section}[${index}]`) ?? THE_FILE;
-    return { record, path: formatPath(rest), ...fault };
+    const record = names.get(`${section}[${index}]`);
+    const pathInRecord = formatPath(record ? rest : path);
+    return { record: record ?? THE_FILE, path: pathInRecord, ...fault };
   });
   const removed = Object.values(root.removed ?? {}).flat();
   return { kind: 'readable', isPatch, locations, amenities, properties, removed, problems };

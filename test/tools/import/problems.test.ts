@@ -68,11 +68,13 @@ const FILES: Case[] = [
       `{"properties":[${JSON.stringify({ ...home, size: 1, beds: 2 })
         .replace('{', '{"na\\u006de":"a",')
         .replace('"size":1', '"size":9007199254740993')
-        .replace('"beds":2', '"beds":-1e999')}]}`,
+        .replace('"beds":2', '"beds":-1e999')}],
+        "removed":{"locations":[],"amenities":[],"amenities":[]}}`,
     ),
     'properties[0] (slug "home"): name appears twice in the same object',
     'properties[0] (slug "home"): size is a number that JavaScript would round to 9007199254740992',
     'properties[0] (slug "home"): beds is a number that is too large',
+    'the file: removed.amenities appears twice in the same object',
   ],
   [
     'records without a key, or with that of another one',
