@@ -1,4 +1,7 @@
-/** The service: its middleware in order, then its capabilities. The order is the policy. */
+/**
+ * The service: its middleware in order, then its capabilities. The order is the policy. Comments
+ * such as `Feed read, 3` number the steps of the walks in docs/explain/architecture.md.
+ */
 
 import { Hono } from 'hono';
 import { findOwnLimit } from './auth/api-key.ts';

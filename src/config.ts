@@ -1,6 +1,6 @@
 /**
  * The Worker's vars and secrets, parsed once per isolate. `wrangler.toml` has every default. While
- * a var is malformed or missing, every request gets a 500, and the log names the var. A missing
+ * a var is malformed, no route runs: a request gets a 500, and the log names the var. A missing
  * `API_KEY` or key set only closes the routes that need it.
  */
 
@@ -26,7 +26,7 @@ const DEVELOPMENT = 'development';
 /** The largest number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
 
-/** With exactly two slashes before its host: the URL parser accepts any number. */
+/** With two slashes before its host: the URL parser accepts any number. */
 const httpUrl = () =>
   z
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
@@ -38,7 +38,6 @@ export const publicSiteUrl = () =>
     .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
     .transform((url) => url.replace(/\/+$/, ''));
 
-/** Called once per isolate, at its first request. */
 function makeVars() {
   const commaSeparated = z
     .string()
@@ -126,7 +125,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 
 const configs = new WeakMap<Env, Config>();
 
-/** Never throws: malformed vars are among its `faults`. */
+/** Never throws. */
 export function readConfig(env: Env): Config {
   const known = configs.get(env);
   if (known !== undefined) return known;

@@ -71,7 +71,7 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-/** Returns the end of a UTC day, in milliseconds since the epoch. */
+/** In milliseconds since the epoch. */
 export function endOfDay(date: string): number {
   const end = new Date(`${date}T00:00:00Z`);
   end.setUTCDate(end.getUTCDate() + 1);

@@ -58,7 +58,7 @@ export async function identifyKey(
   return { outcome: 'valid', caller, scopes, rateLimit };
 }
 
-/** Finds the rate limit of the valid key that was sent, if the key has one. Rejects no request. */
+/** Finds the rate limit of a valid key, if it has one. Rejects no request. */
 export async function findOwnLimit({ req, env }: Context<AppEnv>) {
   const key = await identifyKey(req.header(API_KEY_HEADER), readConfig(env), Date.now());
   if (key?.outcome !== 'valid' || key.rateLimit === undefined) return undefined;

@@ -25,11 +25,11 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
-/** After this time, keys are fetched again, and a withdrawn key is rejected. */
+/** After this time, keys are fetched again. */
 const FRESH_MS = 600_000;
 /** Between two fetches for an unknown `kid`, or after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
-/** The most fetches within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
+/** Within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
 const MAX_FETCHES = 4;
 const TOO_MANY_FETCHES = new Error(`${MAX_FETCHES} fetches of the key set are running`);
 
@@ -38,7 +38,7 @@ class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
 
-/** Finds the key of a token, or throws jose's `JWKSNoMatchingKey`. */
+/** Throws jose's `JWKSNoMatchingKey`. */
 type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
 
 const localSets = new WeakMap<object, FindKey>();
@@ -177,8 +177,8 @@ const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
 /**
  * Throws jose's errors for a bad claim, before keys are fetched: an expired token is a 401 also
- * while the provider fails. It proves nothing, because the signature is verified later. jose checks
- * claims alone only in an unsecured JWT, so the payload gets the header of one.
+ * while the provider fails. The signature is verified later. jose checks claims alone only in an
+ * unsecured JWT, so the payload gets the header of one.
  */
 function checkClaims(token: string, options: JWTClaimVerificationOptions): void {
   const [, payload] = token.split('.');
@@ -199,14 +199,14 @@ async function verify(
       try {
         return (await jwtVerify(token, key, options)).payload;
       } catch {
-        // Another key may have signed the token.
+        // Another key may have signed it.
       }
     }
     throw new errors.JWSSignatureVerificationFailed();
   }
 }
 
-/** Reports whether the claim `permissions` (`area:level`) has `area` at `level` or higher. */
+/** The claim `permissions` lists `area:level`. */
 function hasPermission(claim: unknown, { area, level }: Permission): boolean {
   const sufficient = LEVELS.slice(LEVELS.indexOf(level)).map((each) => `${area}:${each}`);
   return Array.isArray(claim) && sufficient.some((each) => claim.includes(each));

@@ -57,9 +57,8 @@ export function requireScope(scope: Scope) {
 }
 
 /**
- * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`. One
- * valid credential is enough, even beside an invalid one. Throws as `requireScope` does, and
- * `KeySetUnavailable`, a 500.
+ * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`, also
+ * beside an invalid credential. Throws as `requireScope` does, and `KeySetUnavailable`, a 500.
  */
 export function requireFeedAccess() {
   return declare(

@@ -31,7 +31,6 @@ export const BATCH_BODY = {
 
 type JsonValue = JsonObject[string];
 
-/** Results are in the order of the items. */
 type BatchOutcome =
   | { kind: 'done'; results: IngestResult[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
@@ -39,7 +38,7 @@ type BatchOutcome =
 const batch = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_BATCH_EVENTS) });
 const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
-/** An item whose key is valid. The rest of its body may be invalid. */
+/** An item with a valid key. The rest of its body may be invalid. */
 type Item = {
   index: number;
   key: string;
@@ -53,9 +52,8 @@ type Item = {
 type Decisions = ReadonlyMap<Item, Decision | undefined>;
 
 /**
- * Stores the events, or finds the events that their keys have stored. Any problem rejects the whole
- * batch. An invalid item is a problem only if its key is free, so its key is looked up first.
- * `header` is an `Idempotency-Key`, which a batch must not have.
+ * Any problem rejects the whole batch. An invalid item is a problem only if its key is free, so its
+ * key is looked up first. `header` is an `Idempotency-Key`, which a batch must not have.
  */
 export async function ingestBatch(
   body: JsonObject,
@@ -87,7 +85,7 @@ async function readItems(events: JsonValue | undefined): Promise<Parsed<Item>[]>
   return Promise.all(events.map(readItem));
 }
 
-/** The paths of the problems begin at the item. */
+/** Their paths begin at the item. */
 async function readItem(value: JsonValue, index: number): Promise<Parsed<Item>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { ok: false, problems: [{ path: '', message: 'must be of type object' }] };
@@ -135,7 +133,6 @@ async function storeValid(
   return pair([...requests.keys()], decisions);
 }
 
-/** The store returns one decision per item, in their order. */
 function pair(items: readonly Item[], decisions: readonly Decision[]): Decisions {
   return new Map(items.map((item, index) => [item, decisions[index]]));
 }

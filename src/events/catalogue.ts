@@ -88,7 +88,7 @@ const makeCommonFields = () => ({
 
 const makeCurrency = () => field(currency, 'ISO 4217 alphabetic code.', 'EUR');
 
-/** Event type → makes the schema of its payload. */
+/** Event type → schema of its payload. */
 export const EVENT_TYPES = {
   'booking.created': () =>
     z

@@ -35,7 +35,10 @@ export type IngestContext = StoreContext & {
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
-  /** Without `details` if only KV responded, or the payload is erased or not the caller's. */
+  /**
+   * Without `details` if only KV responded, the payload is erased or not the caller's, or the
+   * payloads of a batch exceed the compared maximum.
+   */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
@@ -60,7 +63,7 @@ export async function ingestWithKey(
 
   const first = await Promise.race([storing, lookingUp]);
   if (first.kind === 'replayed') {
-    // If KV replayed it, D1 may still fail, which is logged. Otherwise `storing` has ended.
+    // If KV replayed it, D1 may still fail, which is logged.
     context.background.waitUntil(storing.then(logFailure));
     return first;
   }

@@ -59,8 +59,8 @@ const FILTERS = {
           MAX_PAGE_SIZE,
         ),
       }),
-    // `number` drives the join: the index `events_id` finds the n-th id of the list. Sorting reads
-    // each event once more.
+    // Each n of NUMBERS finds the n-th id of the list by the index `events_id`. The cost: ordering
+    // reads each found event once more.
     joinedBefore: sql`${NUMBERS} cross join `,
     condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
   },

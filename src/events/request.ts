@@ -29,7 +29,6 @@ export const aggregateFields = {
 
 const requests = new Map<EventType, ReturnType<typeof createRequest>>();
 
-/** The schema is made at its first use. */
 export function makeRequestSchema(type: EventType) {
   const request = requests.get(type) ?? createRequest(type);
   requests.set(type, request);
@@ -85,7 +84,7 @@ export type Identity = {
   reusedKeyEventId: string;
 };
 
-/** Returns the canonical JSON (RFC 8785) in UTF-8, or a problem if it is too large. */
+/** Returns the canonical JSON (RFC 8785), or a problem if it is too large. */
 export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   const value = new TextEncoder().encode(canonicalize(body));
   if (value.length <= MAX_BODY_BYTES) return { ok: true, value };

@@ -1,7 +1,7 @@
 /**
- * Stores and reads events. D1 alone decides which event holds a key: it runs one batch at a time,
- * each as a transaction. Its response may be lost after the commit, so every statement may run
- * twice. Every read goes to the primary, so that a caller finds the event of its 202.
+ * Stores and reads events. D1 decides which event holds a key: it runs one batch at a time, each as
+ * a transaction. Its response may be lost after the commit, so every statement may run twice. Reads
+ * go to the primary, so that a caller finds the event of its 202.
  */
 
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
@@ -24,20 +24,20 @@ import { type EventFilters, FILTER_ENTRIES } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
-/** A request that sends events. Each attempt at D1 has the same. */
+/** The same for each attempt at D1. */
 export type StoreContext = {
-  /** A random id of the request, which its stored events keep. */
+  /** A random id of the request, stored with its events. */
   receipt: string;
-  /** The name of the API key; null for the key that opens everything. */
+  /** The name of the API key; null for an unnamed key. */
   receivedFrom: string | null;
   mayReadEvents: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  /** An event that was accepted after this time still holds its key. */
+  /** An event accepted after this time still holds its key. */
   heldSince: number;
 };
 
-/** The stored payloads that one request reads, to compare them with sent bodies. */
+/** Of the stored payloads that a request compares with sent bodies. */
 const MAX_COMPARED_BYTES = 1024 * 1024;
 
 export type Decision =
@@ -52,8 +52,8 @@ export type Decision =
 
 /**
  * Ingest, 6: stores each event, or finds the event that its key has stored, in one transaction and
- * in order. The keys must differ. A stored event writes 4 rows. For a batch, the
- * lookup of its invalid items has already read `comparedBytes` of `MAX_COMPARED_BYTES`.
+ * in order. The keys must differ. A stored event writes 4 rows. The lookup of a batch's invalid
+ * items has already read `comparedBytes` of `MAX_COMPARED_BYTES`.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -83,7 +83,7 @@ export async function lookUpKeys(
   return decide(identities, found, context);
 }
 
-/** Ingest, 7: decides about each event. `found` has the events of the keys, newest first. Pure. */
+/** Ingest, 7: decides about each event. `found` is newest first. Pure. */
 function decide(
   identities: readonly Identity[],
   found: readonly EventOfKey[],
@@ -91,7 +91,7 @@ function decide(
 ): Decision[] {
   const decisions: Decision[] = [];
   for (const { keyId, fingerprint } of identities) {
-    // The newest event of the key, and an earlier one with this body, if there is one.
+    // The newest event of the key, and perhaps an earlier one with this body.
     const [newest, earlier] = found.filter(({ key_id }) => key_id === keyId);
     const same = newest?.fingerprint === fingerprint ? newest : earlier;
     const holder = newest && newest.created_at > heldSince ? newest : undefined;
@@ -189,7 +189,7 @@ const INSERT_UNLESS_HELD = statementOf(sql`
   order by item_index
 `);
 
-/** An event that a key has stored. The payload is null unless it is compared with another body. */
+/** The payload is null unless it is compared with another body. */
 type EventOfKey = Omit<
   typeof events.$inferSelect,
   'seq' | 'received_from' | 'erased_at' | 'payload'
@@ -201,8 +201,8 @@ type EventOfKey = Omit<
 
 /**
  * The newest event of each key, and its event with the fingerprint, newest first. A payload is read
- * for the comparison with another body, unless it was erased or the caller may not read it. The sum
- * of `compared_bytes` up to the row is at most `maxBytes`:
+ * to compare it with another body, unless it was erased or the caller may not read it, and while the
+ * sum of `compared_bytes` is at most `maxBytes`:
  *
  *     key_id  fingerprint  compared_bytes  payload
  *     6bf0…   9c1e…        12              {"guests":2}   another body, which holds the key
@@ -241,9 +241,8 @@ const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 export type EventPage = {
   documents: string[];
   hasMore: boolean;
-  /** The position of `resume_cursor`: no event after the page and up to it passes the filters. */
+  /** Of `resume_cursor`. It may lie beyond the page: no event between the two passes the filters. */
   resumeSeq: number;
-  /** The positions are valid in this generation. */
   generation: string;
 };
 
@@ -268,7 +267,7 @@ export async function findEvents(
 
   const start = after_seq ?? anchor ?? BEGINNING[order];
   const end = last?.seq ?? start;
-  // `newest` is read in the page's transaction: no event after `end`, up to it, passes the filters.
+  // `newest` is read in the page's transaction: no event from `end` to `newest` passes the filters.
   const resumeSeq = order === 'asc' && !hasMore ? Math.max(newest, start) : end;
   return { documents, hasMore, resumeSeq, generation };
 }

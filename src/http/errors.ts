@@ -26,7 +26,7 @@ type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'];
  */
 export type Problem = { path: string; message: string; field?: string };
 
-/** The most problems in one response. */
+/** In one response. */
 export const MAX_PROBLEMS = 50;
 
 type ErrorOptions = {
@@ -40,7 +40,7 @@ type ErrorOptions = {
   cause?: unknown;
 };
 
-/** Thrown by any code below the routes. `renderError` makes the response. */
+/** `renderError` makes the response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -95,7 +95,7 @@ export function formatField(segments: readonly PropertyKey[]): string | undefine
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
 
-/** A name comes from the caller, and may be as long as the body. */
+/** A caller's name may be as long as the body. */
 export const MAX_PATH_CHARACTERS = 501;
 
 /** Cuts a long path. */

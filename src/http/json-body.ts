@@ -32,8 +32,8 @@ type BodyOptions = {
 };
 
 /**
- * Reads the body as a JSON object, for `c.req.valid('json')`. Checks in this order: media type
- * (415), size (413), and as 400 `validation_error` UTF-8, JSON, being an object, the limits.
+ * Reads the body as a JSON object, for `c.req.valid('json')`. Checks the media type (415), the size
+ * (413), and as 400 `validation_error` UTF-8, JSON, being an object, the limits.
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
@@ -100,7 +100,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
   return Buffer.concat(chunks);
 }
 
-/** Parses the text of a body, without a byte order mark at its start (RFC 8259 section 8.1). */
+/** Without a byte order mark at the start of the text (RFC 8259 section 8.1). */
 function parse(bytes: Uint8Array): JsonValue {
   let text: string;
   try {

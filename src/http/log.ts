@@ -31,7 +31,7 @@ type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
-/** Logs each request, and sets `Server-Timing` (W3C) with each dependency that was called. */
+/** Logs each request, and sets `Server-Timing` (W3C). */
 export function accessLog() {
   let origin: ReturnType<typeof readOrigin> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
@@ -82,7 +82,7 @@ export function addToLogField(sum: Sum, more: number): void {
   if (request !== undefined) request.notes[sum] = (request.notes[sum] ?? 0) + more;
 }
 
-/** Logs a fault for an operator, under the id of the current request. */
+/** Under the id of the current request. */
 export function logFault(message: string, cause: unknown): void {
   const request_id = requests.getStore()?.id;
   const line = { level: 'error', message, request_id, cause: formatStack(cause) };

@@ -48,13 +48,12 @@ export function listJson(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** Writes an object with one more field, whose value is JSON text already. */
+/** Adds a field whose value is JSON text already. */
 export function jsonWithField(object: object, name: string, json: string): string {
   const fields = JSON.stringify(object).slice(0, -1);
   return `${fields},"${name}":${json}}`;
 }
 
-/** The list that accepts a cursor. */
 export type CursorScope = {
   list: string;
   /** In canonical form, without `limit`: equal filters have equal JSON texts. */
@@ -100,7 +99,6 @@ export function invalidCursor(param = 'cursor'): ApiError {
   );
 }
 
-/** Undefined for a text that `encodeCursor` cannot have written. */
 async function readText(cursor: string): Promise<Uint8Array | undefined> {
   if (cursor.length > MAX_CURSOR_CHARACTERS) return undefined;
   const bytes = Buffer.from(cursor, 'base64url');

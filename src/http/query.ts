@@ -42,7 +42,7 @@ export function validQuery<Shape extends z.ZodRawShape>(
   );
 }
 
-/** Returns the problems of a query: of its unknown parameters first, then zod's `issues`. */
+/** Unknown parameters first, then zod's `issues`. */
 export function queryProblems(
   schema: z.ZodObject,
   sent: SentQuery,
@@ -58,7 +58,7 @@ export function queryProblems(
 
 const CURSOR_PARAMETERS = ['cursor', 'after'];
 
-/** Names that other APIs page by. */
+/** What other APIs page by. */
 const PAGING_NAMES =
   /^(cursor|after|resume_cursor|next_cursor|starting_after|ending_before|page|offset|page_token)$/;
 
@@ -72,8 +72,8 @@ const APPENDED =
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /**
- * Undefined for a parameter that links append. The message suggests a known parameter if the name
- * is an alias of it, or differs only by case or brackets.
+ * Undefined for a parameter that links append. The message suggests a known parameter that the name
+ * is an alias of, or differs from only by case or brackets.
  */
 function unknownParameter(
   name: string,
@@ -145,7 +145,7 @@ export function enumList<const Known extends readonly [string, ...string[]]>(nam
   });
 }
 
-/** Returns the OpenAPI metadata of a parameter that lists `items`, written with commas. */
+/** OpenAPI metadata of a parameter that lists `items` with commas. */
 export function listMetadata(items: object, maxItems: number): z.GlobalMeta {
   const array = { type: 'array', items, minItems: 1, maxItems };
   return {

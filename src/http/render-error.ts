@@ -7,7 +7,7 @@ import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
 import { resolveRequestId } from './response-headers.ts';
 
-/** Renders a thrown value, for `app.onError`. The cause of a 5xx is logged and never shown. */
+/** For `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
@@ -24,7 +24,7 @@ function toApiError(thrown: unknown): ApiError {
   return internalError(thrown);
 }
 
-/** Renders an error. `resource` has fields of the body beside the envelope. */
+/** `resource` has fields of the body beside the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
   setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   // A URL cannot be parsed when the Host header is no valid authority.
@@ -55,7 +55,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 /** `path` has no query. `respondedAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
-/** Makes the envelope. Older clients read its top level. */
+/** Older clients read the top level. */
 export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
   const message = `${error.message}${hint}`;
   return {

@@ -48,7 +48,7 @@ export function resolveRequestId(c: Context): string {
   return id;
 }
 
-/** Makes a 200, or a 304 if the client has the response already: `If-None-Match` has its `ETag`. */
+/** Makes a 304 if `If-None-Match` has the `ETag`, else a 200. */
 export function conditionalResponse(c: Context, body: Blob, headers: Headers): Response {
   const sent = c.req.header('If-None-Match');
   const isUnchanged = sent !== undefined && namesTag(sent, headers.get('ETag') ?? '');
@@ -124,7 +124,7 @@ export function cors() {
   });
 }
 
-/** Returns the value of `Access-Control-Allow-Origin`, if any. */
+/** For `Access-Control-Allow-Origin`. */
 function allowedOrigin(origin: string, { corsOrigins, isDevelopment }: Config): string | null {
   if (corsOrigins.includes('*')) return '*';
   const isLocal = isDevelopment && LOCAL_ORIGIN.test(origin);

@@ -23,7 +23,7 @@ export function waitParameter(needed: string, awaited: string) {
   return withMetadata(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
-/** `owner` is a client and its list. `endsAt` is in milliseconds since the epoch. */
+/** `owner` is a client and its list. `endsAt`: milliseconds since the epoch. */
 type Wait = { owner: string; endsAt: number };
 
 const waits = new Set<Wait>();
@@ -60,7 +60,7 @@ export async function pollWhile<Result>(
   }
 }
 
-/** Counts a wait; undefined if too many wait already. */
+/** Undefined if too many wait already. */
 function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
   const now = Date.now();
   for (const other of waits) if (other.endsAt <= now) waits.delete(other);

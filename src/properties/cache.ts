@@ -5,8 +5,8 @@
  *     9b8305d194e26a0a92b55a6485c3e2c7 12 7c1d2c0e-…    generation, number, id of the import
  *
  * and while the check of this version is recent. An import that changes a response raises the
- * number. After a rewind (Time Travel), two imports may have raised it to the same number. Numbers
- * of two generations cannot be compared: the primary decides which one is current.
+ * number. After a rewind (Time Travel), until `after-time-travel` begins a new generation, two
+ * imports may have raised it to the same number. Across generations, the primary decides.
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
  * nothing on a `workers.dev` address.
@@ -18,15 +18,15 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
 
-/** A check is renewed after this part of its lifetime, `FEED_CACHE_SECONDS`. */
+/** Of a check's lifetime, `FEED_CACHE_SECONDS`. */
 const RENEWAL_PART = 3 / 4;
 /** The clocks of two machines differ by less. */
 const MAX_CLOCK_SKEW_MS = 5_000;
 const EDGE_DEADLINE_MS = 1_000;
 const EDGE_SECONDS = 604_800;
-/** The header of an edge entry with its check and others, as JSON. */
+/** The header of an edge entry: its check and others, as JSON. */
 const CHECKS = 'X-Checks';
-/** The key of the edge entry with the latest check of the data centre, and without a response. */
+/** The key of the edge entry with only the data centre's latest check. */
 const SHARED_CHECK = 'check';
 const MAX_CHECKS = 5;
 const TAG_BYTES = 16;
@@ -35,7 +35,7 @@ const ENTRY_OVERHEAD_BYTES = 512;
 const MAX_ENTRY_PART = 1 / 16;
 
 /**
- * A version, and the start of the latest read that found it, in milliseconds since the epoch. A
+ * A version, and the start of the last read that found it, in milliseconds since the epoch. A
  * version has one object, whose `at` is renewed in place.
  */
 type Check = { readonly version: string; at: number };
@@ -48,19 +48,19 @@ export type FeedResponse =
 export type CachedResponse = {
   response: FeedResponse;
   hasCurrentVersion: boolean;
-  /** `due`: the check is renewed. `stale`: served while D1 is slow or failed. `expired`: never. */
+  /** `due`: current, to be renewed. `stale`: served while D1 is slow or failed. */
   state: 'current' | 'due' | 'stale' | 'expired';
   /** Until the response is stale; negative afterwards. */
   ttlMs: number;
 };
 
-/** Both levels, for all requests of an isolate. A key is the JSON text of a request. */
+/** For all requests of an isolate. A key is the JSON text of a request. */
 export class FeedCache {
-  /** The current version first, then earlier ones, newest first as far as is known. */
+  /** The current version first, then earlier ones. */
   #checks: Check[] = [];
   #lastShared: Check = { version: '', at: 0 };
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Part of an edge address: versions of the Worker share the edge cache. */
+  /** Versions of the Worker share the edge cache. */
   readonly #rendering: string;
   readonly #currentMs: number;
   readonly #staleMs: number;
@@ -95,27 +95,27 @@ export class FeedCache {
     return { response, hasCurrentVersion, state, ttlMs: Math.min(-1, leftMs) };
   }
 
-  /** Keeps a response in memory, unless there is one of a newer version. */
+  /** Keeps a response in memory, unless it has a newer one. */
   remember(key: string, response: FeedResponse): void {
     const known = this.#memory.get(key);
     if (known && this.#precedes(known.check, response.check)) return;
     this.#memory.set(key, response);
   }
 
-  /** Also learns the shared check. Never rejects, and takes a second at most. */
+  /** Also learns the shared check. Never rejects. */
   findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
     const finding = this.#readAtEdge(url, key);
     return withDeadline(finding, EDGE_DEADLINE_MS, 'edge cache read').catch(logEdgeFault);
   }
 
-  /** Caches a response in both levels, and shares its check. Never rejects. */
+  /** Caches a response in both levels. Never rejects. */
   async put(url: string, key: string, response: FeedResponse): Promise<void> {
     if (this.#currentMs === 0) return;
     this.remember(key, response);
     await Promise.all([this.#putAtEdge(url, key, response), this.shareCheck(url, response)]);
   }
 
-  /** Shares a check, unless the data centre has one of the version that is nearly as recent. */
+  /** Shares a check, unless this isolate has shared one nearly as recent. */
   async shareCheck(url: string, { check }: Pick<FeedResponse, 'check'>): Promise<void> {
     const { version, at } = this.#lastShared;
     const isRecent = Math.abs(check.at - at) < this.#currentMs * (1 - RENEWAL_PART);
@@ -140,7 +140,7 @@ export class FeedCache {
       const { version } = result;
       const [current] = this.#checks;
       const isCurrentOrNewer = version === current?.version || succeedsAll(version, this.#checks);
-      // The primary decides, unless another read changed the current version meanwhile.
+      // Not if another read changed the current version meanwhile.
       const isDecided = from === 'first-primary' && current === before;
       if (isCurrentOrNewer || isDecided) {
         const check = this.#learn(version, { isCurrent: true });
@@ -167,7 +167,6 @@ export class FeedCache {
   /** Returns the check of a version. The caller sets its `at`. */
   #learn(found: string, { isCurrent }: { isCurrent: boolean }): Check {
     const known = this.#checks.find(({ version }) => version === found);
-    // The check of an earlier version stays in its place.
     if (known && !isCurrent) return known;
     const check = known ?? { version: found, at: 0 };
     const others = this.#checks.filter((each) => each !== check);
@@ -190,7 +189,7 @@ export class FeedCache {
     return withDeadline(putting, EDGE_DEADLINE_MS, 'edge cache write').catch(logEdgeFault);
   }
 
-  /** Puts a response, unless there is one of a newer version. */
+  /** Puts a response, unless the edge has a newer one. */
   async #replaceAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
     const known = await this.#matchAtEdge(url, key);
     if (known.check && this.#precedes(known.check, check)) return;
@@ -204,12 +203,12 @@ export class FeedCache {
   async #matchAtEdge(url: string, key: string) {
     const entry = await caches.default.match(this.#formatAddress(url, key));
     const stored: Check[] = JSON.parse(entry?.headers.get(CHECKS) ?? '[]');
-    // Learns all of them. The first is the entry's own.
+    // The first is the entry's.
     const [check] = stored.map((each) => this.#learnFromEdge(each));
     return { entry, check };
   }
 
-  /** In the request's zone, as the Cache API asks. No route serves it. */
+  /** In the request's zone, as the Cache API asks. */
   #formatAddress(url: string, key: string): string {
     // A URL cannot be parsed if the Host header is no valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
@@ -222,7 +221,7 @@ export class FeedCache {
     return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;
   }
 
-  /** Whether `check` comes before `other` in the list, which begins with the current version. */
+  /** Whether `check` is newer than `other`. */
   #precedes(check: Check, other: Check): boolean {
     const first = this.#checks.find((each) => each === check || each === other);
     return first === check && check !== other;

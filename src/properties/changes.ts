@@ -21,7 +21,7 @@ import { formatRendering } from './render.ts';
 import { formatListing, type ListingText, listingText } from './store.ts';
 import { properties } from './table.ts';
 
-/** A place in the list of changes, of one generation of the database: see `database_identity`. */
+/** A place in one generation of the database: see `database_identity`. */
 type ChangePlace = {
   generation: string;
   /** The changes after `seq` follow. */
@@ -68,8 +68,8 @@ type ChangeRow = ListingText &
   };
 
 /**
- * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at
- * most `limit + 1` rows and `LIST_STATE`, and at first the removals that it skips. Throws
+ * Returns the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads
+ * `limit + 1` rows and `LIST_STATE`, and at first the removals that it skips. Throws
  * `invalid_cursor` for a place of another generation.
  */
 export async function readChanges(

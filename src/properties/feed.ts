@@ -1,6 +1,6 @@
 /**
  * Serves the feed from a cache or from D1, which may be slow or failed. A `Check` (cache.ts) is a
- * version of the catalogue, and when D1 last had it. All responses of the version share it.
+ * version of the catalogue, and when D1 last had it.
  *
  *     0 ms      memory: current → serve it, and renew a check that is due in the background
  *               edge cache: the same, and keep the response in memory
@@ -26,18 +26,18 @@ import { type FeedReader, noSuchProperty, readVersion } from './store.ts';
 
 const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
-/** D1 has been seen to stall for more than a minute. */
+/** D1 may stall for more than a minute. */
 const STALL_MS = 2_000;
-/** Of all calls of D1: a recheck, or a repeat at the primary, is one more call. */
+/** Of a recheck and of a repeat at the primary too. */
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
-/** After a fault, D1 counts as failed before it is read. */
+/** After a fault, D1 counts as failed without a read. */
 const FAULT_PAUSE_MS = 5_000;
-/** After a fault, D1 counts as failed once a read is slow. */
+/** After a fault, D1 counts as failed if a read is slow. */
 const RECENT_FAULT_MS = 60_000;
-/** While D1 is slow, a response may be stale for this time. */
+/** How stale a response may be while D1 is slow. */
 const SLOW_GRACE_MS = 300_000;
-/** After this time, a renewal counts as failed, and another request renews the check. */
+/** After this time, another request renews the check. */
 const RENEWAL_RETRY_MS = 6_000;
 
 type FeedOptions = {
@@ -58,7 +58,7 @@ type FeedCall = Pick<FeedOptions, 'locale'> & {
   edge: FeedResponse | undefined;
 };
 
-/** Why a stale response may be served at this moment; undefined: none may. */
+/** Why a stale response may be served; undefined: none may. */
 type StaleReason = 'slow' | 'failed' | undefined;
 
 type ServedResponse = {
@@ -67,7 +67,7 @@ type ServedResponse = {
   cacheStatus: string;
 };
 
-/** One for each isolate: its requests share the cache and D1's faults. */
+/** One for each isolate. */
 export class Feed {
   #cache: FeedCache | undefined;
   #renewalAt = Number.NEGATIVE_INFINITY;
@@ -93,7 +93,7 @@ export class Feed {
   }
 
   async #serve(call: FeedCall): Promise<ServedResponse> {
-    // Feed read, 3: 0 ms. The edge cache may replace a stale response, so none is served yet.
+    // Feed read, 3: 0 ms. No stale response yet: the edge cache may have a current one.
     const inMemory = this.#serveCached(call);
     if (inMemory) return inMemory;
     const edgeLookup = this.#findAtEdge(call);
@@ -112,7 +112,7 @@ export class Feed {
     const isolate = call.cache.find(call.key) ? 'stale' : 'miss';
     const cacheStatus = `edge; fwd=${call.edge ? 'stale' : 'miss'}, isolate; fwd=${isolate}`;
     const reading = this.#readThrough(call);
-    // The read continues after a stale response was served.
+    // It continues after a stale response was served.
     call.c.executionCtx.waitUntil(reading.catch(() => undefined));
     try {
       // Until 300 ms, and until 2 s: by then `#watch` has noted a stall.
@@ -152,7 +152,7 @@ export class Feed {
     return { response, source: state === 'stale' ? 'stale' : level, cacheStatus };
   }
 
-  /** Renews the check, unless another request of this isolate does. Never rejects. */
+  /** Unless another request of this isolate does. Never rejects. */
   async #renewCheck({ c, cache }: FeedCall): Promise<void> {
     if (isWithin(this.#renewalAt, RENEWAL_RETRY_MS)) return;
     this.#renewalAt = Date.now();
@@ -179,7 +179,7 @@ export class Feed {
     return response;
   }
 
-  /** Notes a fault of D1 during a read. */
+  /** Notes a fault. */
   async #watch<Result>(reading: Promise<Result>): Promise<Result> {
     const stall = new Error(`a read took over ${STALL_MS} ms`);
     const timer = setTimeout(() => this.#noteFault(stall), STALL_MS);
@@ -216,16 +216,15 @@ function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReaso
 }
 
 /**
- * Reads D1. For a cached response of the current version, it first reads the version alone: one
- * row. A replica may respond: `FeedCache.read` repeats a read of an older version than the known
- * one. Any other lag is assumed to be shorter than `FEED_CACHE_SECONDS`.
+ * Reads D1: for a cached response of the current version, first the version alone, one row. The lag
+ * of a replica that `FeedCache.read` cannot see is assumed to be under `FEED_CACHE_SECONDS`.
  */
 async function readOrRecheck(call: FeedCall): Promise<FeedResponse> {
   const { c, reader, request, locale, fresh, cache, key, edge } = call;
   const known = cache.find(key, edge);
   if (known?.hasCurrentVersion && !fresh) {
     const { check } = await cache.read(c.env.DB, readVersion);
-    // One object per version (`Check`): the same check is the same version.
+    // The same check is the same version (`Check`).
     if (check === known.response.check) return known.response;
   }
   const { publicSiteUrl } = readConfig(c.env);

@@ -2,12 +2,11 @@
 
 export const LOCALES = ['en', 'es', 'fr'] as const;
 
-/** A value in some of the languages. */
 export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
 
 export type LocaleMap = Localized<string>;
 
-/** Leaves out the languages whose text is blank. */
+/** Leaves out blank texts. */
 export function mapLocales<T>(
   map: Readonly<Localized<T>>,
   toText: (value: T) => string,

@@ -21,10 +21,10 @@ import { formatRendering, render, toCard } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 
-/** Reads responses of one kind, which are cached: equal requests have equal JSON texts. */
+/** Equal requests have equal JSON texts, for the cache. */
 export type FeedReader<Request> = {
   name: string;
-  /** Reads the version of the catalogue and the JSON text, undefined for a missing listing. */
+  /** The JSON text is undefined for a missing listing. */
   read(
     session: D1DatabaseSession,
     publicSiteUrl: string,
@@ -49,7 +49,6 @@ export function noSuchProperty() {
   return resourceMissing('There is no such property.');
 }
 
-/** A listing's place in the feed: by `display_order`, then `id`. */
 type Position = readonly [displayOrder: number, id: string];
 
 const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
@@ -58,7 +57,6 @@ const REPRESENTATIONS = { properties: 'document', 'property-cards': 'card' } as 
 
 type Representation = 'document' | 'card';
 
-/** One list of the feed, at any position. */
 type FeedList = CursorScope & { list: keyof typeof REPRESENTATIONS; filters: FeedFilters };
 
 type PageRequest = FeedList & { limit: number; after?: Position | undefined };
@@ -121,8 +119,8 @@ export const LISTING: FeedReader<ListingKey> = {
 };
 
 /**
- * `text` is the stored document or card, as JSON, if this Worker's rules rendered it (`is_rendered`),
- * and otherwise the `Source`.
+ * `text` is the document or card if this Worker's rules rendered it (`is_rendered`), and otherwise
+ * the `Source`.
  */
 export type ListingText = { text: string | null; is_rendered: number };
 
@@ -177,8 +175,7 @@ const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Selects a page, and the listing after it. SQLite merges the range of each status, and
- * `keysetPage` says why a space follows the id:
+ * Selects a page, and the listing after it. `keysetPage` says why a space follows the id:
  *
  *     select display_order, id, … from properties
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?

@@ -5,7 +5,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 
 /**
  * The columns that the feed filters by, besides `status`: parameters.ts has a filter for each. A
- * later one is computed from `source`, so that it covers stored listings, and is as fast:
+ * later one is computed from `source`, so that it covers stored listings:
  *
  *     bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' }),
  */
@@ -17,9 +17,9 @@ const filterColumns = {
 export const FILTER_COLUMNS = Object.keys(filterColumns) as (keyof typeof filterColumns)[];
 
 /**
- * One row per listing. Each combination of filters has an index that ends in (status,
- * display_order, id), so a page is one range of one index for each status. There is no foreign key
- * and no CHECK: widening either would rebuild the table.
+ * Each combination of filters has an index that ends in (status, display_order, id), so a page is
+ * one range of one index for each status. There is no foreign key and no CHECK: widening either
+ * would rebuild the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -64,7 +64,7 @@ export const properties = sqliteTable(
   ],
 );
 
-/** The locations that listings may name. `name` is JSON of a `LocaleMap`. */
+/** `name` is JSON of a `LocaleMap`. */
 export const locations = sqliteTable(
   'locations',
   {
@@ -80,7 +80,7 @@ export const locations = sqliteTable(
   ],
 );
 
-/** The amenities that listings may have. `label` is JSON of a `LocaleMap`. */
+/** `label` is JSON of a `LocaleMap`. */
 export const amenities = sqliteTable('amenities', {
   slug: text().primaryKey(),
   label: text().notNull(),

@@ -1,7 +1,7 @@
 /**
  * One client's requests in one window, counted by this isolate and reported to the client's object
- * (counter.ts). Most requests pass at once, and some of them send a report. While much is not
- * confirmed, each request reserves a place, and waits until the object grants or denies it.
+ * (counter.ts). Most requests pass at once. While much is not confirmed, each request reserves a
+ * place, and waits until the object grants or denies it.
  */
 
 import type { Context } from 'hono';
@@ -33,7 +33,7 @@ type Tally = {
   others: number;
 };
 
-/** `report`: passes, and a report is due. While the object fails, no request waits. Pure. */
+/** `report`: passes, and a report is due. Pure. */
 function decide(
   { passed, reserved, sent, confirmed, others }: Tally,
   limit: number,
@@ -44,7 +44,8 @@ function decide(
   const fifth = Math.max(1, Math.floor(limit / UNCONFIRMED_DIVISOR));
   if (unconfirmed >= Math.min(fifth, MAX_UNCONFIRMED) && !isFailing) return 'reserve';
   const passedWithThis = passed + 1;
-  // A reservation reports `passed + reserved`, a later report only `passed`: `sent` may fall.
+  // `sent` may fall below `confirmed`: a reservation reports `passed + reserved`, a later report
+  // only `passed`.
   const unsent = passedWithThis - Math.max(sent, confirmed);
   const twelfth = Math.max(1, Math.floor(limit / REPORT_DIVISOR));
   return unsent >= Math.min(twelfth, MAX_UNSENT) ? 'report' : 'pass';
@@ -62,7 +63,7 @@ type Verdict = 'passed' | 'rejected' | 'overloaded';
 /** A window of one client on one counter. Times are in milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
-  /** This window in a `Report`, which explains the former one too. */
+  /** The random id of this window, and of the client's previous one (`Report`). */
   readonly #record = crypto.randomUUID();
   #formerRecord: string | undefined;
   readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };
@@ -70,7 +71,7 @@ export class ClientWindow {
   #sentAt = Number.NEGATIVE_INFINITY;
   #objectState: ObjectState = { kind: 'responding' };
 
-  /** `former` is the client's previous window, which has ended. */
+  /** `former` is the client's previous window. */
   constructor(quota: Quota, now: number, former?: ClientWindow) {
     this.#quota = quota;
     this.#beganAt = now;
@@ -84,7 +85,6 @@ export class ClientWindow {
     return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
 
-  /** For the headers. */
   stateAt(now: number): { remaining: number; resetSeconds: number } {
     const { passed, reserved, others } = this.#tally;
     const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);
@@ -101,7 +101,7 @@ export class ClientWindow {
     if (decision === 'reject') return 'rejected';
     if (decision === 'reserve') {
       const reserving = this.#reserve(env);
-      // The place is settled even if its request is cancelled.
+      // Even if the request is cancelled.
       executionCtx.waitUntil(reserving);
       return reserving;
     }
@@ -112,7 +112,7 @@ export class ClientWindow {
     return 'passed';
   }
 
-  /** The request passes unless the object denies the place in time. */
+  /** The request passes unless the object denies the place in time, or is overloaded. */
   async #reserve(env: Env): Promise<Verdict> {
     const startedAt = Date.now();
     // Before the call, so that concurrent requests do not exceed the limit.

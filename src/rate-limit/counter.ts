@@ -21,7 +21,7 @@ const STORED_FROM_CHANGE = 2;
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, ObjectWindow>();
 
-  /** Adds an isolate's count. It awaits nothing, so that reports do not interleave. */
+  /** Awaits nothing, so that reports do not interleave. */
   report(counter: CounterName, limit: number, report: Report) {
     const { kv } = this.ctx.storage;
     const known = this.#windows.get(counter) ?? kv.get<ObjectWindow>(counter);

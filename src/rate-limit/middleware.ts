@@ -24,8 +24,8 @@ type Options = {
 
 /**
  * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
- * of draft-ietf-httpapi-ratelimit-headers-10. A thrown 429 would miss them. A key with a limit of
- * its own has one counter for all routes; all other requests are counted by address.
+ * of draft-ietf-httpapi-ratelimit-headers-10. A key with a limit of its own has one counter for all
+ * routes; all other requests are counted by address.
  */
 export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
   // With `max`, the cache would allocate the place of every client at the start of the isolate.

@@ -12,7 +12,7 @@ export type CounterName = 'default' | 'ingest';
 export type Report = {
   /** A random id of the isolate's window: a restarted isolate hides no count. */
   record: string;
-  /** Of its previous window. If the object still has it, this isolate's clock is ahead. */
+  /** Of its previous window. If the object's has not ended, this isolate's clock is ahead. */
   formerRecord?: string | undefined;
   /** The requests so far. A request that wants a place has its own number here. */
   count: number;
@@ -76,7 +76,7 @@ function findWindow(
 
   // A known window that begins much later is of a clock that was set back.
   if (known === undefined || known.beganAt - now >= WINDOW_MS) {
-    // A record without a former one is of the client's first window.
+    // If the isolate knows no former window either, this counts as the client's first.
     const isFirst = formerRecord === undefined;
     return isFirst ? { ...next, notBefore: Number.NEGATIVE_INFINITY } : next;
   }
@@ -91,6 +91,7 @@ function findWindow(
   if (followsKnown) return next;
   // At 61 s, a new record that began at 20 s is late; one that began at 60 s begins the next window.
   if (hasEnded) return beganAt < known.beganAt + HALF_WINDOW_MS ? 'late' : next;
-  // A new record that began at 20 s is current; at 62 s, in the window from 60 s, it is late.
+  // A new record that began at 20 s is current. If the known window began at 60 s instead,
+  // `notBefore` is 30 s, and the record is late.
   return beganAt < known.notBefore ? 'late' : current;
 }

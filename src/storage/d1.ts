@@ -12,7 +12,7 @@ const D1_WRITE_DEADLINE_MS = 10_000;
 /** Each up to a tenth longer or shorter. */
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
-/** An import may lock the local database for as long as this. Deployed databases have no locks. */
+/** An import may lock a local database so long. Deployed databases have no locks. */
 const LOCKED_WINDOW_MS = 60_000;
 /** A pause at a locked database is up to a half shorter. */
 const LOCKED_PAUSE_MS = 200;
@@ -40,7 +40,7 @@ const TRANSIENT_FAULT = new RegExp(TRANSIENT_FAULTS.join('|'), 'i');
 /** A retry would add to the load. */
 const OVERLOADED = /overloaded|exceeded its memory limit|exceeded its CPU time limit/i;
 
-/** A local database, which an import locks for seconds. */
+/** Of a local database. */
 const LOCKED = /SQLITE_BUSY|database is locked|Failed to get session commit token/i;
 
 /** Reads within 5 s in all. Throws 500 `internal_error` with `Retry-After` when D1 fails. */
@@ -57,7 +57,7 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
   return results;
 }
 
-/** When D1 first and last failed since its last success. Forgotten after a minute. */
+/** The first and the last failure since D1's last success. */
 let failingSince = 0;
 let failedAt = Number.NEGATIVE_INFINITY;
 const FORGOTTEN_AFTER_MS = 60_000;
@@ -94,7 +94,7 @@ const WARNING_PAUSE_MS = 3_600_000;
 
 let warnedAt = Number.NEGATIVE_INFINITY;
 
-/** Logs once per hour and isolate that the database fills up. */
+/** Once per hour and isolate. */
 function warnOfSize(bytes: number): void {
   const now = Date.now();
   if (now - warnedAt < WARNING_PAUSE_MS) return;

@@ -29,7 +29,7 @@ const dialect = new SQLiteAsyncDialect();
 /** For `statementOf`. */
 export const queryBuilder = new QueryBuilder(dialect);
 
-/** Drizzle's builder of an insert, for `statementOf`. It runs nothing, so it needs no session. */
+/** For `statementOf`. It runs no query, so it needs no session. */
 export function insertInto<Table extends SQLiteTable>(table: Table) {
   return new SQLiteInsertBuilder<Table, 'async', never[]>(table, undefined as never, dialect);
 }
@@ -49,7 +49,7 @@ type Statement<Row> = {
 /** A query of Drizzle's builder, or whole SQL. Columns have their names of the database. */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
-/** Compiles the query at its first use: the start of an isolate does not wait for it. */
+/** Compiles the query at its first use, not at the start of the isolate. */
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   let compiled: Query | undefined;
   const bindTo = (connection: Connection, values: Values) => {
@@ -76,7 +76,7 @@ export function memoizeStatement<Request, Row>(
   };
 }
 
-/** The texts of the items, and the row of the last one. */
+/** `last` is the row of the last document. */
 type Page<Row> = { documents: string[]; last: Row | undefined; hasMore: boolean };
 
 type List = {
@@ -128,7 +128,7 @@ export function nullIfOversized(column: SQLWrapper): SQL {
 
 type PageRequest<State, Row> = {
   connection: Pick<D1Database, 'prepare' | 'batch'>;
-  /** Selects one row about the database, in the batch of the page. */
+  /** Selects one row about the database. */
   state: Statement<State>;
   page: Statement<Row>;
   values: Values;
@@ -137,7 +137,7 @@ type PageRequest<State, Row> = {
   format: (row: Row) => string | undefined;
 };
 
-/** Reads a page in one round trip, or in two if its first text is too large for a page. */
+/** Takes two round trips if the first text is too large for a page. */
 export async function readPage<State, Row>(
   request: PageRequest<State, Row>,
 ): Promise<Page<Row> & { state: State }> {
@@ -148,9 +148,10 @@ export async function readPage<State, Row>(
   if (page.documents.length > 0 || rows.length === 0) return { state, ...page };
 
   const again = await readRows(request, 1, Number.MAX_SAFE_INTEGER);
-  // Empty if the row was deleted meanwhile.
+  // Its successor, or none, if the row was deleted meanwhile.
   const { documents, last } = takePage(again.rows, 1, format);
-  // The state stays that of the first read: a later one may be newer than the page.
+  // The state stays that of the first read, as `hasMore` does: with a later state, rows added in
+  // between would count as already seen.
   return { state, documents, last, hasMore: last !== undefined && rows.length > 1 };
 }
 

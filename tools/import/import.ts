@@ -12,7 +12,8 @@
  *                       since `store`
  *     report/  report   ../import-listings.ts prints the outcome, and notifies the build hook
  *
- * A dry run ends after `limits`. An overtaken import begins again at `store`.
+ * A dry run ends after `limits`. An overtaken import begins again at `store`. Comments such as
+ * `Import, 5` number the steps of the walk in docs/explain/architecture.md.
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
