@@ -5,7 +5,7 @@ import { eventChapter } from './events/openapi/chapter.ts';
 import { healthChapter } from './health/openapi/chapter.ts';
 import { type DocumentForm, writeDocument } from './openapi/document.ts';
 import { propertyChapter } from './properties/openapi/chapter.ts';
-import { localeName } from './properties/openapi/resource.ts';
+import { localeName } from './properties/property.ts';
 import { WINDOW_SECONDS } from './rate-limit/window.ts';
 
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];

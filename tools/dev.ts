@@ -20,8 +20,8 @@ import { hasRows } from './database/tables.ts';
 import { ensureDevelopmentKeys } from './development/key-pair.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, requireFreePort, resolvePort } from './development/port.ts';
-import { readListingsFile } from './import/file.ts';
 import { loadListings } from './import/load-listings.ts';
+import { readListingsFile } from './import/read/json.ts';
 
 const ENTRY = 'src/development/dev-worker.ts';
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');

@@ -6,10 +6,10 @@
 import * as z from 'zod';
 import { formatPath, type Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
-import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
+import { isNonEmpty, type Parsed, parseWith } from '../schema.ts';
 import { keyInUse } from './conflict.ts';
+import type { IngestResult } from './event.ts';
 import { type IngestContext, resolveOutcome } from './ingest.ts';
-import type { IngestResult } from './openapi/resource.ts';
 import {
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,

@@ -4,8 +4,7 @@ import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
-import { type Parsed, parseWith } from '../http/validate.ts';
-import { withMetadata } from '../schema.ts';
+import { type Parsed, parseWith, withMetadata } from '../schema.ts';
 import { EVENT_TYPES, name } from './catalogue.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';

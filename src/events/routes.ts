@@ -16,10 +16,9 @@ import {
   MAX_PAGE_SIZE,
 } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
-import { parseWith } from '../http/validate.ts';
 import { pollWhile } from '../http/wait.ts';
 import { FULL_ACCESS_CALLER } from '../named-keys.ts';
-import { isUuid } from '../schema.ts';
+import { isUuid, parseWith } from '../schema.ts';
 import { BATCH_BODY, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';

@@ -19,7 +19,7 @@ import {
   statementOf,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
-import type { EventResource } from './openapi/resource.ts';
+import type { EventResource } from './event.ts';
 import { type EventFilters, FILTER_ENTRIES } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import { events } from './table.ts';

@@ -2,9 +2,9 @@
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
+import { IN_WORDS, isNonEmpty } from '../schema.ts';
 import { formatPath, type Problem, validationError } from './errors.ts';
 import { isIntact } from './paging.ts';
-import { IN_WORDS, isNonEmpty } from './validate.ts';
 
 type Aliases = Readonly<Record<string, string>>;
 type SentQuery = Readonly<Record<string, string[]>>;

@@ -15,8 +15,8 @@ import { type ApiError, internalError, validationError } from '../http/errors.ts
 import { listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
-import { IN_WORDS, isNonEmpty } from '../http/validate.ts';
 import { rateLimitExceeded } from '../rate-limit/middleware.ts';
+import { IN_WORDS, isNonEmpty } from '../schema.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
 import type { listOf } from './list-resource.ts';

@@ -1,7 +1,7 @@
 /** How a stored listing becomes its wire resource (docs/reference/property-feed.md). Pure. */
 
 import { mapLocales } from './locale-map.ts';
-import type { Property, PropertyCard } from './openapi/resource.ts';
+import type { Property, PropertyCard } from './property.ts';
 import { toPlainText } from './rich-text.ts';
 import type { Source } from './source.ts';
 

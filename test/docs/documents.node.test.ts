@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { EVENT_TYPES } from '../../src/events/catalogue.ts';
 import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
 import { SCOPES } from '../../src/named-keys.ts';
-import { property } from '../../src/properties/openapi/resource.ts';
+import { property } from '../../src/properties/property.ts';
 import { document, queryNamesOf } from '../support/documented.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import {

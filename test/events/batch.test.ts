@@ -5,7 +5,7 @@
 import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
-import type { IngestResult } from '../../src/events/openapi/resource.ts';
+import type { IngestResult } from '../../src/events/event.ts';
 import { counting } from '../support/counting.ts';
 import { bookingCreated, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectStatus, sendWith } from '../support/http.ts';

@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { storedEvent } from '../../src/events/openapi/resource.ts';
+import { storedEvent } from '../../src/events/event.ts';
 import { followedListOf } from '../../src/openapi/list-resource.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectStatus, get, sendUndescribed, sendWith } from '../support/http.ts';

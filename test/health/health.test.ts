@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
 import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
-import { detailedHealth, downHealth, health } from '../../src/health/openapi/resource.ts';
+import { detailedHealth, downHealth, health } from '../../src/health/health.ts';
 import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
 
 const DETAILED = '/api/health/detailed';

@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { changeList } from '../../src/properties/openapi/resource.ts';
+import { changeList } from '../../src/properties/property.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';

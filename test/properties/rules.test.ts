@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { property, propertyCard } from '../../src/properties/openapi/resource.ts';
+import { property, propertyCard } from '../../src/properties/property.ts';
 import { RULES, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { source, sourceOf } from '../support/listings.ts';

@@ -1,6 +1,6 @@
 /** Posts and reads events in tests. */
 
-import { event, storedEvent } from '../../src/events/openapi/resource.ts';
+import { event, storedEvent } from '../../src/events/event.ts';
 import { followedListOf } from '../../src/openapi/list-resource.ts';
 import { expectStatus, get, send } from './http.ts';
 

@@ -6,8 +6,8 @@ import type { V4SharedOptions } from 'miniflare';
 import { EXAMPLES } from '../../src/events/openapi/examples.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { migrate } from '../database/migrations.ts';
-import { readListingsFile } from '../import/file.ts';
 import { importListings } from '../import/import.ts';
+import { readListingsFile } from '../import/read/json.ts';
 import { API_KEY } from './requests.ts';
 import { type Runtime, startRuntime } from './runtime.ts';
 

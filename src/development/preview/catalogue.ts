@@ -4,7 +4,7 @@ import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readConfig } from '../../config.ts';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
-import type { Property } from '../../properties/openapi/resource.ts';
+import type { Property } from '../../properties/property.ts';
 import { render } from '../../properties/render.ts';
 import type { Source } from '../../properties/source.ts';
 import { properties } from '../../properties/table.ts';

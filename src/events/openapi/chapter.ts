@@ -18,12 +18,12 @@ import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
+import { event, ingestResult } from '../event.ts';
 import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
 import { noSuchEvent, unknownAfterId } from '../store.ts';
 import { anyStoredEvent, ingestBatchRequest, ingestRequest } from './event-types.ts';
 import { EXAMPLES } from './examples.ts';
-import { event, ingestResult } from './resource.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 const BATCH_KIB = BATCH_BODY.maxBytes / 1_024;

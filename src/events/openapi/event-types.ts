@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { withMetadata } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
+import { storedEvent } from '../event.ts';
 import { eventType, idempotencyKey, makeRequestSchema } from '../request.ts';
-import { storedEvent } from './resource.ts';
 
 const types = eventType.options.map((type) => {
   const request = makeRequestSchema(type);

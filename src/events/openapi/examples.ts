@@ -1,7 +1,7 @@
 /** The examples of events in the OpenAPI document. */
 
 import { EXAMPLE_TIME } from '../../openapi/chapter.ts';
-import type { EventResource, IngestResult } from './resource.ts';
+import type { EventResource, IngestResult } from '../event.ts';
 
 const KEY = 'bk_1001-created';
 const BODY = {

@@ -5,8 +5,8 @@ import { ACCESS } from '../../auth/openapi/access.ts';
 import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
 import { errorHeaders, headersOfErrors } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
+import { detailedHealth, downHealth, health } from '../health.ts';
 import { databaseDown } from '../routes.ts';
-import { detailedHealth, downHealth, health } from './resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 

@@ -19,9 +19,9 @@ import {
   listParameters,
   locationParameters,
 } from '../parameters.ts';
+import { changeList, locationResource, property, propertyCard } from '../property.ts';
 import { noSuchProperty } from '../store.ts';
 import { EXAMPLES } from './examples.ts';
-import { changeList, locationResource, property, propertyCard } from './resource.ts';
 
 /** The request headers of a response that clients may cache. */
 const requestHeaders = {

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { readListingsFile } from '../../../tools/import/file.ts';
 import { importListings } from '../../../tools/import/import.ts';
+import { readListingsFile } from '../../../tools/import/read/json.ts';
 
 export const BAY = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { readListingsFile } from '../../../tools/import/file.ts';
+import { readListingsFile } from '../../../tools/import/read/json.ts';
 import { completeFromStore } from '../../../tools/import/read/read.ts';
 import { readCatalogue } from '../../../tools/import/read/store.ts';
 import { propertyOf } from '../../support/node/listings-file.ts';

@@ -4,19 +4,19 @@
  */
 
 import * as z from 'zod';
-import { IN_WORDS } from '../../../src/http/validate.ts';
-import { photoSection, property } from '../../../src/properties/openapi/resource.ts';
 import { publicStatus } from '../../../src/properties/parameters.ts';
-import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
 import {
   httpUrl,
   localeMap,
   localized,
   MAX_LIST_ENTRIES,
   MAX_TEXT_CHARACTERS,
+  photoSection,
+  property,
   text,
-} from '../../../src/properties/text.ts';
-import { uuid } from '../../../src/schema.ts';
+} from '../../../src/properties/property.ts';
+import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
+import { IN_WORDS, uuid } from '../../../src/schema.ts';
 
 const NODE_TYPES = [
   ...['bulletList', 'orderedList', 'listItem', 'blockquote'],

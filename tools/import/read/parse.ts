@@ -2,7 +2,7 @@
 
 import type * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
-import { IN_WORDS } from '../../../src/http/validate.ts';
+import { IN_WORDS } from '../../../src/schema.ts';
 import { isMap } from './listing-schemas.ts';
 import { type Fault, type RecordName, THE_FILE } from './problem.ts';
 import type { ParsedFile } from './types.ts';

@@ -1,7 +1,7 @@
 /** Completes the records of a file: a patch is merged into the stored records that it names. */
 
 import type * as z from 'zod';
-import { amenity } from '../../../src/properties/openapi/resource.ts';
+import { amenity } from '../../../src/properties/property.ts';
 import { entryFaults, referenceFaults, repeatedKeys } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';

@@ -2,10 +2,9 @@
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { location } from '../../../src/properties/openapi/resource.ts';
+import { location, MAX_LIST_ENTRIES } from '../../../src/properties/property.ts';
 import { slug } from '../../../src/properties/slug.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import { MAX_LIST_ENTRIES } from '../../../src/properties/text.ts';
 import { uuid } from '../../../src/schema.ts';
 import { isMap, ownFields, url } from './listing-schemas.ts';
 

@@ -1,12 +1,12 @@
 /** Events as the service returns them. The Worker uses only the types. */
 
 import * as z from 'zod';
-import { MAX_PROBLEMS } from '../../http/errors.ts';
-import { keyFields } from '../../named-keys.ts';
-import { problem } from '../../openapi/error-resource.ts';
-import { lowerCaseUuid, withMetadata } from '../../schema.ts';
-import { name } from '../catalogue.ts';
-import { aggregateFields } from '../request.ts';
+import { MAX_PROBLEMS } from '../http/errors.ts';
+import { keyFields } from '../named-keys.ts';
+import { problem } from '../openapi/error-resource.ts';
+import { lowerCaseUuid, withMetadata } from '../schema.ts';
+import { name } from './catalogue.ts';
+import { aggregateFields } from './request.ts';
 
 const timestamp = z.iso.datetime({ precision: 3 }).max(24);
 

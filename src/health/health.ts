@@ -1,8 +1,8 @@
 /** The responses of the health checks. The Worker uses only the types. */
 
 import * as z from 'zod';
-import { errorFields, patternText } from '../../openapi/error-resource.ts';
-import { withMetadata } from '../../schema.ts';
+import { errorFields, patternText } from '../openapi/error-resource.ts';
+import { withMetadata } from '../schema.ts';
 
 const common = {
   object: z.literal('health'),

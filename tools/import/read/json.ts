@@ -3,10 +3,10 @@
 import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
-import { formatPath } from '../../src/http/errors.ts';
-import { parseValue, unreadable, withKey } from './read/parse.ts';
-import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './read/problem.ts';
-import type { ParsedFile, RawRecord } from './read/types.ts';
+import { formatPath } from '../../../src/http/errors.ts';
+import { parseValue, unreadable, withKey } from './parse.ts';
+import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
+import type { ParsedFile, RawRecord } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
 const keys = z.array(z.string());
