@@ -104,6 +104,10 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
+      // PHP writes an empty array so.
+      if (issue.expected === 'object' && Array.isArray(issue.input) && issue.input.length === 0) {
+        return 'must be of type object: send {} in place of []';
+      }
       return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
     case 'invalid_value': {
       const values = issue.values.map(String).join(', ');

@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import { type AppEnv, type Config, readConfig } from '../config.ts';
 import { logFault } from '../http/log.ts';
+import { sentOnce } from '../http/repeated-header.ts';
 import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from '../named-keys.ts';
 
 export const API_KEY_HEADER = 'x-api-key';
@@ -33,15 +34,16 @@ const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 const encoder = new TextEncoder();
 
 /**
- * Judges the key `sent`; undefined if no key was sent. Its digest is compared with the digest of
+ * Judges the value `header` of the key's header; undefined if no key was sent. Its digest is compared with the digest of
  * every key, so that the time reveals nothing about any key.
  */
 export async function identifyKey(
-  sent: string | undefined,
+  header: string | undefined,
   config: KeyConfig,
   now: number,
 ): Promise<SentKey | undefined> {
-  if (sent === undefined) return undefined;
+  if (header === undefined) return undefined;
+  const sent = sentOnce(header);
   const known = knownKeys.get(config) ?? (await digestKeys(config));
   const sentDigest = await digest(sent);
   let found: KnownKey | undefined;

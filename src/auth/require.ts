@@ -8,6 +8,7 @@ import { createMiddleware } from 'hono/factory';
 import { type AppEnv, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
+import { sentOnce } from '../http/repeated-header.ts';
 import { type Scope, TOKEN_CALLER } from '../named-keys.ts';
 import { API_KEY_HEADER, identifyKey, type SentKey } from './api-key.ts';
 import { judgeBearer } from './bearer.ts';
@@ -73,7 +74,7 @@ export function requireFeedAccess() {
       const bearer =
         authorization === undefined
           ? undefined
-          : await judgeBearer(authorization, readConfig(c.env).jwt, FEED_PERMISSION);
+          : await judgeBearer(sentOnce(authorization), readConfig(c.env).jwt, FEED_PERMISSION);
       if (bearer?.outcome === 'valid') {
         c.set('caller', TOKEN_CALLER);
         return next();

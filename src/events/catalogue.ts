@@ -20,15 +20,54 @@ export const name = z
   .max(NAME_BOUNDS.maxLength)
   .regex(new RegExp(NAME_BOUNDS.pattern), 'must not contain NUL (U+0000)');
 
+/**
+ * ISO 8601 as booking systems write it: Java leaves out seconds that are zero, and writes `+0200` or
+ * `+02` with some formatters, as PHP does.
+ */
+const TIMESTAMP =
+  /^(\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/;
+
 const TIMESTAMP_FORM =
   'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z';
 
-export const timestamp = z.iso.datetime({ offset: true, error: TIMESTAMP_FORM });
+/** In a query, a `+` that is not escaped means a space. */
+const LOST_PLUS = /T\S+ \d\d(:?\d\d)?$/;
 
-/** The message of a value that has another type or form. */
-const expected = (form: string) => ({ error: `${form}; the field may be left out` });
+const isDate = (text: string) => z.iso.date().safeParse(text).success;
 
-const time = z.iso.datetime({ offset: true, ...expected(TIMESTAMP_FORM) });
+function timestampWith(error: (input: unknown) => string) {
+  const form = { error: ({ input }: { input?: unknown }) => error(input) };
+  return z
+    .string(form)
+    .regex(TIMESTAMP, form)
+    .refine((text) => isDate(text.slice(0, 10)), form);
+}
+
+/** A timestamp in a query. */
+export const timestamp = timestampWith((input) =>
+  typeof input === 'string' && LOST_PLUS.test(input)
+    ? `${TIMESTAMP_FORM}; write the + of its offset as %2B`
+    : TIMESTAMP_FORM,
+);
+
+/** Returns the milliseconds of a valid timestamp since the epoch, rounded down. */
+export function parseTimestamp(text: string): number {
+  const [, time = '', offset = ''] = TIMESTAMP.exec(text) ?? [];
+  // `Date.parse` reads no other form of an offset.
+  const [, hours, minutes = '00'] = /^([+-]\d\d):?(\d\d)?$/.exec(offset) ?? [];
+  return Date.parse(hours === undefined ? text : `${time}${hours}:${minutes}`);
+}
+
+/**
+ * The message of a value that has another type or form. A broken bound has the message of all
+ * bounds.
+ */
+const expected = (form: string) => ({
+  error: ({ code }: { code?: string }) =>
+    code === 'too_small' || code === 'too_big' ? undefined : `${form}; the field may be left out`,
+});
+
+const time = timestampWith(() => `${TIMESTAMP_FORM}; the field may be left out`);
 
 const date = z.iso
   .date(expected('must be a date such as 2027-06-01, without a time'))
@@ -67,7 +106,7 @@ const currency = z
 const email = z.email({
   pattern:
     /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/,
-  ...expected('must be an email address such as guest@example.com'),
+  ...expected('must be an email address in ASCII, such as guest@example.com'),
 });
 
 const stay = z.looseObject({ check_in: date, check_out: date });

@@ -6,7 +6,7 @@ import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/pagi
 import { commaSeparated, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
-import { NAME_BOUNDS, name, timestamp } from './catalogue.ts';
+import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './catalogue.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -33,10 +33,10 @@ const NUMBERS = sql.raw(
   `(values ${Array.from({ length: MAX_PAGE_SIZE }, (_, number) => `(${number})`)}) as number`,
 );
 
-/** Rounds up to milliseconds, where `Date.parse` rounds down: `1970-01-01T00:00:00.0001Z` → 1. */
+/** Rounds up to milliseconds, where `parseTimestamp` rounds down: `1970-01-01T00:00:00.0001Z` → 1. */
 function millisecondFrom(text: string): number {
   const isFiner = /\.\d{3}\d*[1-9]/.test(text);
-  return Date.parse(text) + (isFiner ? 1 : 0);
+  return parseTimestamp(text) + (isFiner ? 1 : 0);
 }
 
 type Filter = {
@@ -84,7 +84,7 @@ const FILTERS = {
   },
   created_after: {
     schema: withMetadata(
-      timestamp.transform((text) => Date.parse(text)).exactOptional(),
+      timestamp.transform(parseTimestamp).exactOptional(),
       'Only events accepted after this time.',
     ),
     condition: (time) => gt(events.created_at, time),

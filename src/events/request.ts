@@ -4,6 +4,7 @@ import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
+import { sentOnce } from '../http/repeated-header.ts';
 import { type Parsed, parseWith, withMetadata } from '../schema.ts';
 import { EVENT_TYPES, name } from './catalogue.ts';
 
@@ -72,7 +73,9 @@ const HEADER_VALUE_RULE =
   'must be UTF-8 text (some clients send Latin-1: use ASCII), without controls, and without spaces or tabs at its ends';
 
 /** A key, in the header or in a batch. */
-export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
+export const idempotencyKey = name
+  .refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE)
+  .refine((key) => sentOnce(key) === key, 'was sent twice: a key is one value (RFC 9651, Item)');
 
 export type Identity = {
   /** UUID version 5 of the key: the id of its first event. */

@@ -14,6 +14,8 @@ import {
   type Problem,
   validationError,
 } from './errors.ts';
+import { describeFault, scanJson } from './json-text.ts';
+import { sentOnce } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
@@ -44,15 +46,19 @@ export function jsonObject({
   return async function jsonObject(c, next) {
     const { headers } = c.req.raw;
     // Parameters are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
-    const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
+    const [mediaType = ''] = sentOnce(headers.get('Content-Type') ?? '').split(';');
     if (mediaType.trim().toLowerCase() !== 'application/json') throw BODY_ERRORS.notJson();
-    const coding = headers.get('Content-Encoding') ?? 'identity';
+    const coding = sentOnce(headers.get('Content-Encoding') ?? 'identity');
     if (coding.trim().toLowerCase() !== 'identity') throw BODY_ERRORS.encoded();
-    const value = parse(await readBytes(c.req.raw, maxBytes));
+    const text = decode(await readBytes(c.req.raw, maxBytes));
+    const value = parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable('The body must be a JSON object.');
     }
-    const [first, ...rest] = findLimitProblems(value, { maxDepth, loggedFields });
+    const [first, ...rest] = [
+      ...findRepeatedNames(text, loggedFields),
+      ...findLimitProblems(value, { maxDepth, loggedFields }),
+    ];
     if (first !== undefined) throw validationError([first, ...rest]);
     c.req.addValidatedData('json', value);
     await next();
@@ -101,22 +107,43 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
 }
 
 /** Without a byte order mark at the start of the text (RFC 8259 section 8.1). */
-function parse(bytes: Uint8Array): JsonValue {
-  let text: string;
+function decode(bytes: Uint8Array): string {
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch (error) {
     throw unreadable('The body is not UTF-8 text.', error);
   }
+}
+
+function parse(text: string): JsonValue {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw unreadable('The body is not well-formed JSON.', error);
+    throw unreadable(describeFault(text), error);
   }
 }
 
 function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
+}
+
+/** `JSON.parse` keeps the last value of a name, and drops the others. */
+function findRepeatedNames(text: string, loggedFields: readonly string[]): Problem[] {
+  const { repeatedNames } = scanJson(text, MAX_PROBLEMS);
+  return repeatedNames.map((path) =>
+    problemAt(path, 'is a name that occurs twice in one object', loggedFields),
+  );
+}
+
+/** e.g. `payload.items.0.id` is of the field `payload`. */
+function problemAt(
+  path: readonly (string | number)[],
+  message: string,
+  loggedFields: readonly string[],
+): Problem {
+  const fieldPath = `${formatField(path)}.`;
+  const field = loggedFields.find((each) => fieldPath.startsWith(`${each}.`));
+  return { path: formatPath(path), message, ...(field && { field }) };
 }
 
 type Limits = { maxDepth: number; loggedFields: readonly string[] };
@@ -137,12 +164,8 @@ function findLimitProblems(
       isContainer && path.length >= limits.maxDepth
         ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
         : limitBrokenBy(name, value);
-    if (message !== undefined) {
-      // e.g. `payload.items.0.id` is of the field `payload`.
-      const fieldPath = `${formatField(path)}.`;
-      const field = limits.loggedFields.find((each) => fieldPath.startsWith(`${each}.`));
-      problems.push({ path: formatPath(path), message, ...(field && { field }) });
-    } else if (isContainer) findLimitProblems(value, limits, path, problems);
+    if (message !== undefined) problems.push(problemAt(path, message, limits.loggedFields));
+    else if (isContainer) findLimitProblems(value, limits, path, problems);
     path.pop();
   }
   return problems;

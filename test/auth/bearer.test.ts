@@ -76,7 +76,7 @@ const FORGED = {
   'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextOf(signature.at(-1))}`,
   'the key of a stranger': await stranger.sign(),
   'an unknown kid': await provider.sign({}, { kid: 'key-2' }),
-  'two tokens': `${signed}, Bearer ${signed}`,
+  'two tokens': `${signed}, Bearer ${await stranger.sign()}`,
 };
 
 describe('a token with', () => {

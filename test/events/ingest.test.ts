@@ -169,8 +169,12 @@ describe('the body of a request', () => {
     `{"event_type":"booking.created","aggregate_id":"b","aggregate_type":"booking","payload":${json}}`;
 
   it.each<[kind: string, message: string, body: string | Uint8Array]>([
-    ['malformed', 'The body is not well-formed JSON.', '{"event_type":'],
-    ['empty', 'The body is not well-formed JSON.', ''],
+    [
+      'malformed',
+      'The body is not well-formed JSON at line 1, column 15: it ends before it is complete.',
+      '{"event_type":',
+    ],
+    ['empty', 'The body is empty.', ''],
     ['an array', 'The body must be a JSON object.', '[]'],
     ['not UTF-8', 'The body is not UTF-8 text.', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('is rejected as a whole when it is %s', async (_, message, body) => {
@@ -207,6 +211,20 @@ describe('the body of a request', () => {
       const error = await expectError(await ingest(many, freshKey()), 400, 'validation_error');
       expect(error.details).toHaveLength(50);
     }
+  });
+
+  it('is rejected with each name that occurs twice in one object, held or not, in a batch too', async () => {
+    const key = freshKey();
+    const twice = wrapped('{"a":1,"\\u0061":2,"items":[{"b":1,"b":1}]}');
+    await expectEvent(await ingest(wrapped('{"a":2,"items":[{"b":1}]}'), key), 202);
+    const message = 'is a name that occurs twice in one object';
+    const error = await expectError(await ingest(twice, key), 400, 'validation_error');
+    const paths = ['payload.a', 'payload.items.0.b'];
+    expect(error.details).toEqual(paths.map((path) => ({ path, message })));
+    const batch = `{"events":[${twice.replace('{', `{"idempotency_key":"${key}",`)}]}`;
+    const rejected = await send(`${INGEST}/batch`, ingestInit(batch));
+    const { details } = await expectError(rejected, 400, 'validation_error');
+    expect(details).toEqual(paths.map((path) => ({ path: `events.0.${path}`, message })));
   });
 
   it('may nest 64 levels, the body being the first', async () => {

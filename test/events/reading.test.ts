@@ -94,6 +94,9 @@ describe('the list of events', () => {
     ).toEqual([1, 2]);
     expect(await found('created_before=2027-01-01T03:00:00.0001Z')).toEqual([0, 1, 2, 3]);
     expect(await found('created_after=2027-01-01T03:00:00.0001Z')).toEqual([4]);
+    for (const sent of ['01:00Z', '03:00%2B0200', '03:00:00%2B02', '00:00-01:00']) {
+      expect(await found(`created_after=2027-01-01T${sent}`)).toEqual([2, 3, 4]);
+    }
   });
 
   it('continues after an event in either order, with its id in either case', async () => {
@@ -151,6 +154,7 @@ describe('the list of events', () => {
     ['aggregate_type', `aggregate_type=${'x'.repeat(256)}`],
     ['aggregate_id', 'aggregate_id=%00'],
     ['created_after', 'created_after=2027-01-01'],
+    ['created_after', 'created_after=2027-02-30T00:00Z'],
     ['created_before', 'created_before=2027-02-30T00:00:00Z'],
     ['after_id', 'after_id=00000000-0000-4000-8000-000000000000'],
     ['id', 'id=nope'],

@@ -58,3 +58,13 @@ it.each([
     await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
   }
 });
+
+it.each(['2027-01-01T00:00:00+02:00', '2027-01-01T00:00+0200', '2027-01-01T00:00:00.5+02'])(
+  'created_after=%s, whose + arrives as a space, gets the advice to send %%2B',
+  async (time) => {
+    const response = await get(`${EVENTS}?created_after=${time}`);
+    const error = await expectError(response, 400, 'validation_error');
+    expect(error.message).toMatch(/ISO 8601.*; write the \+ of its offset as %2B$/);
+    await expectStatus(await get(`${EVENTS}?created_after=${time.replace('+', '%2B')}`), 200);
+  },
+);
