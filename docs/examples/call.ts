@@ -1,5 +1,6 @@
 /** The requests of the other examples: copy this file beside them. */
 
+import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '' } = process.env;
@@ -8,20 +9,35 @@ const TIMEOUT_MS = 40_000;
 
 /**
  * Sends a request, and retries it until the response says that a retry cannot help. Waits as long
- * as the response asks for, and prints why.
+ * as the response asks for, and prints why. Throws for a redirect and for an error that is not the
+ * service's: a login page or a bot protection is in the way.
  */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { 'x-api-key': API_KEY, 'Content-Type': 'application/json', ...init.headers };
+  if (!API_KEY) {
+    console.error('Set API_KEY to a key of the service.');
+    process.exit(1);
+  }
+  const headers = {
+    'x-api-key': API_KEY,
+    'Content-Type': 'application/json',
+    'User-Agent': 'examples/1.1',
+    ...init.headers,
+  };
   for (let seconds = 1; ; seconds = Math.min(2 * seconds, 30)) {
     // No response: an event may be stored or not. The next attempt settles it.
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const outcome = await fetch(API_URL + path, { ...init, headers, signal }).catch(causeOf);
+    const sent = { ...init, headers, signal, redirect: 'manual' } as const;
+    const outcome = await fetch(API_URL + path, sent).catch(causeOf);
     const response = outcome instanceof Response ? outcome : undefined;
     const asked = secondsToWait(response?.headers.get('Retry-After') ?? '');
-    const isRefused = response?.headers.get('X-Should-Retry') === 'false';
-    if (response && (isRefused || response.ok || response.status === 304)) {
+    const shouldRetry = response?.headers.get('X-Should-Retry');
+    if (response && (shouldRetry === 'false' || response.ok || response.status === 304)) {
       await pause(1_000 * (asked ?? 0));
       return response;
+    }
+    if (response && shouldRetry !== 'true' && response.status < 500) {
+      const isTransient = [408, 429].includes(response.status);
+      if (!isTransient) throw notFromService(response, await response.text());
     }
     const wait = asked ?? seconds;
     console.error(`${API_URL}${path}: ${response?.status ?? outcome}, next attempt in ${wait} s`);
@@ -32,8 +48,32 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
 /** Returns the body of a response. Throws the error of the service. */
 export async function callForJson<Body>(path: string, init?: RequestInit): Promise<Body> {
   const response = await call(path, init);
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Body;
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+  try {
+    return JSON.parse(text) as Body;
+  } catch {
+    throw notFromService(response, text);
+  }
+}
+
+/** The error for a response of something between this program and the service. */
+export function notFromService(response: Response, body: string): Error {
+  const mitigated = response.headers.get('cf-mitigated');
+  const reason = mitigated ? ` (cf-mitigated: ${mitigated})` : '';
+  const [firstLine = ''] = body.trim().split('\n');
+  const text = `not a response of the service: ${response.status}${reason} ${firstLine.slice(0, 200)}`;
+  return new Error(text);
+}
+
+const NAMESPACE = Buffer.from('3c0f4e0e7b524d0c9a561f2be2d7c9a4', 'hex');
+
+/** The id of a key's first event: the version 5 UUID of the key. */
+export function idOf(key: string): string {
+  const bytes = createHash('sha1').update(NAMESPACE).update(key).digest().subarray(0, 16);
+  bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x50;
+  bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** Reads a `Retry-After`: a number of seconds, or a date, which a proxy may send. */

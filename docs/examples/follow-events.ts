@@ -30,8 +30,10 @@ console.error(
 );
 
 for (;;) {
-  const filters = `${since && `&created_after=${since}`}${cursor && `&cursor=${cursor}`}`;
-  const page = await callForJson<Page>(`/api/v1/events?order=asc&limit=100&wait=25${filters}`);
+  const query = new URLSearchParams({ order: 'asc', limit: '100', wait: '25' });
+  if (since) query.set('created_after', since);
+  if (cursor) query.set('cursor', cursor);
+  const page = await callForJson<Page>(`/api/v1/events?${query}`);
   for (const event of page.data.filter(({ id }) => !handled.has(id))) {
     await handle(event);
     handled.add(event.id);

@@ -5,7 +5,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { call } from './call.ts';
+import { call, idOf, notFromService } from './call.ts';
 
 const database = new DatabaseSync('bookings.sqlite', { timeout: 5_000 });
 database.exec(`
@@ -46,16 +46,27 @@ async function sendOldest(): Promise<boolean> {
   const headers = { 'Idempotency-Key': String(row.key) };
   const init = { method: 'POST', headers, body: String(row.event) };
   const response = await call('/api/public/events/ingest', init);
+  const text = await response.text();
   if (response.ok) {
+    // A login page may respond with 200 too. Only the event itself shows that it is stored.
+    if (!isEvent(text, String(row.key))) throw notFromService(response, text);
     remove.run(Number(row.seq));
     console.log(`sent ${row.key}: ${response.status}`);
     return true;
   }
-  const problem = await response.text();
-  if (![400, 409, 413].includes(response.status)) throw new Error(problem);
-  setAside.run(problem, Number(row.seq));
-  console.error(`set aside ${row.key}: ${problem}`);
+  if (![400, 409, 413].includes(response.status)) throw new Error(text);
+  setAside.run(text, Number(row.seq));
+  console.error(`set aside ${row.key}: ${text}`);
   return true;
+}
+
+function isEvent(text: string, key: string): boolean {
+  try {
+    const { object, id } = JSON.parse(text);
+    return object === 'event' && id === idOf(key);
+  } catch {
+    return false;
+  }
 }
 
 const [id, guests] = process.argv.slice(2);

@@ -3,30 +3,24 @@
  * events.jsonl`. Each line is an event of a batch, with its `idempotency_key`.
  */
 
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { callForJson } from './call.ts';
+import { callForJson, idOf } from './call.ts';
 
 type Body = { aggregate_type: string; aggregate_id: string; payload: object };
 type Event = Body & { idempotency_key: string; event_type: string };
 type StoredEvent = Body & { id: string; type: string; erased_at: string | null };
-type Result = { idempotency_key: string; error: { code: string } | null };
-
-const NAMESPACE = Buffer.from('3c0f4e0e7b524d0c9a561f2be2d7c9a4', 'hex');
-
-/** The id of a key's first event: the version 5 UUID of the key. */
-function idOf(key: string): string {
-  const bytes = createHash('sha1').update(NAMESPACE).update(key).digest().subarray(0, 16);
-  bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x50;
-  bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
+type Result = {
+  idempotency_key: string;
+  event: { id: string } | null;
+  error: { code: string } | null;
+};
+type List<Item> = { object: string; data: Item[] };
 
 /** The stored events of the keys, by id. */
 async function storedEventsOf(events: readonly Event[]): Promise<Map<string, StoredEvent>> {
   const ids = events.map((event) => idOf(event.idempotency_key));
-  const { data } = await callForJson<{ data: StoredEvent[] }>(`/api/v1/events?id=${ids}`);
+  const { data } = await callForJson<List<StoredEvent>>(`/api/v1/events?id=${ids}`);
   return new Map(data.map((stored) => [stored.id, stored]));
 }
 
@@ -38,6 +32,17 @@ function isSame(event: Event, stored: StoredEvent): boolean {
     aggregate_type === stored.aggregate_type &&
     aggregate_id === stored.aggregate_id &&
     (stored.erased_at !== null || isDeepStrictEqual(payload, stored.payload))
+  );
+}
+
+/** One result per event, in their order. */
+function isResultOf(events: readonly Event[], results: readonly Result[]): boolean {
+  return (
+    results.length === events.length &&
+    results.every(({ idempotency_key: key, event, error }, index) => {
+      const isStored = event?.id === idOf(key);
+      return key === events[index]?.idempotency_key && (isStored || error !== null);
+    })
   );
 }
 
@@ -66,6 +71,7 @@ for (let sent = 0; sent < lines.length; sent += 100) {
   if (missing.length === 0) continue;
   const body = JSON.stringify({ events: missing });
   const path = '/api/public/events/ingest/batch';
-  const { data } = await callForJson<{ data: Result[] }>(path, { method: 'POST', body });
+  const { object, data } = await callForJson<List<Result>>(path, { method: 'POST', body });
+  if (object !== 'list' || !isResultOf(missing, data)) throw new Error(`${path}: no result of it`);
   for (const { idempotency_key, error } of data) if (error) reportConflict(idempotency_key);
 }

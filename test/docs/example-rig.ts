@@ -1,11 +1,19 @@
 /** A service with the sample listings, behind a proxy with faults, for the programs of docs/examples. */
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
@@ -19,10 +27,20 @@ export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 export const SOON = { timeout: 20_000 };
 
 /** `lost`: the service handles the request, and its response is lost. */
-type Fault = 'lost' | { status: number; headers?: Record<string, string> };
+type Fault = 'lost' | { status: number; headers?: Record<string, string>; body?: string };
 
 type Rig = Awaited<ReturnType<typeof startRig>>;
 const run = promisify(execFile);
+
+/** Of Debian's package libxerial-sqlite-jdbc-java. */
+export const JDBC_DRIVER = '/usr/share/java/sqlite-jdbc.jar';
+
+/** What runs an example, by the end of its name. */
+const RUNTIMES: Record<string, string[]> = {
+  ts: [process.execPath, '--no-warnings'],
+  py: ['python3'],
+  php: ['php'],
+};
 
 /** Starts the rig for the tests of a file. `varsFor` adds lines to the service's vars. */
 export function useRig(varsFor: () => Promise<string[]> = async () => []): () => Rig {
@@ -57,11 +75,18 @@ async function startRig(vars: readonly string[]) {
   /** Of the current test: requests, their statuses, and faults of the next requests. */
   const requests: string[] = [];
   const statuses: number[] = [];
+  const agents = new Set<string | undefined>();
   const faults: (Fault | undefined)[] = [];
 
   /** Sends a request on. Rejects when its sender hangs up. */
   async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Response> {
-    const { host: _, connection: __, 'content-length': ___, ...rest } = request.headers;
+    const {
+      host: _,
+      connection: __,
+      upgrade: ___,
+      'content-length': ____,
+      ...rest
+    } = request.headers;
     const headers = z.record(z.string(), z.string()).parse(rest);
     const { method = 'GET' } = request;
     return fetch(`${service.origin}${request.url}`, {
@@ -74,12 +99,13 @@ async function startRig(vars: readonly string[]) {
 
   const origin = await listen(servers, async (request, response) => {
     if (request.method !== 'OPTIONS') requests.push(`${request.method} ${request.url}`);
+    agents.add(request.headers['user-agent']);
     const fault = faults.shift();
     const client = new AbortController();
     response.on('close', () => client.abort());
     const reply =
       typeof fault === 'object'
-        ? new Response('{}', fault)
+        ? new Response(fault.body ?? '{}', fault)
         : await passOn(request, client.signal).catch(() => undefined);
     if (!reply || fault === 'lost') return request.socket.destroy();
     statuses.push(reply.status);
@@ -95,17 +121,29 @@ async function startRig(vars: readonly string[]) {
     return cwd;
   }
 
+  /** Compiles a class once: that takes seconds. Returns the command that runs it. */
+  function compiled(program: string): string[] {
+    const classes = folderOf('classes');
+    const name = basename(program, '.java');
+    if (!existsSync(join(classes, `${name}.class`))) {
+      execFileSync('javac', ['-Xlint:all', '-Werror', '-d', classes, program]);
+    }
+    return ['java', '-XX:TieredStopAtLevel=1', '-cp', `${classes}:${JDBC_DRIVER}`, name];
+  }
+
   return {
     project,
     service,
     origin,
     requests,
     statuses,
+    agents,
     faults,
     folderOf,
 
     beginTest() {
       for (const list of [requests, statuses, faults]) list.length = 0;
+      agents.clear();
     },
     /** No request of an ended program may meet the faults of the next test. */
     async killPrograms() {
@@ -132,9 +170,11 @@ async function startRig(vars: readonly string[]) {
     },
     /** Starts a program that runs until it is killed. Returns it with the lines that it writes. */
     start(program: string, folder: string, args: string[] = [], more: Record<string, string> = {}) {
-      const runtime = program.endsWith('.py') ? ['python3'] : [process.execPath, '--no-warnings'];
+      const runtime = program.endsWith('.java')
+        ? compiled(program)
+        : [...(RUNTIMES[extname(program).slice(1)] ?? []), program];
       const [command = '', ...flags] = runtime;
-      const child = spawn(command, [...flags, program, ...args], {
+      const child = spawn(command, [...flags, ...args], {
         cwd: folderOf(folder),
         env: { ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,103 @@
+<?php
+// outbox.php: `php outbox.php bk_7 4` stores a booking, `php outbox.php` sends the outbox.
+// It needs PHP 8.1 with pdo_sqlite, and openssl for https.
+
+const NAMESPACE_HEX = '3c0f4e0e7b524d0c9a561f2be2d7c9a4';
+
+$db = new PDO('sqlite:bookings.sqlite', options: [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+$db->exec('CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL)');
+$db->exec('CREATE TABLE IF NOT EXISTS outbox (
+    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, event TEXT NOT NULL, problem TEXT)');
+
+/** Stores a booking and its event in one transaction. */
+function book(PDO $db, string $booking, int $guests): void
+{
+    // An empty payload would need `new stdClass()`: PHP writes an empty array as [].
+    $payload = ['occurred_at' => gmdate('Y-m-d\TH:i:s\Z'), 'guests' => $guests];
+    $event = ['event_type' => 'booking.created', 'aggregate_type' => 'booking',
+        'aggregate_id' => $booking, 'payload' => $payload];
+    $db->beginTransaction();
+    $db->prepare('INSERT INTO bookings VALUES (?, ?)')->execute([$booking, $guests]);
+    $db->prepare('INSERT INTO outbox (key, event) VALUES (?, ?)')
+        ->execute(["bookings-$booking-created", json_encode($event, JSON_THROW_ON_ERROR)]);
+    $db->commit();
+}
+
+/** The id of the event: the version 5 UUID of its key. */
+function idOf(string $key): string
+{
+    $hash = substr(sha1(hex2bin(NAMESPACE_HEX) . $key), 0, 32);
+    $hash[12] = '5';
+    $hash[16] = dechex(hexdec($hash[16]) & 0x3 | 0x8);
+    return preg_replace('/^(.{8})(.{4})(.{4})(.{4})/', '$1-$2-$3-$4-', $hash);
+}
+
+/** A login page may respond with 200 too. Only the event itself shows that it is stored. */
+function isEvent(string $text, string $key): bool
+{
+    $body = json_decode($text, true);
+    return is_array($body) && ($body['object'] ?? '') === 'event' && ($body['id'] ?? '') === idOf($key);
+}
+
+/** Makes one attempt. Returns the status, 0 without a response, the headers in lower case, the text. */
+function attempt(string $key, string $event): array
+{
+    $http_response_header = [];
+    $text = @file_get_contents((getenv('API_URL') ?: 'http://localhost:3001') . '/api/public/events/ingest', false,
+        stream_context_create(['http' => [
+            'method' => 'POST', 'content' => $event, 'timeout' => 15, 'ignore_errors' => true,
+            'follow_location' => 0, 'user_agent' => 'bookings-outbox/1.1',
+            'header' => ['x-api-key: ' . getenv('API_KEY'), 'Content-Type: application/json', "Idempotency-Key: $key"],
+        ]]));
+    $status = (int) (explode(' ', $http_response_header[0] ?? '')[1] ?? 0);
+    $headers = [];
+    foreach (array_slice($http_response_header, 1) as $line) {
+        [$name, $value] = explode(':', $line, 2) + [1 => ''];
+        $headers[strtolower($name)] = trim($value);
+    }
+    return $text === false ? [0, [], 'no response'] : [$status, $headers, $text];
+}
+
+/** Sends an event until a retry cannot help. Returns the status and the text of the response. */
+function send(string $key, string $event): array
+{
+    for ($pause = 1;; $pause = min(2 * $pause, 30)) {
+        [$status, $headers, $text] = attempt($key, $event);
+        $shouldRetry = $headers['x-should-retry'] ?? ($status === 0 ? 'true' : '');
+        $isAccepted = $status >= 200 && $status < 300 && isEvent($text, $key);
+        if ($shouldRetry === 'false' || $isAccepted) return [$status, $text];
+        if ($shouldRetry !== 'true' && $status < 500 && !in_array($status, [408, 429])) {
+            $reason = isset($headers['cf-mitigated']) ? " (cf-mitigated: {$headers['cf-mitigated']})" : '';
+            $firstLine = substr(explode("\n", trim($text))[0], 0, 200);
+            stop("$key: not a response of the service: $status$reason $firstLine");
+        }
+        $wait = ctype_digit($headers['retry-after'] ?? '') ? (int) $headers['retry-after'] : $pause;
+        fwrite(STDERR, "$key: $status $text, next attempt in $wait s\n");
+        sleep($wait);
+    }
+}
+
+function stop(string $reason): never
+{
+    fwrite(STDERR, "$reason\n");
+    exit(1);
+}
+
+if (isset($argv[2])) {
+    book($db, $argv[1], (int) $argv[2]);
+    exit;
+}
+if (!getenv('API_KEY')) stop('Set API_KEY to a key of the service.');
+for (;;) {
+    $oldest = 'SELECT seq, key, event FROM outbox WHERE problem IS NULL ORDER BY seq LIMIT 1';
+    $row = $db->query($oldest)->fetch(PDO::FETCH_ASSOC);
+    if ($row === false) {
+        sleep(1);
+        continue;
+    }
+    [$status, $text] = send($row['key'], $row['event']);
+    if (!in_array($status, [200, 202, 400, 409, 413])) stop("{$row['key']}: $status $text");
+    if ($status < 300) $db->prepare('DELETE FROM outbox WHERE seq = ?')->execute([$row['seq']]);
+    else $db->prepare('UPDATE outbox SET problem = ? WHERE seq = ?')->execute([$text, $row['seq']]);
+    echo "{$row['key']} $status\n";
+}
