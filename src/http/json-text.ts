@@ -3,6 +3,9 @@
  * fault, and the names that occur twice in one object, of which `JSON.parse` keeps the last.
  */
 
+/** Deeper texts are rejected anyway, and each level takes memory. */
+const MAX_LEVELS = 100;
+
 type Path = (string | number)[];
 
 /** An object has `names`, and whether a repeat was noted. A list has none. */
@@ -11,7 +14,7 @@ type Level = { names?: Map<string, boolean>; current: string | number };
 type Expected = 'value' | 'first value' | 'name' | 'first name' | 'colon' | 'separator';
 
 type Scan = {
-  /** Offset of the first character that cannot follow; undefined for well-formed JSON. */
+  /** Offset of the first character that cannot follow; undefined if the scan met no fault. */
   faultAt: number | undefined;
   /** Where the fault is. */
   expected: Expected;
@@ -25,7 +28,10 @@ const SPACE = /[ \t\n\r]*/y;
 const STRING = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[^"\\\x00-\x1f]*)*/y;
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?|true|false|null)/y;
 
-/** Finds the first fault, and at most `maxRepeated` names that occur twice. */
+/**
+ * Finds the first fault, and at most `maxRepeated` names that occur twice. Ends early at the last
+ * of these names, and at `MAX_LEVELS`.
+ */
 export function scanJson(text: string, maxRepeated: number): Scan {
   const levels: Level[] = [];
   const repeatedNames: Path[] = [];
@@ -35,6 +41,7 @@ export function scanJson(text: string, maxRepeated: number): Scan {
   for (;;) {
     at = endOf(SPACE, text, at);
     const level = levels.at(-1);
+    if (levels.length > MAX_LEVELS) return fault(undefined);
     const isComplete = level === undefined && expected === 'separator';
     if (isComplete) return fault(at < text.length ? at : undefined);
     const character = text[at];
@@ -99,7 +106,8 @@ function readName(quoted: string): string {
 /** Says what is wrong with a text that `JSON.parse` rejects, for its sender. */
 export function describeFault(text: string): string {
   if (text.trim() === '') return 'The body is empty.';
-  const { faultAt = 0, expected } = scanJson(text, Number.POSITIVE_INFINITY);
+  const { faultAt, expected } = scanJson(text, Number.POSITIVE_INFINITY);
+  if (faultAt === undefined) return 'The body is not well-formed JSON, and nested too deeply.';
   const lines = text.slice(0, faultAt).split('\n');
   const column = [...(lines.at(-1) ?? '')].length + 1;
   const place = `line ${lines.length}, column ${column}`;

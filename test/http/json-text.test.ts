@@ -41,6 +41,15 @@ it.each([
   expect(repeatedNames.map((path) => path.join('.'))).toEqual(paths);
 });
 
+it('the scan of a text ends at a number of repeated names, and at 100 levels', () => {
+  const names = '{"a":1,"b":1,"a":1,"b":1}';
+  expect(scanJson(names, 1).repeatedNames).toEqual([['a']]);
+  const nested = (levels: number) => `${'['.repeat(levels)}${names}${']'.repeat(levels)}`;
+  expect(scanJson(nested(99), 50).repeatedNames).toHaveLength(2);
+  expect(scanJson(nested(100), 50).repeatedNames).toEqual([]);
+  expect(describeFault('[{"a":'.repeat(100_000))).toContain('nested too deeply');
+});
+
 /** Pieces of JSON in a random order: seldom well-formed. */
 const pieces = fc
   .array(
