@@ -55,10 +55,16 @@ export function conditionalResponse(c: Context, body: Blob, headers: Headers): R
   return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : 200, headers });
 }
 
-/** A proxy that compresses marks the tag `W/`: compare weakly (RFC 9110 section 13.1.2). */
+/**
+ * A proxy that compresses marks the tag `W/`, or adds a suffix: `"…-gzip"` (Apache), `"…;gzip"`,
+ * `"…-br"`. Compare weakly (RFC 9110 section 13.1.2), without the suffix.
+ */
 function namesTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  return ifNoneMatch.split(',').some((tag) => {
+    const own = tag.trim().replace(/^W\//, '');
+    return own.replace(/[-;](gzip|br)"$/, '"') === etag;
+  });
 }
 
 const EXPOSED_HEADERS = [

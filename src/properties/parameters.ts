@@ -52,9 +52,12 @@ const locale = enumList(LOCALES)
     ...listMetadata({ $ref: '#/components/schemas/Locale' }, LOCALES.length),
   });
 
+/** Python writes `True`, and other clients `1`. */
 const fresh = z
-  .enum(['true', 'false'])
-  .transform((sent) => sent === 'true')
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', '1', '0']))
+  .transform((sent) => sent === 'true' || sent === '1')
   .optional()
   .register(z.globalRegistry, {
     description:

@@ -230,6 +230,9 @@ describe('a cached response', () => {
     for (const [again, sent] of [
       [one, etag],
       [isolate(), `"other", W/${etag}`],
+      [isolate(), etag.replace(/"$/, '-gzip"')],
+      [isolate(), etag.replace(/"$/, ';gzip"')],
+      [isolate(), etag.replace(/"$/, '-br"')],
       [one, '*'],
     ] as const) {
       const response = await again.get(FAILING, { headers: { 'If-None-Match': sent } });
@@ -509,13 +512,19 @@ describe('fresh=true', () => {
     await expectError(failed, 500, 'internal_error');
   });
 
-  it('is true or false, and fresh=false reads the caches', async () => {
+  it('is true or false in any case, 1 or 0, and fresh=false reads the caches', async () => {
     const path = `${LIST}/${slug}?fresh`;
-    const response = await one.get({}, { path: `${path}=1` });
+    const response = await one.get({}, { path: `${path}=yes` });
     expect((await expectError(response, 400, 'validation_error')).param).toBe('fresh');
+    for (const sent of ['true', 'True', '1']) {
+      const read = await one.get({}, { path: `${path}=${sent}` });
+      expect(read.headers.get('Cache-Status')).toBe('edge; fwd=request, isolate; fwd=request');
+    }
     await one.read();
-    const cached = await one.get(FAILING, { path: `${path}=false` });
-    expect(await withMetadata(cached)).toBe('Before: isolate; hit; ttl=60');
+    for (const sent of ['false', 'FALSE', '0']) {
+      const cached = await one.get(FAILING, { path: `${path}=${sent}` });
+      expect(await withMetadata(cached)).toBe('Before: isolate; hit; ttl=60');
+    }
   });
 });
 
