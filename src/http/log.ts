@@ -9,7 +9,7 @@ import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { AppEnv } from '../config.ts';
-import { VERSION } from '../version.ts';
+import { workerVersion } from '../version.ts';
 import type { ErrorCode } from './errors.ts';
 import { resolveRequestId } from './response-headers.ts';
 
@@ -102,8 +102,7 @@ function formatStack(error: unknown): string {
   return error.cause === undefined ? own : `${own}\ncaused by ${formatStack(error.cause)}`;
 }
 
-/** `colo` is the data centre. `version` is the id of the deployment, or else the version. */
+/** `colo` is the data centre. */
 function readOrigin({ req, env }: Context<AppEnv>) {
-  const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
-  return { colo: req.raw.cf?.colo, version: metadata?.id || VERSION };
+  return { colo: req.raw.cf?.colo, version: workerVersion(env) };
 }

@@ -1,12 +1,14 @@
 /**
  * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache
- * of the data centre. A response is current while it has the version of the catalogue, e.g.
+ * of the data centre. The key of an entry has the version of the catalogue, e.g.
  *
  *     9b8305d194e26a0a92b55a6485c3e2c7 12 7c1d2c0e-…    generation, number, id of the import
  *
- * and while the check of this version is recent. An import that changes a response raises the
- * number. After a rewind (Time Travel), until `after-time-travel` begins a new generation, two
- * imports may have raised it to the same number. Across generations, the primary decides.
+ * and at the edge the version of the Worker. So an entry never changes. It is current while it has
+ * the known version of the catalogue, and while the last check of this version is recent. An import
+ * that changes a response raises the number. After a rewind (Time Travel), until `after-time-travel`
+ * begins a new generation, two imports may have raised it to the same number. Across generations,
+ * the primary decides.
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
  * nothing on a `workers.dev` address.
@@ -24,104 +26,97 @@ const RENEWAL_PART = 3 / 4;
 const MAX_CLOCK_SKEW_MS = 5_000;
 const EDGE_DEADLINE_MS = 1_000;
 const EDGE_SECONDS = 604_800;
-/** The header of an edge entry: its check and others, as JSON. */
-const CHECKS = 'X-Checks';
-/** The key of the edge entry with only the data centre's latest check. */
-const SHARED_CHECK = 'check';
-const MAX_CHECKS = 5;
+/** The header with the known version, in the edge entry that shares it. */
+const KNOWN_VERSION = 'X-Known-Version';
 const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
 /** A larger response is cached at the edge only. */
 const MAX_ENTRY_PART = 1 / 16;
 
-/**
- * A version, and the start of the last read that found it, in milliseconds since the epoch. A
- * version has one object, whose `at` is renewed in place.
- */
-type Check = { readonly version: string; at: number };
+/** A version, and the start of the last read that found it, in milliseconds since the epoch. */
+type Check = { version: string; at: number };
 
-/** All responses of a version share its check. A missing listing has no body. */
-export type FeedResponse =
-  /** A Blob, because a `Response` copies plain bytes once more. */
-  { body: Blob; headers: Headers; check: Check } | { body?: never; headers?: never; check: Check };
+/** The current version, and the one before it. */
+type KnownVersion = Check & { former?: Check | undefined };
+
+/** A missing listing has no body. A Blob, because a `Response` copies plain bytes once more. */
+export type FeedResponse = { version: string } & (
+  | { body: Blob; headers: Headers }
+  | { body?: never; headers?: never }
+);
 
 export type CachedResponse = {
   response: FeedResponse;
-  hasCurrentVersion: boolean;
-  /** `due`: current, to be renewed. `stale`: served while D1 is slow or failed. */
+  level: 'memory' | 'edge';
+  /** `due`: current, and the check has to be renewed. `stale`: served while D1 is slow or failed. */
   state: 'current' | 'due' | 'stale' | 'expired';
   /** Until the response is stale; negative afterwards. */
   ttlMs: number;
+  /** Of the check. */
+  ageMs: number;
 };
 
 /** For all requests of an isolate. A key is the JSON text of a request. */
 export class FeedCache {
-  /** The current version first, then earlier ones. */
-  #checks: Check[] = [];
+  #known: KnownVersion | undefined;
   #lastShared: Check = { version: '', at: 0 };
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Versions of the Worker share the edge cache. */
-  readonly #rendering: string;
+  /** Without a deployment's id, Workers for different sites may share a version. */
+  readonly #edgePrefix: string;
   readonly #currentMs: number;
   readonly #staleMs: number;
 
-  constructor({ feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl }: Config) {
+  constructor(workerVersion: string, config: Config) {
+    const { feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl } = config;
     this.#memory = new LRUCache({
       // `FEED_MEMORY_BYTES=0` caches nothing: no entry fits into one byte.
       maxSize: Math.max(1, feedMemoryBytes),
       maxEntrySize: Math.max(1, Math.floor(feedMemoryBytes * MAX_ENTRY_PART)),
       sizeCalculation: ({ body }, key) => (body?.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
-    this.#rendering = formatRendering(publicSiteUrl);
+    this.#edgePrefix = `${workerVersion} ${formatRendering(publicSiteUrl)}`;
     this.#currentMs = feedCacheSeconds * 1_000;
     this.#staleMs = feedStaleSeconds * 1_000;
   }
 
-  /** Finds the newer one of the responses in memory and at the edge. */
+  /**
+   * Finds the response of the current version, else of the former one, in memory or in what the
+   * edge cache returned.
+   */
   find(key: string, edge?: FeedResponse): CachedResponse | undefined {
-    const memory = this.#memory.get(key);
-    const isEdgeNewer = edge && (!memory || this.#precedes(edge.check, memory.check));
-    const response = isEdgeNewer ? edge : memory;
-    if (response === undefined) return undefined;
-    const hasCurrentVersion = response.check === this.#checks[0];
-    const ageMs = Date.now() - response.check.at;
-    const leftMs = this.#currentMs - ageMs;
-    if (hasCurrentVersion && !this.#hasEnded(response.check)) {
-      const state = this.#hasEnded(response.check, RENEWAL_PART) ? 'due' : 'current';
-      return { response, hasCurrentVersion, state, ttlMs: leftMs };
+    for (const check of [this.#known, this.#known?.former]) {
+      if (check === undefined) return undefined;
+      const inMemory = this.#memory.get(`${check.version} ${key}`);
+      if (inMemory) return { response: inMemory, level: 'memory', ...this.#judge(check) };
+      if (edge?.version === check.version)
+        return { response: edge, level: 'edge', ...this.#judge(check) };
+    }
+    return undefined;
+  }
+
+  #judge(check: Check): Pick<CachedResponse, 'state' | 'ttlMs' | 'ageMs'> {
+    const ageMs = Date.now() - check.at;
+    const ttlMs = this.#currentMs - ageMs;
+    if (check === this.#known && !this.#hasEnded(check)) {
+      return { state: this.#hasEnded(check, RENEWAL_PART) ? 'due' : 'current', ttlMs, ageMs };
     }
     const state = ageMs <= this.#staleMs ? 'stale' : 'expired';
-    // Negative also for an earlier version, whose check may not have ended.
-    return { response, hasCurrentVersion, state, ttlMs: Math.min(-1, leftMs) };
+    // Negative also for the former version, whose check may be recent.
+    return { state, ttlMs: Math.min(-1, ttlMs), ageMs };
   }
 
-  /** Keeps a response in memory, unless it has a newer one. */
+  /** Keeps a response in memory. */
   remember(key: string, response: FeedResponse): void {
-    const known = this.#memory.get(key);
-    if (known && this.#precedes(known.check, response.check)) return;
-    this.#memory.set(key, response);
+    this.#memory.set(`${response.version} ${key}`, response);
   }
 
-  /** Also learns the shared check. Never rejects. */
-  findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
-    const finding = this.#readAtEdge(url, key);
-    return withDeadline(finding, EDGE_DEADLINE_MS, 'edge cache read').catch(logEdgeFault);
-  }
-
-  /** Caches a response in both levels. Never rejects. */
+  /** Caches a response in both levels, and shares the known version. Never rejects. */
   async put(url: string, key: string, response: FeedResponse): Promise<void> {
     if (this.#currentMs === 0) return;
     this.remember(key, response);
-    await Promise.all([this.#putAtEdge(url, key, response), this.shareCheck(url, response)]);
-  }
-
-  /** Shares a check, unless this isolate has shared one nearly as recent. */
-  async shareCheck(url: string, { check }: Pick<FeedResponse, 'check'>): Promise<void> {
-    const { version, at } = this.#lastShared;
-    const isRecent = Math.abs(check.at - at) < this.#currentMs * (1 - RENEWAL_PART);
-    if (version === check.version && isRecent) return;
-    this.#lastShared = { ...check };
-    await this.#putAtEdge(url, SHARED_CHECK, { check });
+    const { version, body, headers } = response;
+    const address = this.#edgeAddress(url, version, key);
+    await Promise.all([putAtEdge(address, body, headers), this.shareVersion(url)]);
   }
 
   /**
@@ -132,87 +127,104 @@ export class FeedCache {
     database: D1Database,
     query: (session: D1DatabaseSession) => Promise<Result>,
     constraint: D1SessionConstraint = 'first-unconstrained',
-  ): Promise<Result & { check: Check }> {
-    for (let from = constraint; ; from = 'first-primary') {
-      const [before] = this.#checks;
-      const at = Date.now();
-      const result = await query(database.withSession(from));
-      const { version } = result;
-      const [current] = this.#checks;
-      const isCurrentOrNewer = version === current?.version || succeedsAll(version, this.#checks);
-      // Not if another read changed the current version meanwhile.
-      const isDecided = from === 'first-primary' && current === before;
-      if (isCurrentOrNewer || isDecided) {
-        const check = this.#learn(version, { isCurrent: true });
-        // Also an earlier time: the clock may have been set back.
-        check.at = at;
-        return { ...result, check };
-      }
+  ): Promise<Result> {
+    const before = this.#known?.version;
+    const at = Date.now();
+    const result = await query(database.withSession(constraint));
+    const { version } = result;
+    const current = this.#known?.version;
+    // The primary does not decide if another read changed the current version meanwhile.
+    const isDecided = constraint === 'first-primary' && current === before;
+    if (version !== current && !this.#isNewer(version) && !isDecided) {
+      return this.read(database, query, 'first-primary');
     }
+    this.#learn({ version, at });
+    return result;
   }
 
-  /** Learns a check of another isolate. */
-  #learnFromEdge({ version, at }: Check): Check {
-    // A time in the future is from a clock that was set back since.
-    const heard = { version, at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at };
-    // An ended check may be of a version that a rewind undid: it replaces no live one.
-    const mayReplace = !this.#hasEnded(heard) || this.#hasEnded(this.#checks[0]);
-    const isSame = version === this.#checks[0]?.version;
-    const isCurrent = isSame || (mayReplace && succeedsAll(version, this.#checks));
-    const check = this.#learn(version, { isCurrent });
-    check.at = Math.max(check.at, heard.at);
-    return check;
-  }
-
-  /** Returns the check of a version. The caller sets its `at`. */
-  #learn(found: string, { isCurrent }: { isCurrent: boolean }): Check {
-    const known = this.#checks.find(({ version }) => version === found);
-    if (known && !isCurrent) return known;
-    const check = known ?? { version: found, at: 0 };
-    const others = this.#checks.filter((each) => each !== check);
-    this.#checks = (isCurrent ? [check, ...others] : [...others, check]).slice(0, MAX_CHECKS);
-    return check;
+  /**
+   * Finds a response of a known version. Learns the shared version if the isolate's check is due:
+   * first if the check has ended, because the address of a response has a version. Never rejects.
+   */
+  findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
+    return withinEdgeDeadline(this.#readAtEdge(url, key));
   }
 
   async #readAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
-    const isDue = this.#hasEnded(this.#checks[0], RENEWAL_PART);
-    const readingShared = isDue && this.#matchAtEdge(url, SHARED_CHECK);
-    const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), readingShared]);
-    if (entry === undefined || check === undefined) return undefined;
-    const etag = entry.headers.get('ETag');
-    // A missing listing has no ETag.
-    return etag ? buildResponse(await entry.arrayBuffer(), etag, check) : { check };
+    const isDue = this.#hasEnded(this.#known, RENEWAL_PART);
+    const learning = isDue ? this.#learnShared(url) : undefined;
+    if (this.#hasEnded(this.#known)) await learning;
+    const [response] = await Promise.all([this.#matchKnown(url, key), learning]);
+    return response;
   }
 
-  #putAtEdge(url: string, key: string, response: FeedResponse): Promise<void> {
-    const putting = this.#replaceAtEdge(url, key, response);
-    return withDeadline(putting, EDGE_DEADLINE_MS, 'edge cache write').catch(logEdgeFault);
+  async #matchKnown(url: string, key: string): Promise<FeedResponse | undefined> {
+    for (const check of [this.#known, this.#known?.former]) {
+      if (check === undefined) return undefined;
+      const { version } = check;
+      const entry = await caches.default.match(this.#edgeAddress(url, version, key));
+      // A missing listing has no ETag.
+      const etag = entry?.headers.get('ETag');
+      if (entry)
+        return etag ? buildResponse(await entry.arrayBuffer(), etag, version) : { version };
+    }
+    return undefined;
   }
 
-  /** Puts a response, unless the edge has a newer one. */
-  async #replaceAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
-    const known = await this.#matchAtEdge(url, key);
-    if (known.check && this.#precedes(known.check, check)) return;
-    const stored = new Headers(headers);
-    stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
-    stored.set(CHECKS, JSON.stringify([check, ...this.#checks]));
-    const entry = new Response(body ?? null, { headers: stored });
-    await caches.default.put(this.#formatAddress(url, key), entry);
+  /** Shares the known version, unless this isolate did so recently. Never rejects. */
+  async shareVersion(url: string): Promise<void> {
+    const known = this.#known;
+    if (known === undefined) return;
+    const { version, at } = this.#lastShared;
+    const isRecent = Math.abs(known.at - at) < this.#currentMs * (1 - RENEWAL_PART);
+    if (version === known.version && isRecent) return;
+    this.#lastShared = known;
+    await withinEdgeDeadline(this.#learnShared(url));
+    // Another isolate has shared a newer version.
+    if (this.#known?.version !== known.version) return;
+    const headers = new Headers({ [KNOWN_VERSION]: JSON.stringify(known) });
+    await putAtEdge(this.#edgeAddress(url), undefined, headers);
   }
 
-  async #matchAtEdge(url: string, key: string) {
-    const entry = await caches.default.match(this.#formatAddress(url, key));
-    const stored: Check[] = JSON.parse(entry?.headers.get(CHECKS) ?? '[]');
-    // The first is the entry's.
-    const [check] = stored.map((each) => this.#learnFromEdge(each));
-    return { entry, check };
+  async #learnShared(url: string): Promise<void> {
+    const entry = await caches.default.match(this.#edgeAddress(url));
+    const shared: KnownVersion | null = JSON.parse(entry?.headers.get(KNOWN_VERSION) ?? 'null');
+    if (shared === null) return;
+    const known = this.#known;
+    // A time in the future is from a clock that was set back since.
+    const at = shared.at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : shared.at;
+    if (shared.version === known?.version) {
+      this.#learn({ version: shared.version, at: Math.max(at, known.at) });
+      return;
+    }
+    // A check that has ended may be of a version that a rewind undid: it replaces no recent one.
+    const mayReplace = !this.#hasEnded({ ...shared, at }) || this.#hasEnded(known);
+    if (mayReplace && this.#isNewer(shared.version)) this.#learn({ ...shared, at });
   }
 
-  /** In the request's zone, as the Cache API asks. */
-  #formatAddress(url: string, key: string): string {
+  #learn({ version, at, former }: KnownVersion): void {
+    const known = this.#known;
+    if (known === undefined) this.#known = { version, at, former };
+    else if (known.version === version) this.#known = { ...known, at };
+    else this.#known = { version, at, former: { version: known.version, at: known.at } };
+  }
+
+  /** Whether a version is of the current generation, and newer than the known ones of it. */
+  #isNewer(version: string): boolean {
+    if (this.#known === undefined) return true;
+    const [generation, number] = version.split(' ');
+    const known = [this.#known, this.#known.former].map((check) => check?.version.split(' ') ?? []);
+    if (known[0]?.[0] !== generation) return false;
+    return known.every(
+      ([own, ownNumber]) => own !== generation || Number(ownNumber) < Number(number),
+    );
+  }
+
+  /** In the request's zone, as the Cache API asks. Without a version, that of the shared one. */
+  #edgeAddress(url: string, version = 'known', key = ''): string {
     // A URL cannot be parsed if the Host header is no valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
-    return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
+    return `${origin}/api/.feed/${encodeURIComponent(`${this.#edgePrefix} ${version} ${key}`)}`;
   }
 
   /** Whether a part of the check's lifetime has ended. Also if the clock was set back since. */
@@ -220,22 +232,18 @@ export class FeedCache {
     const ageMs = Date.now() - (check?.at ?? 0);
     return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;
   }
-
-  /** Whether `check` is newer than `other`. */
-  #precedes(check: Check, other: Check): boolean {
-    const first = this.#checks.find((each) => each === check || each === other);
-    return first === check && check !== other;
-  }
 }
 
-/** Whether a version is of the current generation, and newer than every check of it. */
-function succeedsAll(version: string, checks: readonly Check[]): boolean {
-  const [current] = checks;
-  if (current === undefined) return true;
-  const [generation, number] = version.split(' ');
-  if (!current.version.startsWith(`${generation} `)) return false;
-  const ofGeneration = checks.filter((check) => check.version.startsWith(`${generation} `));
-  return ofGeneration.every((check) => Number(check.version.split(' ')[1]) < Number(number));
+function putAtEdge(address: string, body?: Blob, headers?: Headers): Promise<void | undefined> {
+  const stored = new Headers(headers);
+  stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
+  const entry = new Response(body ?? null, { headers: stored });
+  return withinEdgeDeadline(caches.default.put(address, entry));
+}
+
+/** Logs a fault, and never rejects. */
+function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
+  return withDeadline(call, EDGE_DEADLINE_MS, 'edge cache call').catch(logEdgeFault);
 }
 
 function logEdgeFault(error: unknown): undefined {
@@ -243,14 +251,21 @@ function logEdgeFault(error: unknown): undefined {
 }
 
 /** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts, equal tags. */
-export async function makeResponse(json: string | undefined, check: Check): Promise<FeedResponse> {
-  if (json === undefined) return { check };
+export async function makeResponse(
+  json: string | undefined,
+  version: string,
+): Promise<FeedResponse> {
+  if (json === undefined) return { version };
   const bytes = new TextEncoder().encode(json);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return buildResponse(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, check);
+  return buildResponse(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, version);
 }
 
-function buildResponse(bytes: Uint8Array | ArrayBuffer, etag: string, check: Check): FeedResponse {
+function buildResponse(
+  bytes: Uint8Array | ArrayBuffer,
+  etag: string,
+  version: string,
+): FeedResponse {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
-  return { body: new Blob([bytes], { type: 'application/json' }), headers, check };
+  return { body: new Blob([bytes], { type: 'application/json' }), headers, version };
 }

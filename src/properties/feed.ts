@@ -1,6 +1,6 @@
 /**
- * Serves the feed from a cache or from D1, which may be slow or failed. A `Check` (cache.ts) is a
- * version of the catalogue, and when D1 last had it.
+ * Serves the feed from a cache or from D1, which may be slow or failed. A check is the last time
+ * that D1 had the version of a response (cache.ts).
  *
  *     0 ms      memory: current → serve it, and renew a check that is due in the background
  *               edge cache: the same, and keep the response in memory
@@ -20,6 +20,7 @@ import { firstWithin } from '../deadline.ts';
 import { internalError } from '../http/errors.ts';
 import { logFault, setLogFields } from '../http/log.ts';
 import { conditionalResponse } from '../http/response-headers.ts';
+import { workerVersion } from '../version.ts';
 import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
 import { type FeedReader, noSuchProperty, readVersion } from './store.ts';
@@ -28,7 +29,7 @@ const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
 /** D1 may stall for more than a minute. */
 const STALL_MS = 2_000;
-/** Of a recheck and of a repeat at the primary too. */
+/** With a repeat at the primary. */
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
 /** After a fault, D1 counts as failed without a read. */
@@ -54,8 +55,6 @@ type FeedCall = Pick<FeedOptions, 'locale'> & {
   fresh: boolean;
   cache: FeedCache;
   key: string;
-  /** What the edge cache has returned so far. */
-  edge: FeedResponse | undefined;
 };
 
 /** Why a stale response may be served; undefined: none may. */
@@ -65,7 +64,11 @@ type ServedResponse = {
   response: FeedResponse;
   source: 'memory' | 'edge' | 'database' | 'stale';
   cacheStatus: string;
+  /** Undefined for a response of D1. */
+  cached?: CachedResponse;
 };
+
+type EdgeLookup = Promise<FeedResponse | undefined>;
 
 /** One for each isolate. */
 export class Feed {
@@ -83,73 +86,73 @@ export class Feed {
     { locale, fresh = false }: FeedOptions,
   ): Promise<Response> {
     const config = readConfig(c.env);
-    this.#cache ??= new FeedCache(config);
+    this.#cache ??= new FeedCache(workerVersion(c.env), config);
     const key = JSON.stringify([reader.name, request, locale]);
-    const call = { c, reader, request, locale, fresh, cache: this.#cache, key, edge: undefined };
+    const call = { c, reader, request, locale, fresh, cache: this.#cache, key };
     const isBypass = fresh || config.feedCacheSeconds === 0;
     const served = isBypass ? await this.#bypassCache(call) : await this.#serve(call);
     setLogFields({ cache: served.source });
     return httpResponse(c, served);
   }
 
+  /** Feed read, 3 and 4. */
   async #serve(call: FeedCall): Promise<ServedResponse> {
-    // Feed read, 3: 0 ms. No stale response yet: the edge cache may have a current one.
-    const inMemory = this.#serveCached(call);
-    if (inMemory) return inMemory;
-    const edgeLookup = this.#findAtEdge(call);
-    await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
-
-    // Feed read, 4: 20 ms
-    const reason = isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : undefined;
-    return this.#serveCached(call, reason) ?? this.#serveFromD1(call, edgeLookup);
+    const { c, cache, key } = call;
+    // No stale response yet: the edge cache may have a current one.
+    const inMemory = serveCached(call);
+    if (inMemory) return this.#followUp(call, inMemory);
+    const edgeLookup = cache.findAtEdge(c.req.url, key);
+    const served =
+      (await this.#serveFromEdge(call, edgeLookup)) ?? (await this.#serveFromD1(call, edgeLookup));
+    return this.#followUp(call, served);
   }
 
-  async #findAtEdge(call: FeedCall): Promise<void> {
-    call.edge = await call.cache.findAtEdge(call.c.req.url, call.key);
+  /** Until 20 ms. */
+  async #serveFromEdge(
+    call: FeedCall,
+    edgeLookup: EdgeLookup,
+  ): Promise<ServedResponse | undefined> {
+    const edge = await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
+    return serveCached(call, edge, isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : undefined);
   }
 
-  async #serveFromD1(call: FeedCall, edgeLookup: Promise<void>): Promise<ServedResponse> {
-    const isolate = call.cache.find(call.key) ? 'stale' : 'miss';
-    const cacheStatus = `edge; fwd=${call.edge ? 'stale' : 'miss'}, isolate; fwd=${isolate}`;
-    const reading = this.#readThrough(call);
+  /** Serves what D1 responds, or a stale response at 300 ms, at 2 s, or after a failure. */
+  async #serveFromD1(call: FeedCall, edgeLookup: EdgeLookup): Promise<ServedResponse> {
+    const { c, cache, key } = call;
+    const edge = await settledValue(edgeLookup);
+    const isolate = cache.find(key) ? 'stale' : 'miss';
+    const cacheStatus = `edge; fwd=${edge ? 'stale' : 'miss'}, isolate; fwd=${isolate}`;
+    const reading = this.#readThrough(call, cache.find(key, edge)?.response);
     // It continues after a stale response was served.
-    call.c.executionCtx.waitUntil(reading.catch(() => undefined));
+    c.executionCtx.waitUntil(reading.catch(() => undefined));
+    const fromD1 = async (waitMs: number): Promise<ServedResponse | undefined> => {
+      const response = await firstWithin(reading, waitMs, undefined);
+      return response && { response, source: 'database', cacheStatus };
+    };
+    const fromCaches = async (reason: StaleReason) =>
+      serveCached(call, await settledValue(edgeLookup), reason);
     try {
-      // Until 300 ms, and until 2 s: by then `#watch` has noted a stall.
-      for (const waitMs of [D1_HEAD_START_MS, STALL_MS - D1_HEAD_START_MS]) {
-        const response = await firstWithin(reading, waitMs, undefined);
-        if (response) return { response, source: 'database', cacheStatus };
-        const reason = isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow';
-        const served = this.#serveCached(call, reason);
-        if (served) return served;
-      }
-      return { response: await reading, source: 'database', cacheStatus };
+      const slow = () => (isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow');
+      return (
+        (await fromD1(D1_HEAD_START_MS)) ??
+        (await fromCaches(slow())) ??
+        (await fromD1(STALL_MS - D1_HEAD_START_MS)) ??
+        (await fromCaches('failed')) ?? { response: await reading, source: 'database', cacheStatus }
+      );
     } catch (error) {
       // D1 has failed, after 5 s at most.
-      await edgeLookup;
-      const served = this.#serveCached(call, 'failed');
+      const served = serveCached(call, await edgeLookup, 'failed');
       if (served) return served;
       throw error;
     }
   }
 
-  /** Also moves a response of the edge into memory, and renews a check that is due. */
-  #serveCached(call: FeedCall, reason?: StaleReason): ServedResponse | undefined {
-    const { c, cache, key, edge } = call;
-    const cached = cache.find(key, edge);
-    if (cached === undefined || !mayServe(cached, reason)) return undefined;
-    const { response, state, ttlMs } = cached;
-    const level = response === edge ? 'edge' : 'memory';
-    const detail = state === 'stale' ? `; detail=${reason}` : '';
-    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
-    // RFC 9211: the cache nearest the origin comes first.
-    const cacheStatus =
-      level === 'memory'
-        ? `isolate; ${hit}`
-        : `edge; ${hit}, isolate; fwd=${cache.find(key) ? 'stale' : 'miss'}`;
-    if (level === 'edge') cache.remember(key, response);
-    if (state === 'due') c.executionCtx.waitUntil(this.#renewCheck(call));
-    return { response, source: state === 'stale' ? 'stale' : level, cacheStatus };
+  /** Keeps a response of the edge in memory, and renews a check that is due. */
+  #followUp(call: FeedCall, served: ServedResponse): ServedResponse {
+    const { response, cached } = served;
+    if (cached?.level === 'edge') call.cache.remember(call.key, response);
+    if (cached?.state === 'due') call.c.executionCtx.waitUntil(this.#renewCheck(call));
+    return served;
   }
 
   /** Unless another request of this isolate does. Never rejects. */
@@ -158,7 +161,7 @@ export class Feed {
     this.#renewalAt = Date.now();
     const read = await this.#watch(cache.read(c.env.DB, readVersion)).catch(() => undefined);
     if (read === undefined) return;
-    await cache.shareCheck(c.req.url, read);
+    await cache.shareVersion(c.req.url);
     this.#renewalAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -169,9 +172,10 @@ export class Feed {
     return { response, source: 'database', cacheStatus };
   }
 
-  async #readThrough(call: FeedCall): Promise<FeedResponse> {
+  /** Reads D1, and caches what it responds. */
+  async #readThrough(call: FeedCall, cached?: FeedResponse): Promise<FeedResponse> {
     const { c, cache, key } = call;
-    const reading = firstWithin(readOrRecheck(call), READ_DEADLINE_MS, undefined);
+    const reading = firstWithin(readUnlessCached(call, cached), READ_DEADLINE_MS, undefined);
     const response = await this.#watch(reading);
     const late = new Error(`D1 took over ${READ_DEADLINE_MS} ms`);
     if (response === undefined) throw internalError(late, RETRY_SECONDS);
@@ -207,40 +211,65 @@ function isWithin(time: number, milliseconds: number): boolean {
   return ageMs >= 0 && ageMs < milliseconds;
 }
 
+/** The value of a promise that has settled; undefined for one that is pending. */
+function settledValue<T>(promise: Promise<T>): Promise<T | undefined> {
+  return Promise.race([promise, undefined]);
+}
+
+/** Finds a response in memory, or in what the edge cache returned, and serves it if it may. */
+function serveCached(
+  { cache, key }: FeedCall,
+  edge?: FeedResponse,
+  reason?: StaleReason,
+): ServedResponse | undefined {
+  const cached = cache.find(key, edge);
+  if (cached === undefined || !mayServe(cached, reason)) return undefined;
+  const { response, level, state, ttlMs } = cached;
+  const detail = state === 'stale' ? `; detail=${reason}` : '';
+  const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
+  // RFC 9211: the cache nearest the origin comes first.
+  const cacheStatus =
+    level === 'memory'
+      ? `isolate; ${hit}`
+      : `edge; ${hit}, isolate; fwd=${cache.find(key) ? 'stale' : 'miss'}`;
+  return { response, source: state === 'stale' ? 'stale' : level, cacheStatus, cached };
+}
+
 function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReason): boolean {
   if (state === 'expired') return false;
   if (state !== 'stale') return true;
-  // A missing listing may have been published since.
+  // While D1 fails, a listing that was missing gets a 500: an import may have published it since.
   if (response.body === undefined) return false;
   return reason === 'failed' || (reason === 'slow' && -ttlMs <= SLOW_GRACE_MS);
 }
 
 /**
- * Reads D1: for a cached response of the current version, first the version alone, one row. The lag
- * of a replica that `FeedCache.read` cannot see is assumed to be under `FEED_CACHE_SECONDS`.
+ * Reads D1 in one round trip, which returns no rows while the version is that of the cached
+ * response. The lag of a replica that `FeedCache.read` cannot see is assumed to be under
+ * `FEED_CACHE_SECONDS`.
  */
-async function readOrRecheck(call: FeedCall): Promise<FeedResponse> {
-  const { c, reader, request, locale, fresh, cache, key, edge } = call;
-  const known = cache.find(key, edge);
-  if (known?.hasCurrentVersion && !fresh) {
-    const { check } = await cache.read(c.env.DB, readVersion);
-    // The same check is the same version (`Check`).
-    if (check === known.response.check) return known.response;
-  }
+async function readUnlessCached(
+  { c, reader, request, locale, fresh, cache }: FeedCall,
+  cached: FeedResponse | undefined,
+): Promise<FeedResponse> {
   const { publicSiteUrl } = readConfig(c.env);
-  const readJson = (session: D1DatabaseSession) => reader.read(session, publicSiteUrl, request);
-  const constraint = fresh ? 'first-primary' : 'first-unconstrained';
-  const { json, check } = await cache.read(c.env.DB, readJson, constraint);
-  return makeResponse(json && locale ? inLanguages(json, locale) : json, check);
+  const { json, version } = await cache.read(
+    c.env.DB,
+    (session) => reader.read(session, request, { publicSiteUrl, cachedVersion: cached?.version }),
+    fresh ? 'first-primary' : 'first-unconstrained',
+  );
+  if (cached?.version === version) return cached;
+  return makeResponse(json && locale ? inLanguages(json, locale) : json, version);
 }
 
 /** Feed read, 7: makes a 200 or a 304, or throws a 404. */
-function httpResponse(c: Context, { response, source, cacheStatus }: ServedResponse): Response {
-  const { body, headers, check } = response;
+function httpResponse(c: Context, { response, cacheStatus, cached }: ServedResponse): Response {
+  const { body, headers } = response;
   if (body === undefined) throw noSuchProperty();
   const sent = conditionalResponse(c, body, headers);
   sent.headers.set('Cache-Status', cacheStatus);
-  const ageSeconds = Math.max(0, Math.floor((Date.now() - check.at) / 1_000));
-  if (source === 'stale') sent.headers.set('Age', String(ageSeconds));
+  if (cached?.state === 'stale') {
+    sent.headers.set('Age', String(Math.max(0, Math.floor(cached.ageMs / 1_000))));
+  }
   return sent;
 }

@@ -11,7 +11,7 @@ import {
 } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { keysetPage, nullIfOversized, readPage, statementOf } from '../storage/statement.ts';
-import { CATALOGUE_VERSION, type FeedReader } from './store.ts';
+import { CATALOGUE_VERSION, type FeedReader, maxRowsUnlessCached } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -36,12 +36,12 @@ const BEGINNING: LocationPosition = ['', ''];
 export const LOCATION_PAGE: FeedReader<LocationsRequest> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */
-  async read(session, _, { limit, after = BEGINNING }) {
+  async read(session, { limit, after = BEGINNING }, { cachedVersion = null }) {
     const { state, documents, last, hasMore } = await readPage({
       connection: session,
       state: CATALOGUE_VERSION,
       page: PAGE,
-      values: { after0: after[0], after1: after[1] },
+      values: { after0: after[0], after1: after[1], cachedVersion },
       limit,
       format: formatLocation,
     });
@@ -61,5 +61,6 @@ const PAGE = statementOf(
     from: locations,
     ranges: [sql`true`],
     order: [locations.sort_slug, locations.id],
+    maxRows: maxRowsUnlessCached,
   }),
 );

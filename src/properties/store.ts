@@ -1,6 +1,6 @@
 /** The feed's reads of listings: one D1 round trip for a page or an item. */
 
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { resourceMissing } from '../http/errors.ts';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
@@ -24,11 +24,11 @@ import { FILTER_COLUMNS, locations, properties } from './table.ts';
 /** Equal requests have equal JSON texts, for the cache. */
 export type FeedReader<Request> = {
   name: string;
-  /** The JSON text is undefined for a missing listing. */
+  /** The JSON text is undefined for a missing listing, and meaningless for `cachedVersion`. */
   read(
     session: D1DatabaseSession,
-    publicSiteUrl: string,
     request: Request,
+    options: { publicSiteUrl: string; cachedVersion: string | undefined },
   ): Promise<{ version: string; json: string | undefined }>;
 };
 
@@ -37,6 +37,14 @@ const version = sql<string>`${databaseIdentity.catalogue_version}`.as('version')
 export const CATALOGUE_VERSION = statementOf(
   queryBuilder.select({ version }).from(databaseIdentity),
 );
+
+/**
+ * The limit of a page's statement: no row while the catalogue has the version of the cached
+ * response. A limit of 0 ends the statement before it reads a row, unlike a condition.
+ */
+export const maxRowsUnlessCached = sql`iif(
+  (select ${databaseIdentity.catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')},
+  0, ${placeholder('maxRows')})`;
 
 export async function readVersion(session: D1DatabaseSession): Promise<{ version: string }> {
   const [row] = await readD1(() => CATALOGUE_VERSION.rows(session, {}));
@@ -77,7 +85,11 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 export const LISTING_PAGE: FeedReader<PageRequest> = {
   name: 'page',
   /** Feed read, 5. Rows read: `limit + 1`, one per further status, and with `location` one per status. */
-  async read(session, publicSiteUrl, { list, filters, limit, after = BEGINNING }) {
+  async read(
+    session,
+    { list, filters, limit, after = BEGINNING },
+    { publicSiteUrl, cachedVersion = null },
+  ) {
     const feedList = { list, filters };
     const { status, ...exact } = filters;
     // e.g. { status0: 'listed', type: 'beach', after0: 7, after1: '0b8e…', rendering: … }
@@ -87,6 +99,7 @@ export const LISTING_PAGE: FeedReader<PageRequest> = {
       after0: after[0],
       after1: after[1],
       rendering: formatRendering(publicSiteUrl),
+      cachedVersion,
     };
     const { state, documents, last, hasMore } = await readPage({
       connection: session,
@@ -105,12 +118,12 @@ export const LISTING_PAGE: FeedReader<PageRequest> = {
 /** One listing. A hidden one is missing. */
 export const LISTING: FeedReader<ListingKey> = {
   name: 'listing',
-  async read(session, publicSiteUrl, key) {
+  async read(session, key, { publicSiteUrl, cachedVersion = null }) {
     const { state, documents } = await readPage({
       connection: session,
       state: CATALOGUE_VERSION,
       page: 'id' in key ? BY_ID : BY_SLUG,
-      values: { ...key, rendering: formatRendering(publicSiteUrl) },
+      values: { ...key, rendering: formatRendering(publicSiteUrl), cachedVersion },
       limit: 1,
       format: (row) => formatListing(row, publicSiteUrl, 'document'),
     });
@@ -151,15 +164,11 @@ export function formatListing(
 const { display_order, id, status, document, source } = properties;
 
 const listingBy = (name: 'id' | 'slug') =>
-  statementOf(
-    queryBuilder
-      .select({
-        is_rendered: sql<number>`${isRenderedSql}`.as('is_rendered'),
-        text: sql<string>`iif(${isRenderedSql}, ${document}, ${source})`.as('text'),
-      })
-      .from(properties)
-      .where(and(eq(properties[name], sql.placeholder(name)), ne(status, 'hidden'))),
-  );
+  statementOf(sql<ListingText>`
+    select ${isRenderedSql} as is_rendered, iif(${isRenderedSql}, ${document}, ${source}) as text
+    from ${properties}
+    where ${properties[name]} = ${placeholder(name)} and ${status} <> 'hidden'
+    limit ${maxRowsUnlessCached}`);
 
 const BY_ID = listingBy('id');
 const BY_SLUG = listingBy('slug');
@@ -193,5 +202,6 @@ function pageQuery({ list, filters }: FeedList): SQL<ListingRow> {
     from: properties,
     ranges: [range(0), ...filters.status.slice(1).map((_, index) => range(index + 1))],
     order: [display_order, id],
+    maxRows: maxRowsUnlessCached,
   });
 }

@@ -89,6 +89,8 @@ type List = {
   direction?: 'asc' | 'desc';
   /** The position before the page. By default the values `after0` and `after1` are bound. */
   after?: SQL;
+  /** By default the value `maxRows`. SQLite prepares a bare `limit ?` again for each value. */
+  maxRows?: SQL;
 };
 
 /** Selects a page and the next row. `Row` has the columns of the order too. */
@@ -99,6 +101,7 @@ export function keysetPage<Row>({
   order,
   direction = 'asc',
   after,
+  maxRows = sql`${placeholder('maxRows')} + 0`,
 }: List): SQL<Row> {
   const [first, second] = order;
   const ordered = sql.join([...order], sql`, `);
@@ -116,9 +119,8 @@ export function keysetPage<Row>({
   const names = (second ? [first, second] : [first]).map(
     ({ name }) => sql`${sql.identifier(name)} ${sql.raw(direction)}`,
   );
-  // SQLite prepares a statement with a bare `limit ?` again for each value.
   return sql`${sql.join(selects, sql` union all `)}
-    order by ${sql.join(names, sql`, `)} limit ${placeholder('maxRows')} + 0`;
+    order by ${sql.join(names, sql`, `)} limit ${maxRows}`;
 }
 
 /** Selects a text, or null if it is larger than the request's `maxItemBytes`. */
