@@ -234,11 +234,11 @@ export class FeedCache {
   }
 }
 
-function putAtEdge(address: string, body?: Blob, headers?: Headers): Promise<void | undefined> {
+async function putAtEdge(address: string, body?: Blob, headers?: Headers): Promise<void> {
   const stored = new Headers(headers);
   stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
   const entry = new Response(body ?? null, { headers: stored });
-  return withinEdgeDeadline(caches.default.put(address, entry));
+  await withinEdgeDeadline(caches.default.put(address, entry));
 }
 
 /** Logs a fault, and never rejects. */

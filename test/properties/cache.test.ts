@@ -166,12 +166,18 @@ describe('a cached response', () => {
     expect(other.costs.d1RoundTrips).toBe(0);
   });
 
-  it('whose check has ended is served for one row of D1, while its version is the same', async () => {
+  it('whose check has ended is served for two rows of D1, while its version is the same', async () => {
     await one.get({}, { path: LIST });
     Object.assign(one.costs, NOTHING);
     atSecond(61);
     await expectStatus(await one.get({}, { path: LIST }), 200);
-    expect(one.costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 1 });
+    expect(one.costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 2 });
+    await rename('After');
+    Object.assign(one.costs, NOTHING);
+    atSecond(122);
+    const changed = await one.get({}, { path: LIST });
+    expect(await changed.text()).toContain('"After"');
+    expect(one.costs).toMatchObject({ d1RoundTrips: 1 });
   });
 
   it('is read again once when the renewed check finds an import', async () => {
@@ -442,7 +448,7 @@ describe('while D1 is slow or stalls', () => {
   });
 });
 
-it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
+it('a read that D1 does not answer gets a 500 with Retry-After in 5 s', async () => {
   const missing = { path: `${LIST}/none-${slug}` };
   await one.get({}, missing);
   await rename('After');
@@ -450,7 +456,7 @@ it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
   const called = Promise.withResolvers<void>();
   const DB = tapD1(env.DB, async (call) => {
     called.resolve();
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
     return call();
   });
   let response: Response | undefined;
@@ -463,7 +469,7 @@ it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
   await vi.advanceTimersByTimeAsync(1);
   await sending;
   await expectError(response ?? new Response(), 500, 'internal_error');
-  expect(response?.headers.get('Retry-After')).toBe('2');
+  expect(response?.headers.get('Retry-After')).toMatch(/^[2-5]$/);
 });
 
 it('an edge cache that takes more than 20 ms is used if D1 stalls or fails', async () => {
