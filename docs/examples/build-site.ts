@@ -1,30 +1,19 @@
 /**
- * Builds a list page and a page for each listing, in three languages. The folders `site/en`,
- * `site/es` and `site/fr` have only what the latest build wrote.
+ * Builds a list page and a page for each listing, in three languages, for a host that serves
+ * `en/listings/casa-marea.html` at `/en/listings/casa-marea`. The folders `site/en`, `site/es` and
+ * `site/fr` have only what the latest build wrote.
  */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isFileOfHost, LANGUAGES, REDIRECTS } from './addresses.ts';
 import { call } from './call.ts';
+import { type Listing, listingPage, listPage, notFoundPage } from './site-html.ts';
 
-const LANGUAGES = ['en', 'es', 'fr'] as const;
-type Language = (typeof LANGUAGES)[number];
-type Text = Partial<Record<Language, string>>;
-type Listing = {
-  slug: string;
-  name: string;
-  status: 'listed' | 'coming_soon' | 'sold_out';
-  title: Text;
-  description: Text;
-  hero_image: { url: string; alt: Text } | null;
-  location: { name: Text } | null;
-  price_from: number | null;
-};
 type Page = { data: Listing[]; next_cursor: string | null };
 type Cache = Record<string, { etag: string; page: Page }>;
 
 const LIST = '/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100&fresh=true';
 const CACHE = 'feed-cache.json';
-const SOON = { en: 'Coming soon', es: 'Próximamente', fr: 'Bientôt' };
 const before: Cache = existsSync(CACHE) ? JSON.parse(readFileSync(CACHE, 'utf8')) : {};
 const now: Cache = {};
 
@@ -52,43 +41,24 @@ async function getListings(): Promise<Listing[]> {
   return listings;
 }
 
-/** The language to show: the visitor's, or else the first one that has the text. */
-const languageOf = (text: Text, wanted: Language) =>
-  [wanted, ...LANGUAGES].find((language) => text[language] !== undefined) ?? wanted;
-const plain = (text: Text, wanted: Language) => text[languageOf(text, wanted)] ?? '';
-const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-
-/** The text in an element that names its language. */
-function element(tag: string, text: Text, wanted: Language): string {
-  const lines = escaped(plain(text, wanted)).replaceAll('\n', '<br>');
-  return lines && `<${tag} lang="${languageOf(text, wanted)}">${lines}</${tag}>`;
-}
-
-function card(listing: Listing, language: Language): string {
-  const { hero_image: image, location, price_from: price, status } = listing;
-  return `<a href="${listing.slug}.html">
-    ${image ? `<img src="${escaped(image.url)}" alt="${escaped(plain(image.alt, language))}">` : ''}
-    ${element('h2', listing.title, language) || `<h2>${escaped(listing.name)}</h2>`}
-    ${location ? element('p', location.name, language) : ''}
-    <p>${status === 'coming_soon' ? SOON[language] : (price?.toLocaleString(language) ?? '')}</p>
-  </a>`;
-}
-
+const all = await getListings();
+const listings = all.filter(({ slug }) => !isFileOfHost(slug));
 // A link to a home that is sold out keeps working, but the list leaves it out.
-const listings = await getListings();
 const shown = listings.filter(({ status }) => status !== 'sold_out');
 for (const language of LANGUAGES) {
-  rmSync(`site/${language}`, { recursive: true, force: true });
-  mkdirSync(`site/${language}`, { recursive: true });
-  const write = (name: string, body: string) =>
-    writeFileSync(
-      `site/${language}/${name}.html`,
-      `<!doctype html><html lang="${language}">${body}`,
-    );
-  write('index', shown.map((listing) => card(listing, language)).join('\n'));
+  const folder = `site/${language}`;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(`${folder}/listings`, { recursive: true });
+  writeFileSync(`${folder}/index.html`, listPage(shown, language));
   for (const listing of listings) {
-    write(listing.slug, card(listing, language) + element('div', listing.description, language));
+    writeFileSync(`${folder}/listings/${listing.slug}.html`, listingPage(listing, language));
   }
 }
+// Without it, Cloudflare Pages serves a missing page as a 200.
+writeFileSync('site/404.html', notFoundPage());
+writeFileSync('site/_redirects', REDIRECTS);
 writeFileSync(CACHE, JSON.stringify(now));
+for (const { slug } of all.filter((listing) => !listings.includes(listing))) {
+  console.error(`no page for the slug "${slug}": the host has another use for ${slug}.html`);
+}
 console.log(`${listings.length} listings in ${LANGUAGES.length} languages: site/`);

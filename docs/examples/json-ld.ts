@@ -1,14 +1,12 @@
 /** A listing for search engines, as JSON-LD. */
 
-type Language = 'en' | 'es' | 'fr';
-type Text = Partial<Record<Language, string>>;
+import type { Language, Text } from './addresses.ts';
+
 export type Listing = {
-  slug: string;
   name: string;
   status: 'listed' | 'coming_soon' | 'sold_out';
   title: Text;
   description: Text;
-  url: string;
   gallery: { url: string }[];
   city: string | null;
   latitude: number | null;
@@ -22,29 +20,34 @@ export type Listing = {
 const CURRENCY = 'EUR';
 const AVAILABILITY = { listed: 'InStock', coming_soon: 'PreOrder', sold_out: 'SoldOut' };
 
-/** The text of a script element of the type `application/ld+json`. */
-export function jsonLd(listing: Listing, language: Language): string {
-  const { capacity, latitude, longitude, price_from: price, status } = listing;
+/** The text of a script element of the type `application/ld+json`. `url` is that of the page. */
+export function jsonLd(listing: Listing, language: Language, url: string): string {
+  const { capacity, city, gallery, latitude, price_from: price, status } = listing;
+  const image = gallery.map((photo) => photo.url);
+  // Search engines reject a Product without an image or an offer.
+  const isProduct = price !== null && image.length > 0;
   const data = {
     '@context': 'https://schema.org',
-    '@type': ['Accommodation', 'Product'],
+    '@type': isProduct ? ['Accommodation', 'Product'] : 'Accommodation',
     name: listing.title[language] ?? listing.name,
     description: listing.description[language],
-    url: listing.url,
-    image: listing.gallery.map(({ url }) => url),
-    address: { '@type': 'PostalAddress', addressLocality: listing.city },
-    geo: latitude === null ? null : { '@type': 'GeoCoordinates', latitude, longitude },
+    url,
+    image: image.length > 0 ? image : null,
+    address: city && { '@type': 'PostalAddress', addressLocality: city },
+    geo:
+      latitude === null
+        ? null
+        : { '@type': 'GeoCoordinates', latitude, longitude: listing.longitude },
     numberOfBedrooms: listing.bedrooms,
     occupancy: capacity === null ? null : { '@type': 'QuantitativeValue', maxValue: capacity },
-    offers:
-      price === null
-        ? null
-        : {
-            '@type': 'Offer',
-            price,
-            priceCurrency: CURRENCY,
-            availability: `https://schema.org/${AVAILABILITY[status]}`,
-          },
+    offers: isProduct
+      ? {
+          '@type': 'Offer',
+          price,
+          priceCurrency: CURRENCY,
+          availability: `https://schema.org/${AVAILABILITY[status]}`,
+        }
+      : null,
   };
   // Fields that are null are left out. A `<` in a text must not end the script element.
   return JSON.stringify(data, (_, value) => value ?? undefined).replaceAll('<', '\\u003c');

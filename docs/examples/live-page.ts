@@ -53,17 +53,28 @@ async function read<Body>(path: string): Promise<Body | null> {
 const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 const titleOf = ({ title, name }: Card) => escaped(title.en ?? name);
 
+const document = (title: string, body: string) => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<h1>${title}</h1>
+${body}
+`;
+
 async function renderList(): Promise<string> {
   const links: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const next: string = cursor && `&cursor=${cursor}`;
     const page: Cards | null = await read<Cards>(`property-cards?limit=100&locale=en${next}`);
     for (const card of page?.data ?? []) {
-      links.push(`<li><a href="/${card.slug}">${titleOf(card)}</a> ${card.price_from ?? ''}`);
+      links.push(
+        `<li><a href="/listings/${card.slug}">${titleOf(card)}</a> ${card.price_from ?? ''}`,
+      );
     }
     cursor = page?.next_cursor ?? null;
   }
-  return `<ul>${links.join('')}</ul>`;
+  return document('Our homes', `<ul>${links.join('')}</ul>`);
 }
 
 async function renderListing(slug: string): Promise<string | null> {
@@ -71,17 +82,32 @@ async function renderListing(slug: string): Promise<string | null> {
   if (!listing) return null;
   const soldOut = listing.status === 'sold_out' ? '<p>Sold out</p>' : '';
   const text = escaped(listing.description.en ?? '').replaceAll('\n', '<br>');
-  return `<h1>${titleOf(listing)}</h1>${soldOut}<p>${text}</p>`;
+  return document(titleOf(listing), `${soldOut}<p>${text}</p>`);
+}
+
+/** The page at a path. Slugs have no other characters, so no address needs to be decoded. */
+async function render(path: string): Promise<string | null> {
+  if (path === '/') return renderList();
+  const [, slug] = /^\/listings\/([a-z0-9_-]+)$/.exec(path) ?? [];
+  return slug ? renderListing(slug) : null;
 }
 
 const server = http.createServer(async (request, response) => {
-  const slug = new URL(request.url ?? '', 'http://site').pathname.slice(1);
+  const reply = (status: number, page: string) => response.writeHead(status).end(page);
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('Allow', 'GET, HEAD');
+    reply(405, document('This site is only read', ''));
+    return;
+  }
   try {
-    const page = slug ? await renderListing(slug) : await renderList();
-    response.writeHead(page === null ? 404 : 200).end(page ?? '<p>There is no such home.</p>');
+    const [path = ''] = (request.url ?? '').split('?');
+    const page = await render(path);
+    if (page) reply(200, page);
+    else reply(404, document('There is no such page', '<a href="/">Our homes</a>'));
   } catch {
-    response.writeHead(503, { 'Retry-After': '10' }).end('<p>Please come back in a moment.</p>');
+    response.setHeader('Retry-After', '10');
+    reply(503, document('Please come back in a moment', ''));
   }
 });
 server.listen(Number(PORT), () => console.log(`http://localhost:${Object(server.address()).port}`));

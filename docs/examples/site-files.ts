@@ -1,27 +1,33 @@
 /**
- * Writes `site/sitemap.xml`, and `site/_redirects` for Cloudflare Pages and Netlify. `SITE_URL` is
- * the site's origin.
+ * Writes `site/sitemap.xml`, and `site/_redirects` for Cloudflare Pages and Netlify, which serve
+ * `casa-marea.html` at `/casa-marea`.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
+import {
+  addressOf,
+  isFileOfHost,
+  LANGUAGES,
+  languagesOf,
+  REDIRECTS,
+  type Text,
+} from './addresses.ts';
 import { callForJson } from './call.ts';
 
 type Change = {
   id: string;
   slug: string;
   former_slugs: string[];
-  change: string;
   changed_at: string;
+  property: { title: Text; description: Text } | null;
 };
 type Page = { data: Change[]; has_more: boolean; resume_cursor: string };
 
-const { SITE_URL = 'http://localhost:3000' } = process.env;
 const listings = new Map<string, Change>();
-
 for (let after = '', hasMore = true; hasMore; ) {
   const page: Page = await callForJson(`/api/v1/web/property-changes?limit=100${after}`);
   for (const change of page.data) {
-    if (change.change === 'published') listings.set(change.id, change);
+    if (change.property && !isFileOfHost(change.slug)) listings.set(change.id, change);
     else listings.delete(change.id);
   }
   after = `&after=${page.resume_cursor}`;
@@ -30,20 +36,32 @@ for (let after = '', hasMore = true; hasMore; ) {
 
 const urls: string[] = [];
 const redirects: string[] = [];
-for (const { slug, former_slugs, changed_at } of listings.values()) {
-  for (const language of ['en', 'es', 'fr']) {
-    const path = `/${language}/${slug}.html`;
-    urls.push(`<url><loc>${SITE_URL}${path}</loc><lastmod>${changed_at}</lastmod></url>\n`);
-    for (const former of former_slugs) redirects.push(`/${language}/${former}.html ${path} 301\n`);
+for (const { slug, former_slugs, changed_at, property } of listings.values()) {
+  const path = `/listings/${slug}`;
+  const languages = property ? languagesOf(property) : [];
+  const links = [...languages, 'x-default'].map((language) => {
+    const href = addressOf(path, language, languages);
+    return `<xhtml:link rel="alternate" hreflang="${language}" href="${href}"/>`;
+  });
+  for (const language of languages) {
+    const loc = addressOf(path, language, languages);
+    urls.push(`<url><loc>${loc}</loc><lastmod>${changed_at}</lastmod>${links.join('')}</url>\n`);
+  }
+  for (const former of former_slugs) {
+    redirects.push(`/listings/${former} /${LANGUAGES[0]}${path} 301\n`);
+    for (const language of LANGUAGES) {
+      redirects.push(`/${language}/listings/${former} /${language}${path} 301\n`);
+    }
   }
 }
 mkdirSync('site', { recursive: true });
 writeFileSync(
   'site/sitemap.xml',
   `<?xml version="1.0" encoding="UTF-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml">
 ${urls.join('')}</urlset>
 `,
 );
-writeFileSync('site/_redirects', redirects.join(''));
+// The host takes the first line that fits.
+writeFileSync('site/_redirects', redirects.join('') + REDIRECTS);
 console.log(`${urls.length} addresses in site/sitemap.xml, ${redirects.length} in site/_redirects`);

@@ -1,14 +1,17 @@
 /** The programs of docs/examples that read the listings, and the curl lines of the documents. */
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { join } from 'node:path';
+import { connect } from 'node:net';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { jsonLd, type Listing as SearchListing } from '../../docs/examples/json-ld.ts';
 import { command as importCommand } from '../../tools/import-listings.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import { runImportOn } from '../support/node/in-process.ts';
@@ -95,41 +98,171 @@ it('keep-copy.ts continues where it was killed, follows the catalogue, and start
   await expect.poll(copied, SOON).toEqual(publicIds());
 });
 
-it('build-site.ts has a page for each public listing in each language, transfers only what has changed, and agrees with the sitemap', async () => {
+/** The pages of a built site, by the path of their file. */
+function pagesIn(folder: string): Map<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const pages = names.filter((name) => name.endsWith('.html'));
+  return new Map(pages.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+}
+
+const build = () => rig().runOnce(exampleOf('build-site.ts'), 'built');
+const publicSlugs = () => listingsWhere(`status <> 'hidden'`, 'slug');
+
+it('build-site.ts has a page for each public listing in each language, and transfers only what has changed', async () => {
   const folder = join(rig().folderOf('built'), 'site');
-  const pages = () =>
-    new Map(
-      readdirSync(folder, { recursive: true, encoding: 'utf8' })
-        .filter((name) => name.endsWith('.html'))
-        .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
-    );
-  const build = () => rig().runOnce(exampleOf('build-site.ts'), 'built');
   // A proxy's date, which is cut to a second.
   const later = new Date(Date.now() + 2_000).toUTCString();
   rig().faults.push({ status: 503, headers: { 'Retry-After': later } });
   expect((await build()).stderr).toMatch(/ 503, next attempt in [12] s$/m);
-  const first = pages();
+  const first = pagesIn(folder);
   await build();
   expect(rig().statuses).toEqual([503, 200, 304]);
-  expect(pages()).toEqual(first);
+  expect(pagesIn(folder)).toEqual(first);
 
   const title = { en: null, fr: null, es: 'Casa <nueva>' };
-  const description = { en: null, fr: null, es: 'Uno\n\nDos' };
+  const description = { en: null, fr: null, es: 'Uno & más\n\nDos' };
   await rig().change({ slug: SLUG, title, description });
-  await rig().change({ slug: anotherListed(), status: 'hidden' });
-  await build();
-  const page = pages().get(`en/${SLUG}.html`);
-  expect(page).toContain('<h2 lang="es">Casa &#60;nueva&#62;</h2>');
-  expect(page).toContain('<div lang="es">Uno<br><br>Dos</div>');
-  const slugs = listingsWhere(`status <> 'hidden'`, 'slug');
-  const expected = ['en', 'es', 'fr'].flatMap((at) => slugs.map((slug) => `${at}/${slug}.html`));
-  const found = [...pages().keys()].filter((name) => !name.endsWith('/index.html'));
-  expect(found.sort()).toEqual(expected.sort());
+  const [taken = ''] = listingsWhere(`status = 'sold_out'`, 'slug');
+  await rig().change({ id: listingsWhere(`slug = '${taken}'`)[0], slug: 'index' });
+  expect((await build()).stderr).toContain('no page for the slug "index"');
+  const expected = ['en', 'es', 'fr'].flatMap((language) => [
+    `${language}/index.html`,
+    ...publicSlugs()
+      .filter((slug) => slug !== 'index')
+      .map((slug) => `${language}/listings/${slug}.html`),
+  ]);
+  expect([...pagesIn(folder).keys()].sort()).toEqual(['404.html', ...expected].sort());
+  await rig().change({ id: listingsWhere(`slug = 'index'`)[0], slug: taken });
+});
 
+it('a page of build-site.ts says where it is in each language that has text, and shows the text of another', async () => {
+  await build();
+  const page = pagesIn(join(rig().folderOf('built'), 'site')).get(`en/listings/${SLUG}.html`) ?? '';
+  expect(page).toContain('<h1 lang="es">Casa &#60;nueva&#62;</h1>');
+  expect(page).toContain('<div lang="es">Uno &#38; más<br><br>Dos</div>');
+  const address = `${SITE_URL}/es/listings/${SLUG}`;
+  const [image = ''] = /<meta property="og:image" content=".*">/.exec(page) ?? [];
+  expect(image).toContain('01-hero');
+  expect(/<title>[\s\S]*(?=\n<style>)/.exec(page)?.[0].split('\n')).toEqual([
+    '<title>Casa &#60;nueva&#62;</title>',
+    '<meta name="description" content="Uno &#38; más">',
+    `<link rel="canonical" href="${address}">`,
+    `<link rel="alternate" hreflang="es" href="${address}">`,
+    `<link rel="alternate" hreflang="x-default" href="${address}">`,
+    '<meta property="og:type" content="website">',
+    `<meta property="og:url" content="${address}">`,
+    '<meta property="og:title" content="Casa &#60;nueva&#62;">',
+    '<meta property="og:description" content="Uno &#38; más">',
+    image,
+  ]);
+  const [, data = ''] = /<script type="application\/ld\+json">(.*)<\/script>/.exec(page) ?? [];
+  expect(JSON.parse(data)).toMatchObject({ '@type': ['Accommodation', 'Product'], url: address });
+});
+
+/** Serves a built site as Cloudflare Pages does. Returns its origin and a function that ends it. */
+async function servePages(folder: string) {
+  // Wrangler looks for its configuration from its own folder too.
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  const config =
+    'name = "site"\npages_build_output_dir = "site"\ncompatibility_date = "2026-11-01"\n';
+  writeFileSync(join(folder, 'wrangler.toml'), config);
+  const links = ['--preserve-symlinks', '--preserve-symlinks-main'];
+  const wrangler = join('node_modules', 'wrangler', 'wrangler-dist', 'cli.js');
+  const args = [...links, wrangler, 'pages', 'dev', '--ip', '127.0.0.1', '--port', '0'];
+  const child = spawn(process.execPath, args, { cwd: folder, detached: true });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (printed: string) => {
+      output += printed;
+    });
+  }
+  const originIn = () => /Ready on (http:\S+)/.exec(output)?.[1];
+  await expect.poll(originIn, SOON).toBeDefined();
+  const end = async () => {
+    process.kill(-Number(child.pid), 'SIGKILL');
+    await once(child, 'close');
+  };
+  return { origin: originIn() ?? '', end };
+}
+
+it('on Cloudflare Pages, a renamed home is one redirect away, each address of the sitemap is a page, and a hidden home is a 404', async () => {
+  const folder = rig().folderOf('built');
+  const [renamed = '', hidden = ''] = publicSlugs().filter((slug) => slug !== SLUG);
+  await rig().change({ id: listingsWhere(`slug = '${renamed}'`)[0], slug: 'new-name' });
+  await rig().change({ slug: hidden, status: 'hidden' });
+  await build();
   await rig().runOnce(exampleOf('site-files.ts'), 'built');
-  const sitemap = readFileSync(join(folder, 'sitemap.xml'), 'utf8');
-  const listed = [...sitemap.matchAll(/<loc>https:..www.example.com.(.*?)<.loc>/g)];
-  expect(listed.map(([, name]) => name).sort()).toEqual(expected);
+  const { origin, end } = await servePages(folder);
+  try {
+    const visit = async (path: string) => {
+      const response = await fetch(origin + path, { redirect: 'manual' });
+      await response.body?.cancel();
+      return [response.status, response.headers.get('Location')];
+    };
+    expect(await visit('/')).toEqual([302, '/en/']);
+    expect(await visit(`/listings/${SLUG}`)).toEqual([302, `/en/listings/${SLUG}`]);
+    expect(await visit(`/listings/${renamed}`)).toEqual([301, '/en/listings/new-name']);
+    for (const language of ['en', 'es', 'fr']) {
+      const renamedTo = `/${language}/listings/new-name`;
+      expect(await visit(`/${language}/listings/${renamed}`)).toEqual([301, renamedTo]);
+      expect(await visit(`/${language}/`)).toEqual([200, null]);
+      expect(await visit(renamedTo)).toEqual([200, null]);
+      expect(await visit(`/${language}/listings/${hidden}`)).toEqual([404, null]);
+    }
+    const sitemap = readFileSync(join(folder, 'site/sitemap.xml'), 'utf8');
+    const paths = [...sitemap.matchAll(/<loc>https:..www.example.com(.*?)<.loc>/g)].map(
+      ([, path = '']) => path,
+    );
+    const slugs = new Set(paths.map((path) => path.replace(/^.*\//, '')));
+    expect([...slugs].sort()).toEqual(publicSlugs());
+    expect(paths.filter((path) => path.endsWith(SLUG))).toEqual([`/es/listings/${SLUG}`]);
+    expect(sitemap).toContain(
+      `<xhtml:link rel="alternate" hreflang="x-default" href="${SITE_URL}/es/listings/${SLUG}"/>`,
+    );
+    for (const path of paths) expect([path, ...(await visit(path))]).toEqual([path, 200, null]);
+  } finally {
+    await end();
+  }
+});
+
+it('json-ld.ts calls a home a Product only with a price and a photo', () => {
+  const home: SearchListing = {
+    name: 'Casa <1>',
+    status: 'sold_out',
+    title: {},
+    description: {},
+    gallery: [{ url: 'https://photos.example/1.jpg' }],
+    city: null,
+    latitude: 0,
+    longitude: 0,
+    bedrooms: null,
+    capacity: null,
+    price_from: 100,
+  };
+  const url = 'https://www.example.com/en/listings/casa';
+  const dataOf = (change: object) => JSON.parse(jsonLd({ ...home, ...change }, 'en', url));
+  const base = {
+    '@context': 'https://schema.org',
+    '@type': 'Accommodation',
+    name: 'Casa <1>',
+    url,
+    geo: { '@type': 'GeoCoordinates', latitude: 0, longitude: 0 },
+  };
+  const image = ['https://photos.example/1.jpg'];
+  expect(dataOf({})).toEqual({
+    ...base,
+    '@type': ['Accommodation', 'Product'],
+    image,
+    offers: {
+      '@type': 'Offer',
+      price: 100,
+      priceCurrency: 'EUR',
+      availability: 'https://schema.org/SoldOut',
+    },
+  });
+  expect(dataOf({ price_from: null })).toEqual({ ...base, image });
+  expect(dataOf({ gallery: [] })).toEqual(base);
+  expect(jsonLd(home, 'en', url)).not.toContain('<');
 });
 
 it('live-page.ts shows each page as it is now, and the latest one while the feed fails', async () => {
@@ -140,15 +273,33 @@ it('live-page.ts shows each page as it is now, and the latest one while the feed
     return `${response.status} ${await response.text()}`;
   };
   const fail = (times: number) => rig().faults.push(...Array(times).fill({ status: 500 }));
-  expect(await visit('')).toContain(`200 <ul><li><a href="/`);
-  const first = await visit(`/${SLUG}`);
-  expect(first).toMatch(/^200 <h1>/);
-  expect(await visit(`/${SLUG}`)).toBe(first);
+  const [listed] = listingsWhere(`status = 'listed'`, 'slug');
+  expect(await visit('')).toContain(`<a href="/listings/${listed}">`);
+  const first = await visit(`/listings/${SLUG}`);
+  expect(first).toContain('200 <!doctype html>');
+  expect(await visit(`/listings/${SLUG}`)).toBe(first);
   expect(rig().statuses).toEqual([200, 200, 304]);
   fail(2);
-  expect(await visit(`/${SLUG}`)).toBe(first);
-  expect(await visit('/not-visited-yet')).toMatch(/^503 /);
-  expect(await visit('/no-such-home')).toMatch(/^404 /);
+  expect(await visit(`/listings/${SLUG}`)).toBe(first);
+  expect(await visit('/listings/not-visited-yet')).toMatch(/^503 /);
+  expect(await visit('/listings/no-such-home')).toMatch(/^404 /);
+
+  const { hostname, port } = new URL(server.lines[0] ?? '');
+  const send = async (head: string) => {
+    const socket = connect(Number(port), hostname);
+    socket.end(`${head} HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n`);
+    return (await text(socket)).split('\r\n')[0];
+  };
+  const sent = rig().requests.length;
+  expect(await send('GET //')).toBe('HTTP/1.1 404 Not Found');
+  expect(await send('GET /%')).toBe('HTTP/1.1 404 Not Found');
+  expect(await send('GET http://[/')).toBe('HTTP/1.1 404 Not Found');
+  expect(await send('DELETE /')).toBe('HTTP/1.1 405 Method Not Allowed');
+  expect(await send('BREW /')).toBe('HTTP/1.1 400 Bad Request');
+  // Node's own 431, or a connection that is closed while the path is still being sent.
+  await send(`GET /${'a'.repeat(100_000)}`).catch(() => undefined);
+  expect(rig().requests).toHaveLength(sent);
+  expect(await visit(`/listings/${SLUG}`)).toBe(first);
 });
 
 it('listings.json is a file that an import takes', async () => {
@@ -164,7 +315,7 @@ function cardsPage(): string {
 }
 
 it.skipIf(!hasChromium)(
-  'cards.html shows the listed homes in each language, and filters them without a request',
+  'cards.html shows the listed homes in each language on a phone, and filters them without a request',
   async () => {
     const browser = await openBrowser();
     try {
@@ -182,6 +333,8 @@ it.skipIf(!hasChromium)(
         expect(await page.locator('h2').count()).toBe(listingsWhere(`status = 'listed'`).length);
         expect(rig().requests.at(-1)).toContain(`&locale=${language}`);
       }
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
       const sent = rig().requests.length;
       await page.fill('input[name=bedrooms]', '3');
       const fitting = `status = 'listed' AND source ->> '$.bedrooms' >= 3`;
@@ -213,7 +366,7 @@ it.each(scripts)('the curl lines of $path work unchanged: $script', async ({ scr
 });
 
 // Last: the listing has another slug afterwards.
-it('renew-pages.ts shows an import after a signed hook and not before, and finds a renamed listing, which site-files.ts redirects to', async () => {
+it('renew-pages.ts shows an import after a signed hook and not before, and finds a renamed listing', async () => {
   const { findRenamed, getCards, getListing } = await import('../../docs/examples/renew-pages.ts');
   const [id = ''] = listingsWhere(`slug = '${SLUG}'`);
   await rig().change({ id, title: { en: 'Before' } });
@@ -233,10 +386,4 @@ it('renew-pages.ts shows an import after a signed hook and not before, and finds
   const sent = rig().requests.length;
   expect([await getListing('casa-nueva'), await getCards()]).toEqual([renamed, cards]);
   expect(rig().requests).toHaveLength(sent);
-
-  await rig().runOnce(exampleOf('site-files.ts'), 'files');
-  const redirects = readFileSync(join(rig().folderOf('files'), 'site/_redirects'), 'utf8');
-  expect(redirects).toBe(
-    ['en', 'es', 'fr'].map((at) => `/${at}/${SLUG}.html /${at}/casa-nueva.html 301\n`).join(''),
-  );
 });
