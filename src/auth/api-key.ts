@@ -34,8 +34,8 @@ const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 const encoder = new TextEncoder();
 
 /**
- * Judges the value `header` of the key's header; undefined if no key was sent. Its digest is compared with the digest of
- * every key, so that the time reveals nothing about any key.
+ * Judges the value of the key's header; undefined if no key was sent. Its digest is compared with
+ * the digest of every key, so that the time reveals nothing about any key.
  */
 export async function identifyKey(
   header: string | undefined,
