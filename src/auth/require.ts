@@ -51,8 +51,9 @@ export function requireScope(scope: Scope) {
       }
       noteInvalidKey(c, key);
       if (key?.fault === 'empty') throw REJECTIONS.apiKey.empty();
-      const isAnySent = key !== undefined || c.req.header('Authorization') !== undefined;
-      throw isAnySent ? REJECTIONS.apiKey.invalid() : REJECTIONS.apiKey.required();
+      const authorization = c.req.header('Authorization');
+      if (key === undefined && authorization === undefined) throw REJECTIONS.apiKey.required();
+      throw REJECTIONS.apiKey.invalid(adviceOn(authorization));
     }),
   );
 }
@@ -89,7 +90,7 @@ export function requireFeedAccess() {
         throw REJECTIONS.feed.denied();
       }
       noteInvalidKey(c, key);
-      if (bearer !== undefined) throw REJECTIONS.feed.invalidToken();
+      if (bearer !== undefined) throw REJECTIONS.feed.invalidToken(adviceOn(authorization));
       if (key?.fault === 'empty') throw REJECTIONS.feed.empty();
       throw key === undefined ? REJECTIONS.feed.required() : REJECTIONS.feed.invalid();
     }),
@@ -117,6 +118,7 @@ const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
 const BEARER_CHALLENGE = 'Bearer realm="api"';
 const FEED_CHALLENGES = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
 const INVALID_CREDENTIALS = 'The credentials sent are not valid here.';
+const NO_TOKEN = 'The bearer value is no JWT. Send an API key in the x-api-key header.';
 const EMPTY_KEY = 'The header X-API-Key is empty.';
 const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 
@@ -124,7 +126,7 @@ const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 export const REJECTIONS = {
   apiKey: {
     required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
-    invalid: () => invalid(API_KEY_CHALLENGE),
+    invalid: (advice?: string) => invalid(API_KEY_CHALLENGE, advice),
     empty: () => invalid(API_KEY_CHALLENGE, EMPTY_KEY),
     denied: (scope: Scope) => keyDenied(scope, API_KEY_CHALLENGE),
   },
@@ -135,7 +137,8 @@ export const REJECTIONS = {
     invalid: () => invalid(FEED_CHALLENGES),
     empty: () => invalid(FEED_CHALLENGES, EMPTY_KEY),
     /** The challenge has the error code of RFC 6750 section 3.1. */
-    invalidToken: () => invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`),
+    invalidToken: (advice?: string) =>
+      invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`, advice),
     denied: () =>
       rejection(
         'permission_denied',
@@ -145,6 +148,12 @@ export const REJECTIONS = {
     keyDenied: () => keyDenied(FEED_SCOPE, FEED_CHALLENGES),
   },
 };
+
+/** An API key that is sent as a bearer token is no JWT, which has three parts (RFC 7519). */
+function adviceOn(authorization = ''): string | undefined {
+  const [, token] = /^Bearer +(\S+)$/i.exec(sentOnce(authorization)) ?? [];
+  return token === undefined || token.split('.').length === 3 ? undefined : NO_TOKEN;
+}
 
 function keyDenied(scope: Scope, challenges: string): ApiError {
   const message = `The API key lacks the scope ${scope}.`;
