@@ -8,7 +8,7 @@ import type { Context } from 'hono';
 import { type AppEnv, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
-import { type CounterName, type Report, WINDOW_MS } from './window.ts';
+import { type CounterName, WINDOW_MS } from './window.ts';
 
 /** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests reserve. */
 const REPORT_DIVISOR = 12;
@@ -33,16 +33,20 @@ type Tally = {
   others: number;
 };
 
-/** `report`: passes, and a report is due. Pure. */
+/** `msSinceReport`: since the latest report was sent. */
+type ObjectHealth = { isFailing: boolean; msSinceReport: number };
+
+/** `report`: the request passes, and a report is due. Pure. */
 function decide(
   { passed, reserved, sent, confirmed, others }: Tally,
   limit: number,
-  isFailing: boolean,
+  { isFailing, msSinceReport }: ObjectHealth,
 ): 'pass' | 'report' | 'reserve' | 'reject' {
   if (passed + reserved + others >= limit) return 'reject';
+  if (isFailing) return msSinceReport >= PROBE_PAUSE_MS ? 'report' : 'pass';
   const unconfirmed = passed + reserved - confirmed;
   const fifth = Math.max(1, Math.floor(limit / UNCONFIRMED_DIVISOR));
-  if (unconfirmed >= Math.min(fifth, MAX_UNCONFIRMED) && !isFailing) return 'reserve';
+  if (unconfirmed >= Math.min(fifth, MAX_UNCONFIRMED)) return 'reserve';
   const passedWithThis = passed + 1;
   // `sent` may fall below `confirmed`: a reservation reports `passed + reserved`, a later report
   // only `passed`.
@@ -63,24 +67,21 @@ type Verdict = 'passed' | 'rejected' | 'overloaded';
 /** A window of one client on one counter. Times are in milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
-  /** The random id of this window, and of the client's previous one (`Report`). */
+  /** The random id of this window (`Report`). */
   readonly #record = crypto.randomUUID();
-  #formerRecord: string | undefined;
   readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };
   #beganAt: number;
   #sentAt = Number.NEGATIVE_INFINITY;
-  #objectState: ObjectState = { kind: 'responding' };
+  #objectState: ObjectState;
 
   /** `former` is the client's previous window. */
   constructor(quota: Quota, now: number, former?: ClientWindow) {
     this.#quota = quota;
     this.#beganAt = now;
-    if (former === undefined) return;
-    this.#formerRecord = former.#record;
-    this.#objectState = former.#objectState;
+    this.#objectState = former ? former.#objectState : { kind: 'responding' };
   }
 
-  /** Also if the clock was set back since. */
+  /** A clock that was set back by a whole window ends it too. */
   hasEnded(now: number): boolean {
     return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
@@ -94,10 +95,7 @@ export class ClientWindow {
 
   /** Counts a request. Only a reservation waits, at most 300 ms. Never throws. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
-    const state = this.#objectState;
-    const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
-    const isFailing = isLate || state.kind === 'failing';
-    const decision = decide(this.#tally, this.#quota.limit, isFailing);
+    const decision = decide(this.#tally, this.#quota.limit, this.#objectHealthAt(now));
     if (decision === 'reject') return 'rejected';
     if (decision === 'reserve') {
       const reserving = this.#reserve(env);
@@ -106,10 +104,14 @@ export class ClientWindow {
       return reserving;
     }
     this.#tally.passed += 1;
-    const isDue = isFailing ? now - this.#sentAt >= PROBE_PAUSE_MS : decision === 'report';
-    const report = { count: this.#tally.passed, wantsPlace: false };
-    if (isDue) executionCtx.waitUntil(this.#report(env, report));
+    if (decision === 'report') executionCtx.waitUntil(this.#send(env, this.#tally.passed, false));
     return 'passed';
+  }
+
+  #objectHealthAt(now: number): ObjectHealth {
+    const state = this.#objectState;
+    const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
+    return { isFailing: isLate || state.kind === 'failing', msSinceReport: now - this.#sentAt };
   }
 
   /** The request passes unless the object denies the place in time, or is overloaded. */
@@ -117,8 +119,7 @@ export class ClientWindow {
     const startedAt = Date.now();
     // Before the call, so that concurrent requests do not exceed the limit.
     this.#tally.reserved += 1;
-    const count = this.#tally.passed + this.#tally.reserved;
-    const calling = this.#report(env, { count, wantsPlace: true });
+    const calling = this.#send(env, this.#tally.passed + this.#tally.reserved, true);
     const result = await firstWithin(calling, CALL_DEADLINE_MS, 'late');
     if (result === 'late') this.#noteFault(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
     addToLogField('counter_ms', Date.now() - startedAt);
@@ -130,10 +131,11 @@ export class ClientWindow {
     return 'passed';
   }
 
-  /** Only a reservation needs the result. Never throws. */
-  async #report(
+  /** Sends a report. Only a reservation needs the result. Never throws. */
+  async #send(
     env: Env,
-    { count, wantsPlace }: Pick<Report, 'count' | 'wantsPlace'>,
+    count: number,
+    wantsPlace: boolean,
   ): Promise<'granted' | 'denied' | 'overloaded' | 'failed'> {
     const { client, counter, limit } = this.#quota;
     const now = Date.now();
@@ -141,13 +143,7 @@ export class ClientWindow {
     this.#sentAt = now;
     if (this.#objectState.kind === 'responding') this.#objectState = { kind: 'called', at: now };
     try {
-      const report = {
-        record: this.#record,
-        formerRecord: this.#formerRecord,
-        count,
-        ageMs: now - this.#beganAt,
-        wantsPlace,
-      };
+      const report = { record: this.#record, count, ageMs: now - this.#beganAt, wantsPlace };
       // The result of a remote call keeps the call open until it is disposed of.
       using reply = await getObject(env, client).report(counter, limit, report);
       this.#objectState = { kind: 'responding' };

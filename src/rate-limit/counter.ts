@@ -16,29 +16,41 @@ import {
 /** Clocks differ, and an alarm in the past fires at once, again and again. */
 const MIN_ALARM_MS = 1_000;
 const STORED_FROM_CHANGE = 2;
+/**
+ * A window is kept for a minute after its end. Otherwise an isolate that met the client late in the
+ * window would begin a new one with its next report, and the client would get its limit again.
+ */
+const KEPT_MS = 2 * WINDOW_MS;
+
+/**
+ * Stored under `COUNTER windows`. `beganAt` is the latest begin of a window. Version 1.0.0 stored
+ * one window, `{beganAt, …}`, under the name of the counter: both alarms read both.
+ */
+type StoredWindows = { beganAt: number; windows: readonly ObjectWindow[] };
 
 /** Versions of Workers and objects mix. Never change a method's signature: add a method. */
 export class RateCounter extends DurableObject<Env> {
-  readonly #windows = new Map<CounterName, ObjectWindow>();
+  readonly #windows = new Map<CounterName, readonly ObjectWindow[]>();
 
   /** Awaits nothing, so that reports do not interleave. */
   report(counter: CounterName, limit: number, report: Report) {
     const { kv } = this.ctx.storage;
-    const known = this.#windows.get(counter) ?? kv.get<ObjectWindow>(counter);
-    const { window, reply } = addReport(known, report, limit, Date.now());
-    if (window === undefined) return reply;
-    this.#windows.set(counter, window);
-    if (window.changes >= STORED_FROM_CHANGE && window.changes !== known?.changes) {
-      kv.put(counter, window);
-      if (window.changes === STORED_FROM_CHANGE) this.#setAlarm(window.beganAt + WINDOW_MS);
+    const key = `${counter} windows`;
+    const known = this.#windows.get(counter) ?? kv.get<StoredWindows>(key)?.windows ?? [];
+    const { windows, changed, reply } = addReport(known, report, limit, Date.now());
+    this.#windows.set(counter, windows);
+    if (changed !== undefined && changed.changes >= STORED_FROM_CHANGE) {
+      const beganAt = Math.max(...windows.map((window) => window.beganAt));
+      kv.put<StoredWindows>(key, { beganAt, windows });
+      if (changed.changes === STORED_FROM_CHANGE) this.#setAlarm(changed.beganAt + KEPT_MS);
     }
     return reply;
   }
 
-  /** Deletes all windows once they have ended: an idle object stores nothing. */
+  /** Deletes everything once no window is needed any more: an idle object stores nothing. */
   override async alarm(): Promise<void> {
-    const windows = [...this.ctx.storage.kv.list<ObjectWindow>()];
-    const endsAt = Math.max(...windows.map(([, { beganAt }]) => beganAt + WINDOW_MS));
+    const stored = [...this.ctx.storage.kv.list<StoredWindows>()];
+    const endsAt = Math.max(...stored.map(([, { beganAt }]) => beganAt + KEPT_MS));
     if (endsAt <= Date.now()) await this.ctx.storage.deleteAll();
     else this.#setAlarm(endsAt);
   }

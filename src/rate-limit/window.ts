@@ -12,8 +12,6 @@ export type CounterName = 'default' | 'ingest';
 export type Report = {
   /** A random id of the isolate's window: a restarted isolate hides no count. */
   record: string;
-  /** Of its previous window. If the object's has not ended, this isolate's clock is ahead. */
-  formerRecord?: string | undefined;
   /** The requests so far. A request that wants a place has its own number here. */
   count: number;
   /** The age of the window, and not its start: clocks differ. */
@@ -28,70 +26,65 @@ type Reply = { isGranted: boolean; own: number; others: number; ageMs: number };
 /** A window in the object. Times are in milliseconds since the epoch, by the object's clock. */
 export type ObjectWindow = {
   beganAt: number;
-  /** A new record that began earlier is late. −∞ if no earlier window is known. */
-  notBefore: number;
   /** Record → its greatest count. */
   counts: ReadonlyMap<string, number>;
   /** Reports that changed a count. */
   changes: number;
 };
 
-/** Adds a report. Grants a place while the total with the request's number is within the limit. */
+/**
+ * Windows that began less than this apart are one. An isolate's windows begin at least 60 s apart;
+ * to the object they may seem up to 10 s closer, which is far more than a report is ever late.
+ */
+const SAME_WINDOW_MS = WINDOW_MS - 10_000;
+
+/**
+ * Adds a report to its window: the one of `known` (the client's last two, in the order of their
+ * begin) that began at about the same time, or a new one. Grants a place while the total with the
+ * request's number is within the limit. Returns the last two windows, and the one that the report
+ * has changed.
+ *
+ * @example
+ * // At 70 s, a window that is 5 s old began at 65 s: it is the same as the one of 60 s.
+ * addReport([of0s, of60s], { record, count: 8, ageMs: 5_000, wantsPlace: false }, 100, 70_000);
+ */
 export function addReport(
-  known: ObjectWindow | undefined,
-  report: Report,
+  known: readonly ObjectWindow[],
+  { record, count, ageMs, wantsPlace }: Report,
   limit: number,
   now: number,
-): { window: ObjectWindow | undefined; reply: Reply } {
-  const window = findWindow(known, report, now);
-  if (window === 'late') {
-    // Its window has ended: nothing is left to protect. With this age it ends in the isolate too.
-    const reply = { isGranted: true, own: report.count, others: 0, ageMs: WINDOW_MS };
-    return { window: known, reply };
+): { windows: readonly ObjectWindow[]; changed?: ObjectWindow; reply: Reply } {
+  const recordBeganAt = now - ageMs;
+  const isSameWindow = ({ beganAt }: ObjectWindow) =>
+    Math.abs(beganAt - recordBeganAt) < SAME_WINDOW_MS;
+  const window = known.find(isSameWindow);
+  // A window begins with the client's first request in any isolate.
+  const beganAt = Math.min(window?.beganAt ?? recordBeganAt, recordBeganAt);
+  if (now - beganAt >= WINDOW_MS) {
+    // The window has ended: nothing is left to protect. Its age ends it in the isolate too.
+    const reply = { isGranted: true, own: count, others: 0, ageMs: now - beganAt };
+    return { windows: known, reply };
   }
-  const before = window.counts.get(report.record) ?? 0;
-  const others = [...window.counts.values()].reduce((sum, count) => sum + count, 0) - before;
+
+  const counts = new Map(window?.counts);
+  const before = counts.get(record) ?? 0;
+  const others = counts.values().reduce((sum, each) => sum + each, 0) - before;
   // Already counted, because a later number was reported first: it has its place.
-  const isGranted = report.wantsPlace && (report.count <= before || report.count + others <= limit);
-  const isCounted = isGranted || !report.wantsPlace;
-  const own = isCounted ? Math.max(before, report.count) : before;
-  const reply = { isGranted, own, others, ageMs: now - window.beganAt };
-  if (own === before) return { window, reply };
-  const counts = new Map(window.counts).set(report.record, own);
-  return { window: { ...window, counts, changes: window.changes + 1 }, reply };
-}
+  const isGranted = wantsPlace && (count <= before || count + others <= limit);
+  const own = isGranted || !wantsPlace ? Math.max(before, count) : before;
+  const reply = { isGranted, own, others, ageMs: now - beganAt };
+  if (own === before) return { windows: known, reply };
 
-/** A late report and the difference between two clocks are far less than half a window. */
-const HALF_WINDOW_MS = WINDOW_MS / 2;
-
-/** Finds the window of a report. In the examples, the known window began at 0 s. */
-function findWindow(
-  known: ObjectWindow | undefined,
-  { record, formerRecord, ageMs }: Report,
-  now: number,
-): ObjectWindow | 'late' {
-  const beganAt = now - ageMs;
-  const notBefore = beganAt - HALF_WINDOW_MS;
-  const next: ObjectWindow = { beganAt, notBefore, counts: new Map(), changes: 0 };
-
-  // A known window that begins much later is of a clock that was set back.
-  if (known === undefined || known.beganAt - now >= WINDOW_MS) {
-    // If the isolate knows no former window either, this counts as the client's first.
-    const isFirst = formerRecord === undefined;
-    return isFirst ? { ...next, notBefore: Number.NEGATIVE_INFINITY } : next;
-  }
-
-  // The window began with the client's first request in any isolate.
-  const current = { ...known, beganAt: Math.min(known.beganAt, beganAt) };
-  const hasEnded = now - known.beganAt >= WINDOW_MS;
-  // At 59 s, a record of the window is current; at 61 s, it is late.
-  if (known.counts.has(record)) return hasEnded ? 'late' : current;
-  // At 59 s, an isolate whose clock is ahead has begun its next window.
-  const followsKnown = formerRecord !== undefined && known.counts.has(formerRecord);
-  if (followsKnown) return next;
-  // At 61 s, a new record that began at 20 s is late; one that began at 60 s begins the next window.
-  if (hasEnded) return beganAt < known.beganAt + HALF_WINDOW_MS ? 'late' : next;
-  // A new record that began at 20 s is current. If the known window began at 60 s instead,
-  // `notBefore` is 30 s, and the record is late.
-  return beganAt < known.notBefore ? 'late' : current;
+  const changed = {
+    beganAt,
+    counts: counts.set(record, own),
+    changes: (window?.changes ?? 0) + 1,
+  };
+  const windows = known
+    // A window of the future was begun before the object's clock was set back.
+    .filter((each) => each !== window && each.beganAt - now < SAME_WINDOW_MS)
+    .concat(changed)
+    .toSorted((a, b) => a.beganAt - b.beganAt)
+    .slice(-2);
+  return { windows, changed, reply };
 }

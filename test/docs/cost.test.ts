@@ -169,7 +169,7 @@ async function costOfCounting(requests: number): Promise<{ calls: number; rows: 
     const headers = { 'CF-Connecting-IP': client };
     await expectStatus(await sendWith(counted.env, '/api/none', { headers }, app), 404);
   }
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 121_000 });
   await runDurableObjectAlarm(stub);
   const rows = writes.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   return { calls: counted.costs.counterCalls, rows };

@@ -34,9 +34,12 @@ async function report(record: string, count: number, more: object = {}, isIngest
 function stored() {
   return runInDurableObject(object, async (_, { storage }) => {
     const alarm = await storage.getAlarm();
-    const windows = [...storage.kv.list<{ counts: Map<string, number> }>()];
+    const entries = [...storage.kv.list<{ windows: { counts: Map<string, number> }[] }>()];
     return {
-      counts: windows.map(([counter, { counts }]) => [counter, Object.fromEntries(counts)]),
+      counts: entries.map(([key, { windows }]) => [
+        key,
+        ...windows.map(({ counts }) => Object.fromEntries(counts)),
+      ]),
       alarmSeconds: alarm === null ? null : (alarm - START) / 1_000,
     };
   });
@@ -83,11 +86,41 @@ describe('a window', () => {
     expect(await report('c', 1)).toMatchObject({ others: 0, ageMs: 0 });
   });
 
-  it('ends for the object when an isolate has begun its next one', async () => {
-    await report('a', 100);
-    setTime(WINDOW_MS - 1_000);
-    const next = await report('a2', 8, { formerRecord: 'a' });
-    expect(next).toMatchObject({ own: 8, others: 0, ageMs: 0 });
+  it('takes the reports of windows that began less than 50 s before or after', async () => {
+    await report('a', 50);
+    setTime(49_999);
+    expect(await report('b', 8)).toMatchObject({ own: 8, others: 50, ageMs: 49_999 });
+    expect(await report('a', 51, { ageMs: 49_999 })).toMatchObject({ own: 51, others: 8 });
+    setTime(50_000);
+    expect(await report('next', 8)).toMatchObject({ own: 8, others: 0, ageMs: 0 });
+  });
+
+  it('still takes reports when the next one has begun', async () => {
+    await report('a', 50);
+    setTime(55_000);
+    await report('next', 8);
+    expect(await report('b', 9, { ageMs: 30_000 })).toMatchObject({ others: 50, ageMs: 55_000 });
+    expect(await report('next', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
+  });
+
+  it('is known until a second window has begun after it', async () => {
+    await report('a', 8);
+    for (const at of [52_000, 104_000]) {
+      setTime(at);
+      await report(`window of ${at}`, 8);
+    }
+    setTime(105_000);
+    // It began at 46 s. The window of 0 s would be the earlier one.
+    expect(await report('b', 1, { ageMs: 59_000 })).toMatchObject({ others: 8, ageMs: 59_000 });
+  });
+
+  it('is found by an isolate that met the client in it and reports after its end', async () => {
+    await report('a', 50);
+    setTime(WINDOW_MS + 39_000);
+    // It began at 40 s by the clock of the test, and belongs to the window of `a`.
+    const late = await report('b', 30, { ageMs: 59_000 });
+    expect(late).toEqual({ isGranted: true, own: 30, others: 0, ageMs: WINDOW_MS + 39_000 });
+    expect(await report('b', 1)).toMatchObject({ own: 1, others: 0, ageMs: 0 });
   });
 
   it.each([
@@ -97,7 +130,7 @@ describe('a window', () => {
     await report('a', 50);
     setTime(WINDOW_MS);
     await report('b', 8);
-    expect((await report(record, 60, { ageMs })).ageMs).toBe(WINDOW_MS);
+    expect(await report(record, 60, { ageMs })).toMatchObject({ others: 0, ageMs: WINDOW_MS });
     expect(await report('b', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
   });
 });
@@ -106,7 +139,7 @@ it('a window goes on after its clock was set back, for isolates that it does not
   await report('a', 50);
   setTime(WINDOW_MS);
   await report('b', 8);
-  setTime(WINDOW_MS - 100_000);
+  setTime(WINDOW_MS - 200_000);
   await report('b', 9, { ageMs: 10 });
   expect(await report('c', 1, { ageMs: 5 })).toMatchObject({ own: 1, others: 9 });
 });
@@ -119,11 +152,11 @@ describe('the storage of a counter', () => {
     setTime(5_000);
     await report('a', 16, { ageMs: 5_000 });
     expect(await stored()).toEqual({
-      counts: [['default', { a: 16 }]],
-      alarmSeconds: WINDOW_SECONDS,
+      counts: [['default windows', { a: 16 }]],
+      alarmSeconds: 2 * WINDOW_SECONDS,
     });
     await report('b', 1);
-    expect(await stored()).toMatchObject({ counts: [['default', { a: 16, b: 1 }]] });
+    expect(await stored()).toMatchObject({ counts: [['default windows', { a: 16, b: 1 }]] });
   });
 
   it('outlives an eviction; what one forgot is restored by the next report', async () => {
@@ -136,6 +169,21 @@ describe('the storage of a counter', () => {
     setTime(WINDOW_MS / 2);
     expect(await report('c', 1)).toMatchObject({ others: 17, ageMs: WINDOW_MS / 2 });
   });
+
+  it('has both windows, and the latest begin, which the alarm of 1.0.0 reads', async () => {
+    for (const count of [8, 16]) await report('a', count);
+    setTime(WINDOW_MS);
+    for (const count of [8, 16]) await report('next', count);
+    await evictDurableObject(object);
+    expect(await stored()).toMatchObject({
+      counts: [['default windows', { a: 16 }, { next: 16 }]],
+    });
+    const latest = await runInDurableObject(object, (_, { storage }) =>
+      storage.kv.get<{ beganAt: number }>('default windows'),
+    );
+    expect(latest?.beganAt).toBe(START + WINDOW_MS);
+    expect((await report('b', 1, { ageMs: 59_000 })).ageMs).toBe(WINDOW_MS);
+  });
 });
 
 describe('the alarm', () => {
@@ -143,26 +191,26 @@ describe('the alarm', () => {
     for (const count of [8, 16]) await report(record, count, {}, isIngest);
   }
 
-  it('deletes nothing while a window runs, and is set again for the end of this window', async () => {
+  it('deletes nothing until a minute after the end of the last window, and is set again', async () => {
     await fill('a');
     setTime(WINDOW_MS / 2);
     await fill('a', true);
-    setTime(WINDOW_MS);
+    setTime(2 * WINDOW_MS);
     expect(await runDurableObjectAlarm(object)).toBe(true);
-    const counts = ['default', 'ingest'].map((counter) => [counter, { a: 16 }]);
-    expect(await stored()).toEqual({ counts, alarmSeconds: 1.5 * WINDOW_SECONDS });
-    setTime(1.5 * WINDOW_MS);
+    const counts = ['default', 'ingest'].map((counter) => [`${counter} windows`, { a: 16 }]);
+    expect(await stored()).toEqual({ counts, alarmSeconds: 2.5 * WINDOW_SECONDS });
+    setTime(2.5 * WINDOW_MS);
     await runDurableObjectAlarm(object);
     expect(await stored()).toEqual(NOTHING);
     await fill('b');
-    expect(await stored()).toMatchObject({ alarmSeconds: 2.5 * WINDOW_SECONDS });
+    expect(await stored()).toMatchObject({ alarmSeconds: 4.5 * WINDOW_SECONDS });
   });
 
   it('that comes early deletes nothing, and is never set within a second: clocks differ', async () => {
     await fill('a');
-    setTime(WINDOW_MS - 10);
+    setTime(2 * WINDOW_MS - 10);
     await runDurableObjectAlarm(object);
-    const counts = [['default', { a: 16 }]];
-    expect(await stored()).toEqual({ counts, alarmSeconds: WINDOW_SECONDS + 0.99 });
+    const counts = [['default windows', { a: 16 }]];
+    expect(await stored()).toEqual({ counts, alarmSeconds: 2 * WINDOW_SECONDS + 0.99 });
   });
 });

@@ -24,6 +24,7 @@ let app: ReturnType<typeof createApp>;
 let log: MockInstance<typeof console.log>;
 
 beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-01-01T00:00:00Z') });
   app = createApp();
   log = vi.spyOn(console, 'log').mockReturnValue(undefined);
 });

@@ -42,22 +42,19 @@ export const BAD_EVENTS: Variants = {
   ],
 };
 
-/** The count of one isolate, and the arithmetic of the object. */
+/** The count of one isolate, the arithmetic of the object, and the object. */
 const ISOLATE = 'src/rate-limit/client-window.ts';
 const ARITHMETIC = 'src/rate-limit/window.ts';
+const COUNTER = 'src/rate-limit/counter.ts';
 
 export const BAD_RATE_LIMIT: Variants = {
   'reports carry differences instead of counts': [
     [
       ISOLATE,
-      '        count,\n        ageMs: now',
-      '        count: count - this.#tally.confirmed,\n        ageMs: now',
+      'count, ageMs: now - this.#beganAt, wantsPlace };',
+      'count: count - this.#tally.confirmed, ageMs: now - this.#beganAt, wantsPlace };',
     ],
-    [
-      ARITHMETIC,
-      'Math.max(before, report.count) : before',
-      'before + Math.max(0, report.count) : before',
-    ],
+    [ARITHMETIC, 'Math.max(before, count) : before', 'before + Math.max(0, count) : before'],
   ],
   'no place is reserved': [
     [ISOLATE, 'this.#tally.reserved += 1;', 'this.#tally.reserved += 0;'],
@@ -65,10 +62,16 @@ export const BAD_RATE_LIMIT: Variants = {
   ],
   'any number may be unconfirmed': [[ISOLATE, 'Math.min(fifth, MAX_UNCONFIRMED)', 'limit']],
   'the next window of an isolate is counted in the last one': [
-    [ARITHMETIC, 'known.counts.has(formerRecord);', 'known.counts.has(`the one before`);'],
+    [ARITHMETIC, 'WINDOW_MS - 10_000', 'WINDOW_MS + 10_000'],
+  ],
+  'each isolate has a window of its own': [
+    [ARITHMETIC, 'Math.abs(beganAt - recordBeganAt) < SAME_WINDOW_MS', 'beganAt === recordBeganAt'],
+  ],
+  'a window is forgotten when it ends': [
+    [COUNTER, 'const KEPT_MS = 2 * WINDOW_MS;', 'const KEPT_MS = WINDOW_MS;'],
   ],
   'a place is denied because a later number has overtaken it': [
-    [ARITHMETIC, 'report.count <= before || ', ''],
+    [ARITHMETIC, 'count <= before || ', ''],
   ],
   'the object alone ends the wait': [
     [ISOLATE, 'const CALL_DEADLINE_MS = 300;', 'const CALL_DEADLINE_MS = 1_000;'],
