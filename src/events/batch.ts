@@ -9,7 +9,7 @@ import type { JsonObject } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../schema.ts';
 import { keyInUse } from './conflict.ts';
 import type { IngestResult } from './event.ts';
-import { type IngestContext, resolveOutcome } from './ingest.ts';
+import { type IngestContext, type Outcome, resolveOutcome } from './ingest.ts';
 import {
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,
@@ -19,7 +19,7 @@ import {
   identify,
   parseIngestRequest,
 } from './request.ts';
-import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
+import { acceptKeyed, type Decision, findHoldingBodies, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
 /** `maxBytes` is of the whole body. An item is two levels down. */
@@ -49,7 +49,7 @@ type Item = {
   parsedBody: Parsed<IngestRequest>;
 };
 
-type Decisions = ReadonlyMap<Item, Decision | undefined>;
+type Decisions = ReadonlyMap<Item, Decision>;
 
 /**
  * Any problem rejects the whole batch. An invalid item is a problem only if its key is free, so its
@@ -60,24 +60,13 @@ export async function ingestBatch(
   header: string | undefined,
   context: IngestContext,
 ): Promise<BatchOutcome> {
-  const frame = parseWith(batch, body);
-  // An invalid frame does not hide the problems of its items.
   const readResults = await readItems(body.events);
   const items = readResults.filter((result) => result.ok).map(({ value }) => value);
-
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
-  const problems = [
-    ...(frame.ok ? [] : frame.problems),
-    ...(header === undefined ? [] : [HEADER_PROBLEM]),
-    ...sizeProblems(items),
-    ...itemProblems(readResults, items, decisionsOfInvalid),
-  ];
+  const problems = findProblems(body, header, readResults, items, decisionsOfInvalid);
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
-
-  const comparedBytes = sumComparedBytes(decisionsOfInvalid);
-  const decisionsOfValid = await storeValid(items, context, comparedBytes);
-  const decisions = new Map([...decisionsOfInvalid, ...decisionsOfValid]);
-  return { kind: 'done', results: items.map((item) => makeResult(item, decisions.get(item))) };
+  const decisions = new Map([...decisionsOfInvalid, ...(await storeValid(items, context))]);
+  return { kind: 'done', results: await makeResults(items, decisions, context) };
 }
 
 async function readItems(events: JsonValue | undefined): Promise<Parsed<Item>[]> {
@@ -117,24 +106,42 @@ async function lookUpKeysOfInvalid(
   return pair(invalid, await lookUpKeys(context.database, identities, context));
 }
 
-async function storeValid(
-  items: readonly Item[],
-  context: IngestContext,
-  comparedBytes: number,
-): Promise<Decisions> {
+async function storeValid(items: readonly Item[], context: IngestContext): Promise<Decisions> {
   const requests = new Map<Item, Identity & IngestRequest>();
   for (const item of items) {
     const { identity, parsedBody } = item;
     if (parsedBody.ok) requests.set(item, { ...identity, ...parsedBody.value });
   }
   if (requests.size === 0) return new Map();
-  const sent = [...requests.values()];
-  const decisions = await acceptKeyed(context.database, sent, context, comparedBytes);
+  const decisions = await acceptKeyed(context.database, [...requests.values()], context);
   return pair([...requests.keys()], decisions);
 }
 
 function pair(items: readonly Item[], decisions: readonly Decision[]): Decisions {
-  return new Map(items.map((item, index) => [item, decisions[index]]));
+  return new Map(items.map((item, index) => [item, decisionAt(decisions, index)]));
+}
+
+function decisionAt(decisions: readonly Decision[], index: number): Decision {
+  const decision = decisions[index];
+  if (decision === undefined) throw new Error('D1 decides for each item');
+  return decision;
+}
+
+/** An invalid frame does not hide the problems of its items. */
+function findProblems(
+  body: JsonObject,
+  header: string | undefined,
+  readResults: readonly Parsed<Item>[],
+  items: readonly Item[],
+  decisionsOfInvalid: Decisions,
+): Problem[] {
+  const frame = parseWith(batch, body);
+  return [
+    ...(frame.ok ? [] : frame.problems),
+    ...(header === undefined ? [] : [HEADER_PROBLEM]),
+    ...sizeProblems(items),
+    ...itemProblems(readResults, items, decisionsOfInvalid),
+  ];
 }
 
 /** The sum of the canonical sizes has the same bound as the body. */
@@ -183,20 +190,20 @@ function prefixPath(prefix: string, { path, message, field }: Problem): Problem 
   };
 }
 
-/** A payload that was read but whose event no longer holds its key is not counted. */
-function sumComparedBytes(decisions: Decisions): number {
-  let sum = 0;
-  for (const decision of decisions.values()) {
-    if (decision?.kind !== 'conflict') continue;
-    const { payload, compared_bytes } = decision.holder;
-    if (payload !== null) sum += compared_bytes ?? 0;
-  }
-  return sum;
+async function makeResults(
+  items: readonly Item[],
+  decisions: Decisions,
+  context: IngestContext,
+): Promise<IngestResult[]> {
+  const inOrder = items.flatMap((item) => decisions.get(item) ?? []);
+  const stored = await findHoldingBodies(context.database, inOrder, context);
+  return items.map(({ key, body, parsedBody }, index) => {
+    const outcome = resolveOutcome(decisionAt(inOrder, index), body, parsedBody, stored);
+    return makeResult(key, outcome);
+  });
 }
 
-function makeResult({ key, body, parsedBody }: Item, decision: Decision | undefined): IngestResult {
-  if (decision === undefined) throw new Error('D1 decides for each item');
-  const outcome = resolveOutcome(decision, body, parsedBody);
+function makeResult(key: string, outcome: Outcome): IngestResult {
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {
     case 'accepted':

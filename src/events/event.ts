@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { MAX_PROBLEMS } from '../http/errors.ts';
 import { keyFields } from '../named-keys.ts';
 import { problem } from '../openapi/error-resource.ts';
+import { cursorText, listOf } from '../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../schema.ts';
 import { name } from './catalogue.ts';
 import { aggregateFields } from './request.ts';
@@ -48,6 +49,15 @@ export const storedEvent = z.strictObject({
   ),
   payload: z.looseObject({}),
 });
+
+export function eventListOf<Item extends z.ZodType>(item: Item) {
+  return listOf(item).extend({
+    resume_cursor: cursorText.nullable().meta({
+      description:
+        'Opaque: send it as `cursor`, with `order=asc` and the same filters, to get the events after this response, now or at any later time. Null on later pages of the default order, which lead to earlier events.',
+    }),
+  });
+}
 
 const conflict = z
   .strictObject({

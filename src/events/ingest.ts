@@ -19,10 +19,11 @@ import {
   acceptKeyed,
   acceptKeyless,
   type Decision,
+  findHoldingBodies,
   lookUpKeys,
   makeEventResource,
-  rebuildBody,
   type StoreContext,
+  type StoredBodies,
 } from './store.ts';
 
 export type IngestContext = StoreContext & {
@@ -36,8 +37,8 @@ export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
   /**
-   * Without `details` if only KV responded, the payload is erased or not the caller's, or the
-   * payloads of a batch exceed the compared maximum.
+   * Without `details` if only KV responded, the payload is erased or not the caller's, or four
+   * conflicts of the batch come before.
    */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
@@ -94,7 +95,8 @@ async function storeOrFind(
       ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], context)
       : await lookUpKeys(database, [identity], context);
     if (decision === undefined) throw new Error('D1 decides for each event');
-    const outcome = resolveOutcome(decision, body, parsed);
+    const stored = await findHoldingBodies(database, [decision], context);
+    const outcome = resolveOutcome(decision, body, parsed, stored);
     if (outcome.kind === 'accepted') {
       background.waitUntil(cacheResponse(cache, identity, outcome.event, context));
     }
@@ -109,6 +111,7 @@ export function resolveOutcome(
   decision: Decision,
   body: JsonObject,
   parsed: Parsed<IngestRequest>,
+  storedBodies: StoredBodies,
 ): Outcome {
   switch (decision.kind) {
     case 'accepted':
@@ -116,7 +119,7 @@ export function resolveOutcome(
     case 'replayed':
       return { kind: 'replayed', event: makeEventResource(decision.event, 'idempotent') };
     case 'conflict': {
-      const stored = rebuildBody(decision.holder);
+      const stored = storedBodies.get(decision.holder.id);
       if (stored === undefined) return { kind: 'conflict' };
       return { kind: 'conflict', details: conflictDetails(body, stored) };
     }

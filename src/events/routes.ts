@@ -7,14 +7,7 @@ import { type AppEnv, readConfig } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { setLogFields } from '../http/log.ts';
-import {
-  DEFAULT_PAGE_SIZE,
-  decodeCursor,
-  encodeCursor,
-  invalidCursor,
-  listJson,
-  MAX_PAGE_SIZE,
-} from '../http/paging.ts';
+import { listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
 import { FULL_ACCESS_CALLER } from '../named-keys.ts';
@@ -22,6 +15,7 @@ import { isUuid, parseWith } from '../schema.ts';
 import { BATCH_BODY, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
+import { decodeEventPlace, type EventPage, findEvent, noSuchEvent, readEvents } from './list.ts';
 import { listParameters } from './parameters.ts';
 import {
   canonicalBody,
@@ -30,7 +24,6 @@ import {
   identify,
   parseIngestRequest,
 } from './request.ts';
-import { type EventPage, findEvent, findEvents, noSuchEvent } from './store.ts';
 
 /** The names below the payload of an event are the caller's own. */
 const EVENT_BODY = { loggedFields: ['payload'] };
@@ -39,11 +32,6 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** The header of a single event. The path of its problems is the header's name. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
-
-/** The position in a cursor, as in an `EventPage`. */
-const position = z
-  .tuple([z.string(), z.int().min(0)])
-  .transform(([generation, resumeSeq]) => ({ generation, resumeSeq }));
 
 /** The routes under /api/public/events. The rate limit counts their requests as `ingest`. */
 export function ingestRoutes() {
@@ -88,23 +76,12 @@ export function eventRoutes() {
       requireScope('events:read'),
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
-        const { limit: sentLimit, cursor, wait, ...query } = c.req.valid('query');
-        // All events that `id` can name fit on a page.
-        const limit = sentLimit ?? (query.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
-        const scope = { list: 'events', filters: query };
-        const start = await decodeCursor(cursor, scope, position);
-        const readNext = async (last?: EventPage) => {
-          const after = last ?? start;
-          const page = await findEvents(c.env.DB, { ...query, limit, after_seq: after?.resumeSeq });
-          // A position of another generation is invalid.
-          if (after && after.generation !== page.generation) throw invalidCursor();
-          return page;
-        };
-        const isEmpty = ({ documents }: EventPage) => documents.length === 0;
-        const { result: page, headers } = await pollWhile(c, readNext, isEmpty, wait);
-        const resume_cursor = await encodeCursor(scope, [page.generation, page.resumeSeq]);
-        const next = page.hasMore ? resume_cursor : null;
-        return json(listJson(page.documents, next, { resume_cursor }), headers);
+        const { limit, cursor, wait, ...query } = c.req.valid('query');
+        const start = await decodeEventPlace(cursor, query);
+        const readNext = (last?: EventPage) =>
+          readEvents(c.env.DB, query, limit, last === undefined ? start : last.place);
+        const { result, headers } = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);
+        return json(result.json, headers);
       },
     )
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {

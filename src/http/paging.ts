@@ -42,7 +42,7 @@ export const pagingParameters = {
 export function listJson(
   documents: readonly string[],
   next: string | null,
-  more: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string | null>> = {},
 ): string {
   const others = Object.entries(more).map(([name, value]) => `,"${name}":${JSON.stringify(value)}`);
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;

@@ -5,7 +5,7 @@ import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
 import { withMetadata } from '../schema.ts';
 
 /** Base64url without padding. */
-const cursorText = z
+export const cursorText = z
   .string()
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);

@@ -1,6 +1,6 @@
 /** The feed's reads of listings: one D1 round trip for a page or an item. */
 
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { resourceMissing } from '../http/errors.ts';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
@@ -8,7 +8,6 @@ import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
   keysetPage,
-  memoizeStatement,
   nullIfOversized,
   placeholder,
   queryBuilder,
@@ -175,33 +174,31 @@ const BY_SLUG = listingBy('slug');
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
-const pageStatement = memoizeStatement(pageQuery, ({ list, filters }) =>
-  [list, filters.status.length, ...Object.keys(filters)].join(),
-);
-
 /** The id of the location with the slug of the request: one row read in each range. */
 const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Selects a page, and the listing after it. `keysetPage` says why a space follows the id:
+ * Selects a page, and the listing after it. Compiled for each request, because the conditions
+ * depend on the filters: 0.1 ms. `keysetPage` says why a space follows the id:
  *
  *     select display_order, id, … from properties
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
  *     union all … order by display_order, id limit ?
  */
-function pageQuery({ list, filters }: FeedList): SQL<ListingRow> {
+function pageStatement({ list, filters }: FeedList) {
   const conditions = FILTER_COLUMNS.filter((name) => name in filters).map(
     (name) => sql`and ${properties[name]} = ${placeholder(name)} `,
   );
   if ('location' in filters) conditions.push(sql`and ${properties.location_id} = ${LOCATION_ID} `);
   const range = (index: number) =>
     sql`${status} = ${placeholder(`status${index}`)} ${sql.join(conditions)}`;
-  return keysetPage<ListingRow>({
+  const query = keysetPage<ListingRow>({
     columns: listingText(REPRESENTATIONS[list]),
     from: properties,
     ranges: [range(0), ...filters.status.slice(1).map((_, index) => range(index + 1))],
     order: [display_order, id],
     maxRows: maxRowsUnlessCached,
   });
+  return statementOf(query);
 }

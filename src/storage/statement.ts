@@ -1,6 +1,6 @@
 /**
- * SQL statements, compiled once per isolate: to compile takes longer than to bind. A list reads the
- * rows after a position:
+ * SQL statements. Those without filters are compiled once per isolate, and lists for each request. A
+ * list reads the rows after a position:
  *
  *     select display_order, id, … from properties
  *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
@@ -11,13 +11,7 @@
  */
 
 import { fillPlaceholders, type Query, SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import {
-  QueryBuilder,
-  SQLiteAsyncDialect,
-  type SQLiteColumn,
-  SQLiteInsertBuilder,
-  type SQLiteTable,
-} from 'drizzle-orm/sqlite-core';
+import { QueryBuilder, SQLiteAsyncDialect, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { readD1 } from './d1.ts';
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -28,11 +22,6 @@ const dialect = new SQLiteAsyncDialect();
 
 /** For `statementOf`. */
 export const queryBuilder = new QueryBuilder(dialect);
-
-/** For `statementOf`. It runs no query, so it needs no session. */
-export function insertInto<Table extends SQLiteTable>(table: Table) {
-  return new SQLiteInsertBuilder<Table, 'async', never[]>(table, undefined as never, dialect);
-}
 
 export const placeholder = (name: string) => sql`${sql.placeholder(name)}`;
 
@@ -49,7 +38,7 @@ type Statement<Row> = {
 /** A query of Drizzle's builder, or whole SQL. Columns have their names of the database. */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
-/** Compiles the query at its first use, not at the start of the isolate. */
+/** Compiles the query at its first use: a constant statement is not compiled at the start. */
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   let compiled: Query | undefined;
   const bindTo = (connection: Connection, values: Values) => {
@@ -59,20 +48,6 @@ export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   return {
     bindTo,
     rows: async (connection, values) => (await bindTo(connection, values).all<Row>()).results,
-  };
-}
-
-/** Compiles one statement for each shape of request. */
-export function memoizeStatement<Request, Row>(
-  makeQuery: (request: Request) => TypedQuery<Row>,
-  describeShape: (request: Request) => string,
-): (request: Request) => Statement<Row> {
-  const known = new Map<string, Statement<Row>>();
-  return (request) => {
-    const shape = describeShape(request);
-    const statement = known.get(shape) ?? statementOf(makeQuery(request));
-    known.set(shape, statement);
-    return statement;
   };
 }
 

@@ -108,6 +108,22 @@ it.each([
   },
 );
 
+it('a 409 whose stored body cannot be read has no details, and logs the failure', async () => {
+  const key = freshKey();
+  await expectEvent(await ingestWith({}, A, key), 202);
+  const error = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  let calls = 0;
+  const DB = tapD1(env.DB, async (call) => {
+    calls += 1;
+    if (calls > 1) throw new Error(OUT_OF_ORDER);
+    return call();
+  });
+  const conflict = await ingestWith({ DB }, B, key);
+  const { details } = await expectError(conflict, 409, 'idempotency_key_in_use');
+  expect(details).toBeUndefined();
+  expect(error.mock.calls.join()).toContain('bodies of conflicts');
+});
+
 describe('while D1 is down', () => {
   const DB = failingD1(env.DB, { when: 'before commit' });
 

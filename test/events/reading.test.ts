@@ -3,10 +3,16 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { storedEvent } from '../../src/events/event.ts';
-import { followedListOf } from '../../src/openapi/list-resource.ts';
+import { eventListOf, storedEvent } from '../../src/events/event.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
-import { expectError, expectStatus, get, sendUndescribed, sendWith } from '../support/http.ts';
+import {
+  expectError,
+  expectStatus,
+  get,
+  send,
+  sendUndescribed,
+  sendWith,
+} from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { tapD1 } from '../support/tap.ts';
 
@@ -119,6 +125,26 @@ describe('the list of events', () => {
     expect(next.data.map(({ id }) => id)).toEqual([second]);
   });
 
+  it('leads forward from the first page of the default order, and no later page resumes', async () => {
+    const stored = await acceptInOrder(3, () => ({ aggregate_id: 'home' }));
+    await acceptInOrder(1, () => ({ aggregate_id: 'other' }));
+    const filters = 'limit=2&aggregate_id=home';
+    const first = await listEvents(filters);
+    expect(first.data.map(({ id }) => id)).toEqual([stored[2], stored[1]]);
+    const forward = `order=asc&aggregate_id=home&cursor=${first.resume_cursor}`;
+    expect(await listEvents(forward)).toMatchObject({ data: [], has_more: false });
+    const [later] = await acceptInOrder(1, () => ({ aggregate_id: 'home' }));
+    expect((await listEvents(forward)).data.map(({ id }) => id)).toEqual([later]);
+    const second = await listEvents(`${filters}&cursor=${first.next_cursor}`);
+    expect(second.data.map(({ id }) => id)).toEqual([stored[0]]);
+    expect(second.resume_cursor).toBeNull();
+    await expectError(
+      await send(`${LIST}?${filters}&cursor=${first.resume_cursor}`),
+      400,
+      'invalid_cursor',
+    );
+  });
+
   it('resumes before an event that is stored while a large one is read again', async () => {
     const [large] = await acceptInOrder(1, () => ({ payload: { note: 'a'.repeat(100_000) } }));
     const later: string[] = [];
@@ -128,7 +154,7 @@ describe('the list of events', () => {
       return results;
     });
     const response = await sendWith({ DB }, `${LIST}?order=asc&limit=100`);
-    const page = followedListOf(storedEvent, 'cursor').parse(await response.json());
+    const page = eventListOf(storedEvent).parse(await response.json());
     expect(page.data.map(({ id }) => id)).toEqual([large]);
     const next = await listEvents(`order=asc&cursor=${page.resume_cursor}`);
     expect(next.data.map(({ id }) => id)).toEqual(later);

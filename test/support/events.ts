@@ -1,7 +1,6 @@
 /** Posts and reads events in tests. */
 
-import { event, storedEvent } from '../../src/events/event.ts';
-import { followedListOf } from '../../src/openapi/list-resource.ts';
+import { event, eventListOf, storedEvent } from '../../src/events/event.ts';
 import { expectStatus, get, send } from './http.ts';
 
 export type Body = Record<string, unknown>;
@@ -44,5 +43,5 @@ export async function expectEvent(response: Response, status: number) {
 export async function listEvents(query = '') {
   const response = await get(`/api/v1/events?${query}`);
   await expectStatus(response, 200);
-  return followedListOf(storedEvent, 'cursor').parse(await response.json());
+  return eventListOf(storedEvent).parse(await response.json());
 }

@@ -13,15 +13,15 @@ import {
   queryError,
 } from '../../openapi/chapter.ts';
 import { headersOf, retryAfter } from '../../openapi/headers.ts';
-import { followedListOf, listOf } from '../../openapi/list-resource.ts';
+import { listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
-import { event, ingestResult } from '../event.ts';
+import { event, eventListOf, ingestResult } from '../event.ts';
+import { noSuchEvent, unknownAfterId } from '../list.ts';
 import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
-import { noSuchEvent, unknownAfterId } from '../store.ts';
 import { anyStoredEvent, ingestBatchRequest, ingestRequest } from './event-types.ts';
 import { EXAMPLES } from './examples.ts';
 
@@ -160,14 +160,14 @@ export const eventChapter = chapter(tag, {
     operationId: 'listEvents',
     summary: 'List events',
     description:
-      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`.',
+      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`. The first page of the default order has a `resume_cursor` too: the events after it are those that are accepted from now on.',
     access: ACCESS.eventsRead,
     query: listParameters,
     responses: {
       200: {
         description: 'A page of events.',
         headers: retryAfter,
-        schema: followedListOf(anyStoredEvent, 'cursor').meta({
+        schema: eventListOf(anyStoredEvent).meta({
           id: 'EventList',
           description: 'A page of events.',
         }),
