@@ -4,14 +4,20 @@
  */
 
 import { Hono } from 'hono';
+import { createMiddleware } from 'hono/factory';
 import { findOwnLimit } from './auth/api-key.ts';
-import { type AppEnv, requireValidConfig } from './config.ts';
+import { type AppEnv, readConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
-import { resourceMissing } from './http/errors.ts';
+import { ApiError, resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
-import { rejectOtherMethods, renderError, renderThrown } from './http/render-error.ts';
+import {
+  rejectOtherMethods,
+  renderError,
+  renderOtherThrown,
+  renderThrown,
+} from './http/render-error.ts';
 import { cors, responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
@@ -33,7 +39,10 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(accessLog());
   app.use(responseHeaders());
   app.use(cors());
+  app.use(renderOtherThrown());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
+  // Also here, so that the response of a route gets the headers of the rate limit.
+  app.use(renderOtherThrown());
   app.use(requireValidConfig());
 
   app.route('/', ingest);
@@ -44,4 +53,15 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   rejectOtherMethods(app);
 
   return app;
+}
+
+/** Throws 500 `internal_error` while any var is malformed. */
+function requireValidConfig() {
+  return createMiddleware<AppEnv>(async function requireValidConfig(c, next) {
+    const { faults } = readConfig(c.env);
+    if (faults.length === 0) return next();
+    throw new ApiError('internal_error', 'The service is misconfigured.', {
+      cause: new Error(`malformed configuration: ${faults.join('; ')}`),
+    });
+  });
 }

@@ -5,6 +5,7 @@
 
 import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
+import { waitForLocks } from './local-lock.ts';
 import { pageRoutes } from './routes.tsx';
 
 export { RateCounter } from '../rate-limit/counter.ts';
@@ -15,11 +16,14 @@ const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 
 const service = createApp();
 const documented = createApp({ docs: pageRoutes() });
+/** One object for all requests, because the parsed vars are kept by it. */
+let localEnv: Env | undefined;
 
 export default {
   async fetch(request, env, ctx) {
     if (!readConfig(env).isDevelopment) return service.fetch(request, env, ctx);
-    const response = await documented.fetch(request, env, ctx);
+    localEnv ??= { ...env, DB: waitForLocks(env.DB) };
+    const response = await documented.fetch(request, localEnv, ctx);
     const { origin, pathname } = new URL(request.url);
     if (response.body === null || !WITH_PHOTOS.test(pathname)) return response;
     // Drawings take the place of these photos, on whichever port this runs.

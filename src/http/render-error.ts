@@ -1,6 +1,7 @@
 /** The one renderer of errors. It needs nothing of other middleware, and never throws. */
 
 import type { Context, Hono } from 'hono';
+import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
 import type { AppEnv } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
@@ -12,6 +13,17 @@ export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
   return renderError(error, c);
+}
+
+/** Renders a thrown value that is no `Error`: Hono gives only an `Error` to `app.onError`. */
+export function renderOtherThrown() {
+  return createMiddleware<AppEnv>(async function renderOtherThrown(c, next) {
+    try {
+      await next();
+    } catch (thrown) {
+      c.res = renderThrown(thrown, c);
+    }
+  });
 }
 
 function toApiError(thrown: unknown): ApiError {

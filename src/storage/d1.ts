@@ -12,10 +12,6 @@ const D1_WRITE_DEADLINE_MS = 10_000;
 /** Each up to a tenth longer or shorter. */
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
-/** An import may lock a local database so long. Deployed databases have no locks. */
-const LOCKED_WINDOW_MS = 60_000;
-/** A pause at a locked database is up to a half shorter. */
-const LOCKED_PAUSE_MS = 200;
 
 /**
  * D1's list of errors says to retry these (developers.cloudflare.com/d1/observability/debug-d1, as
@@ -39,9 +35,6 @@ const TRANSIENT_FAULT = new RegExp(TRANSIENT_FAULTS.join('|'), 'i');
 
 /** A retry would add to the load. */
 const OVERLOADED = /overloaded|exceeded its memory limit|exceeded its CPU time limit/i;
-
-/** Of a local database. */
-const LOCKED = /SQLITE_BUSY|database is locked|Failed to get session commit token/i;
 
 /** Reads within 5 s in all. Throws 500 `internal_error` with `Retry-After` when D1 fails. */
 export function readD1<T>(call: () => Promise<T>): Promise<T> {
@@ -103,33 +96,26 @@ function warnOfSize(bytes: number): void {
   logFault('the database fills up', new Error(`${bytes} bytes are ${percent} % of D1's limit`));
 }
 
-/** The deadline starts again when a lock is met. */
 async function retryTransientFaults<T>(
   call: () => Promise<T>,
   deadlineMs: number,
   name: string,
 ): Promise<T> {
   const startedAt = Date.now();
-  let deadline = startedAt + deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
     addToLogField('database_attempts', 1);
     try {
-      return await withDeadline(call(), deadline - Date.now(), name);
+      return await withDeadline(call(), startedAt + deadlineMs - Date.now(), name);
     } catch (error) {
       const pause = pauseAfter(error, attempt, Date.now() - startedAt);
       if (pause === undefined) throw error;
       await new Promise((resolve) => setTimeout(resolve, pause));
-      if (hasText(error, LOCKED)) deadline = Date.now() + deadlineMs;
     }
   }
 }
 
 /** In milliseconds; undefined for no retry. */
 function pauseAfter(error: unknown, attempt: number, elapsedMs: number): number | undefined {
-  if (hasText(error, LOCKED)) {
-    const pause = LOCKED_PAUSE_MS * (0.5 + 0.5 * Math.random());
-    return elapsedMs + pause < LOCKED_WINDOW_MS ? pause : undefined;
-  }
   const usual = PAUSES_MS[attempt - 1];
   if (usual === undefined || !isTransientFault(error)) return undefined;
   const pause = usual * (0.9 + 0.2 * Math.random());
@@ -137,8 +123,7 @@ function pauseAfter(error: unknown, attempt: number, elapsedMs: number): number 
 }
 
 export function isTransientFault(error: unknown): boolean {
-  if (hasText(error, OVERLOADED)) return false;
-  return hasText(error, LOCKED) || hasText(error, TRANSIENT_FAULT);
+  return hasText(error, TRANSIENT_FAULT) && !hasText(error, OVERLOADED);
 }
 
 function hasText(error: unknown, text: RegExp): boolean {

@@ -8,10 +8,6 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/http/errors.ts';
 import { readD1, writeD1 } from '../../src/storage/d1.ts';
 
-const LOCKED = [
-  'D1_ERROR: database is locked: SQLITE_BUSY',
-  'D1_ERROR: Failed to get session commit token: internal error',
-];
 /** The passing faults of D1's list, and one that operators have seen. */
 const PASSING = [
   'D1_ERROR: Network connection lost.',
@@ -26,6 +22,7 @@ const PASSING = [
   'D1_ERROR: this D1 DB instance is no longer active.',
 ];
 const LASTING = [
+  'D1_ERROR: database is locked: SQLITE_BUSY',
   'D1_ERROR: no such table: nothing',
   'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
   'D1_ERROR: D1 DB is overloaded. Too many requests queued.',
@@ -41,7 +38,7 @@ beforeEach(() => {
  * Makes a read that fails for some time, in virtual time. Returns the outcome, the attempts and the
  * milliseconds.
  */
-async function read(message: string, failsForMs = 120_000, observedMs = 20_000) {
+async function read(message: string, failsForMs = 120_000) {
   const startedAt = Date.now();
   let attempts = 0;
   const call = async () => {
@@ -52,24 +49,11 @@ async function read(message: string, failsForMs = 120_000, observedMs = 20_000) 
   const outcome = readD1(call)
     .catch((error: unknown) => error)
     .then((result) => ({ result, attempts, took: Date.now() - startedAt }));
-  await vi.advanceTimersByTimeAsync(observedMs);
+  await vi.advanceTimersByTimeAsync(20_000);
   return outcome;
 }
 
 describe('a read', () => {
-  it.each(LOCKED)('waits for a lock that an import holds for 50 seconds: %s', async (message) => {
-    const { result, took } = await read(message, 50_000, 60_000);
-    expect(result).toBe('read');
-    expect(took).toBeLessThan(50_300);
-  });
-
-  it('gives up a lock that lasts longer than an import', async () => {
-    const { result, took } = await read(LOCKED[0] ?? '', 120_000, 70_000);
-    expect(String(Object(result).cause)).toContain('SQLITE_BUSY');
-    expect(took).toBeGreaterThan(59_500);
-    expect(took).toBeLessThanOrEqual(60_000);
-  });
-
   it.each(PASSING)('is repeated for 1.5 s, at most five times in all: %s', async (message) => {
     expect((await read(message, 1_000)).result).toBe('read');
     const { result, attempts, took } = await read(message);
