@@ -4,13 +4,12 @@
  */
 
 import { Hono } from 'hono';
-import { createMiddleware } from 'hono/factory';
 import { findOwnLimit } from './auth/api-key.ts';
-import { type AppEnv, readConfig } from './config.ts';
+import { type AppEnv, requireValidConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
-import { ApiError, resourceMissing } from './http/errors.ts';
+import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
 import {
   rejectOtherMethods,
@@ -53,15 +52,4 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   rejectOtherMethods(app);
 
   return app;
-}
-
-/** Throws 500 `internal_error` while any var is malformed. */
-function requireValidConfig() {
-  return createMiddleware<AppEnv>(async function requireValidConfig(c, next) {
-    const { faults } = readConfig(c.env);
-    if (faults.length === 0) return next();
-    throw new ApiError('internal_error', 'The service is misconfigured.', {
-      cause: new Error(`malformed configuration: ${faults.join('; ')}`),
-    });
-  });
 }

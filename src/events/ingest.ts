@@ -95,7 +95,10 @@ async function storeOrFind(
       ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], context)
       : await lookUpKeys(database, [identity], context);
     if (decision === undefined) throw new Error('D1 decides for each event');
-    const stored = await findHoldingBodies(database, [decision], context);
+    const stored =
+      decision.kind === 'conflict'
+        ? await findHoldingBodies(database, [decision], context)
+        : undefined;
     const outcome = resolveOutcome(decision, body, parsed, stored);
     if (outcome.kind === 'accepted') {
       background.waitUntil(cacheResponse(cache, identity, outcome.event, context));
@@ -111,7 +114,7 @@ export function resolveOutcome(
   decision: Decision,
   body: JsonObject,
   parsed: Parsed<IngestRequest>,
-  storedBodies: StoredBodies,
+  storedBodies?: StoredBodies,
 ): Outcome {
   switch (decision.kind) {
     case 'accepted':
@@ -119,7 +122,7 @@ export function resolveOutcome(
     case 'replayed':
       return { kind: 'replayed', event: makeEventResource(decision.event, 'idempotent') };
     case 'conflict': {
-      const stored = storedBodies.get(decision.holder.id);
+      const stored = storedBodies?.get(decision.holder.id);
       if (stored === undefined) return { kind: 'conflict' };
       return { kind: 'conflict', details: conflictDetails(body, stored) };
     }

@@ -95,7 +95,13 @@ export class ClientWindow {
 
   /** Counts a request. Only a reservation waits, at most 300 ms. Never throws. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
-    const decision = decide(this.#tally, this.#quota.limit, this.#objectHealthAt(now));
+    const state = this.#objectState;
+    const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
+    const isFailing = isLate || state.kind === 'failing';
+    const decision = decide(this.#tally, this.#quota.limit, {
+      isFailing,
+      msSinceReport: now - this.#sentAt,
+    });
     if (decision === 'reject') return 'rejected';
     if (decision === 'reserve') {
       const reserving = this.#reserve(env);
@@ -106,12 +112,6 @@ export class ClientWindow {
     this.#tally.passed += 1;
     if (decision === 'report') executionCtx.waitUntil(this.#send(env, this.#tally.passed, false));
     return 'passed';
-  }
-
-  #objectHealthAt(now: number): ObjectHealth {
-    const state = this.#objectState;
-    const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
-    return { isFailing: isLate || state.kind === 'failing', msSinceReport: now - this.#sentAt };
   }
 
   /** The request passes unless the object denies the place in time, or is overloaded. */
