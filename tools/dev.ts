@@ -51,7 +51,7 @@ export const command: Command<unknown> = {
   run: develop,
 };
 
-if (import.meta.main) await runCommand(command, stop);
+if (import.meta.main) await runCommand(command);
 
 async function develop(): Promise<number> {
   const port = resolvePort(process.env.PORT || readVars().get('PORT'));

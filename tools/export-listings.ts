@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { pathFor } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
+import { pathFor } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
@@ -36,7 +36,7 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command, () => process.exit(1));
+if (import.meta.main) await runCommand(command);
 
 function parse(args: string[]) {
   const { values } = readArguments(program, args);

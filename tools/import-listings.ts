@@ -4,8 +4,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand } from './command-line/environment.ts';
-import { pathFor, userDirectory, userPath } from './command-line/npm.ts';
-import { datedPath } from './command-line/project.ts';
+import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
@@ -45,7 +44,7 @@ type ImportRequest = LoadOptions &
 
 export const command = { program, parse, run };
 
-if (import.meta.main) await runCommand(command, () => process.exit(1));
+if (import.meta.main) await runCommand(command);
 
 export function declareImport(script: string) {
   return declareWithTarget(script)

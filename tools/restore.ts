@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { loadDump } from './backup/dump.ts';
 import { requireRestorable, restore } from './backup/restore.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { pathFor } from './command-line/npm.ts';
+import { pathFor } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';

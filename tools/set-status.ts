@@ -15,7 +15,7 @@ Example: npm run set-status -- hidden casa-marea --dry-run`)
 
 export const command = { program, parse, run };
 
-if (import.meta.main) await runCommand(command, () => process.exit(1));
+if (import.meta.main) await runCommand(command);
 
 function parse(args: string[]) {
   const { values, positionals } = readArguments(program, args);

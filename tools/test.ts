@@ -7,7 +7,7 @@ import { freemem, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
-import { userPath } from './command-line/npm.ts';
+import { userPath } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
 
 const program = declare('test')

@@ -1,17 +1,16 @@
 /**
  * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the
  * keys that verify it, and its permissions. The key set (RFC 7517) is a var, or fetched: while a
- * fetch fails, the isolate uses its last good one. On Workers jose fetches for each request that
- * finds no fresh keys (`isCloudflareWorkers` in its jwks/remote.js), so fetches are bounded.
+ * fetch fails, the isolate uses its last good one. Requests on Workers cannot share a promise, so each
+ * request that finds no fresh keys fetches them, within a bound.
  */
 
 import {
   type CryptoKey,
   createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
   errors,
   type FlattenedJWSInput,
+  type JWK,
   type JWSHeaderParameters,
   type JWTClaimVerificationOptions,
   type JWTPayload,
@@ -31,7 +30,6 @@ const FRESH_MS = 600_000;
 const COOL_DOWN_MS = 30_000;
 /** Within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
 const MAX_FETCHES = 4;
-const TOO_MANY_FETCHES = new Error(`${MAX_FETCHES} fetches of the key set are running`);
 
 /** The key set cannot be fetched, and the isolate has no earlier one. */
 class KeySetUnavailable extends Error {
@@ -56,56 +54,57 @@ function findKeySet({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
   return findKey;
 }
 
-/** The key set throws `KeySetUnavailable`. */
+/** `fetchedAt` is the start of the fetch that found the keys. */
+type RemoteSet = { findKey: FindKey; fetchedAt: number };
+
+/** Finds keys in the last good key set, which is renewed when it is old or lacks a key. */
 function remoteSetAt(url: string): FindKey {
-  let fetchedAt: readonly number[] = [];
-  const find = createRemoteJWKSet(new URL(url), {
-    timeoutDuration: FETCH_DEADLINE_MS,
-    cooldownDuration: COOL_DOWN_MS,
-    cacheMaxAge: FRESH_MS,
-    [customFetch]: async (address, init) => {
-      const isBusy = Date.now() - (fetchedAt.at(-MAX_FETCHES) ?? 0) < FETCH_DEADLINE_MS;
-      if (isBusy && find.jwks() !== undefined) throw TOO_MANY_FETCHES;
-      fetchedAt = [...fetchedAt, Date.now()].slice(-MAX_FETCHES);
-      return fetchUsableKeys(address, init);
-    },
-  });
+  let known: RemoteSet | undefined;
   let pausedUntil = 0;
-  return async (header, token) => {
-    if (Date.now() >= pausedUntil) {
-      try {
-        return await withDeadline(find(header, token), FETCH_DEADLINE_MS, 'key set');
-      } catch (error) {
-        if (isAboutToken(error)) throw error;
-        if (error !== TOO_MANY_FETCHES) logFault('the key set could not be renewed', error);
-        if (find.jwks() === undefined) {
-          throw new KeySetUnavailable('no key set is known', { cause: error });
-        }
-        pausedUntil = Date.now() + COOL_DOWN_MS;
-      }
+  let fetchesStartedAt: readonly number[] = [];
+
+  /** Returns the last good set if a fetch fails. Throws `KeySetUnavailable` if there is none. */
+  async function renew(): Promise<RemoteSet> {
+    const fetchedAt = Date.now();
+    const isBusy = fetchedAt - (fetchesStartedAt.at(-MAX_FETCHES) ?? 0) < FETCH_DEADLINE_MS;
+    if (known !== undefined && (isBusy || fetchedAt < pausedUntil)) return known;
+    fetchesStartedAt = [...fetchesStartedAt, fetchedAt].slice(-MAX_FETCHES);
+    try {
+      const keys = await withDeadline(fetchUsableKeys(url), FETCH_DEADLINE_MS, 'key set');
+      known = { findKey: createLocalJWKSet({ keys }), fetchedAt };
+    } catch (error) {
+      logFault('the key set could not be renewed', error);
+      if (known === undefined) throw new KeySetUnavailable('no key set is known', { cause: error });
+      pausedUntil = Date.now() + COOL_DOWN_MS;
     }
-    return createLocalJWKSet(find.jwks() ?? { keys: [] })(header, token);
+    return known;
+  }
+
+  return async (header, token) => {
+    const isFresh = known !== undefined && Date.now() - known.fetchedAt < FRESH_MS;
+    const { findKey, fetchedAt } = known !== undefined && isFresh ? known : await renew();
+    try {
+      return await findKey(header, token);
+    } catch (error) {
+      // The provider may have a new key.
+      const isUnknown = error instanceof errors.JWKSNoMatchingKey;
+      if (!isUnknown || Date.now() - fetchedAt < COOL_DOWN_MS) throw error;
+      const renewed = await renew();
+      return renewed.findKey(header, token);
+    }
   };
 }
 
-/** Reports whether the token is bad, and not the key set. */
-function isAboutToken(error: unknown): boolean {
-  return (
-    error instanceof errors.JWKSNoMatchingKey ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSENotSupported
-  );
-}
-
 /** Fetches a key set, without keys of unknown kinds or private keys (RFC 7517 section 5). */
-async function fetchUsableKeys(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (response.status !== 200) return response;
+async function fetchUsableKeys(url: string): Promise<JWK[]> {
+  const headers = { Accept: 'application/json, application/jwk-set+json' };
+  const response = await fetch(url, { headers, redirect: 'manual' });
+  if (response.status !== 200) throw new Error(`the key set has the status ${response.status}`);
   const published = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
   const { keys } = published.parse(await response.json());
   const usable = keys.filter((key) => ['RSA', 'EC', 'OKP'].includes(key.kty) && !('d' in key));
   if (usable.length === 0) throw new Error('a key set without a usable key');
-  return Response.json({ keys: usable });
+  return usable;
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30;

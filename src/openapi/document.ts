@@ -42,23 +42,19 @@ const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (jsonSchema.pattern === '^[^\\x00]*$') delete jsonSchema.pattern;
 };
 
-const writeSchema: ZodOpenApiOverride = (context) => {
-  writePortably(context);
-  omitStorageBounds(context);
-  writeNullable(context);
-};
-
 /** Writes `type: [T, "null"]`. Some generators skip `anyOf` with null, which 3.0 lacks. */
-function writeNullable(context: Parameters<typeof writeSchema>[0]): void {
+const writeNullable: ZodOpenApiOverride = (context) => {
   const { jsonSchema } = context;
   const [schema, none] = jsonSchema.anyOf ?? [];
   if (none?.type !== 'null' || typeof schema?.type !== 'string') return;
-  // A schema that several fields share may come after them.
-  writeSchema({ ...context, jsonSchema: schema });
+  // A schema that several fields share may come after them, so it is not written yet.
+  const inner = { ...context, jsonSchema: schema };
+  writePortably(inner);
+  omitStorageBounds(inner);
   const values = schema.enum && { enum: [...schema.enum, null] };
   Object.assign(jsonSchema, { ...schema, ...jsonSchema, type: [schema.type, 'null'], ...values });
   delete jsonSchema.anyOf;
-}
+};
 
 const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   validation_error: 'A parameter, a header or the body is not valid: `details` lists the problems.',
@@ -115,7 +111,9 @@ export function writeDocument(
     },
     {
       override: (context) => {
-        writeSchema(context);
+        writePortably(context);
+        omitStorageBounds(context);
+        writeNullable(context);
         if (form === 'open') openResponses(context);
       },
     },

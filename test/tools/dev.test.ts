@@ -97,15 +97,6 @@ it('ends with 0 on SIGTERM, which leaves its port free', async () => {
   await requireFreePort(Number(new URL(service.origin).port));
 });
 
-it('ends when npm alone is killed during the set-up', async () => {
-  const fresh = new ProjectCopy();
-  const { output, stop } = await fresh.serveByNpm(PORT + 2, /^Created \.dev\.vars/m);
-  // It has stopped when the last program that could print has ended.
-  await stop('SIGKILL');
-  expect(output()).not.toContain('Ready');
-  await fresh.remove();
-});
-
 /** Kills one process alone. Every process that the service has started must end. */
 async function killAlone({ group }: Service, victim: string): Promise<void> {
   const select = ['-g', String(group), '-f', victim];

@@ -7,7 +7,6 @@ import {
   Command as Program,
 } from '@commander-js/extra-typings';
 import { resolveEnvironment } from './environment.ts';
-import { isKeptByNpm, watchNpm } from './npm.ts';
 import { messageOf, needsNoStack, UserError } from './user-error.ts';
 
 /** Output that is no terminal has no width. */
@@ -26,12 +25,7 @@ export type Command<Request> = {
   run: (request: Request) => number | Promise<number>;
 };
 
-/** Calls `onNpmGone` if npm ends before the command, even by a kill. */
-export async function runCommand<Request>(
-  command: Command<Request>,
-  onNpmGone?: () => void,
-): Promise<void> {
-  if (onNpmGone !== undefined) watchNpm(onNpmGone);
+export async function runCommand<Request>(command: Command<Request>): Promise<void> {
   for (const output of [process.stdout, process.stderr]) output.on('error', failUnlessClosed);
   const code = await runToExitCode(command, process.argv.slice(2));
   process.exitCode ||= code;
@@ -80,7 +74,7 @@ export function declare(script: string) {
   );
 }
 
-/** Throws for invalid arguments, and for an option that npm kept because `--` was missing. */
+/** Throws for invalid arguments, and for an option that npm swallowed because `--` was missing. */
 export function readArguments<Positionals extends unknown[], Values extends OptionValues>(
   program: Program<Positionals, Values>,
   args: string[],
@@ -88,11 +82,11 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
   // From `npm run SCRIPT --`.
   const [script = ''] = program.name().split(' ').slice(-2);
   const given = args.map((arg) => arg.split('=')[0]);
-  const kept = [...program.options, DRY_RUN].find(
-    (option) => !given.includes(option.long) && isKeptByNpm(script, option),
+  const swallowed = [...program.options, DRY_RUN].find(
+    (option) => !given.includes(option.long) && isSwallowed(script, option),
   );
-  if (kept !== undefined) {
-    throw new UserError(`npm kept ${kept.long} for itself: write -- before the arguments`);
+  if (swallowed !== undefined) {
+    throw new UserError(`npm kept ${swallowed.long} for itself: write -- before the arguments`);
   }
   for (const { long = '', required, negate } of program.options) {
     // Commander takes any argument for a value: `--undo --dry-run` must not become a real run.
@@ -106,6 +100,17 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
   }
   program.parse(args, { from: 'user' });
   return { values: program.opts(), positionals: program.processedArgs };
+}
+
+/** e.g. `npm run erase-events --dry-run` sets `npm_config_dry_run`, and gives no argument. */
+function isSwallowed(script: string, option: Option): boolean {
+  const { env } = process;
+  const value = env[`npm_config_${option.name().replaceAll('-', '_')}`];
+  if (env.npm_lifecycle_event !== script || value === undefined) return false;
+  // npm may set a flag that is off to an empty text.
+  if (!option.required) return value !== '' && value !== 'false';
+  // `scope` is npm's own setting too. Commands report a missing --scope themselves.
+  return option.name() !== 'scope';
 }
 
 /** Arguments after `--` are no options. */

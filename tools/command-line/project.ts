@@ -1,6 +1,7 @@
-/** The paths of the project's files. */
+/** The paths of the project's files, and of files that a user names. */
 
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 
@@ -8,4 +9,23 @@ export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 export function datedPath(name: string, ending: string): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
   return join(PROJECT_DIRECTORY, 'backups', `${name}-${time}.${ending}`);
+}
+
+/** Returns the directory in which the user called npm or this program. */
+export function userDirectory(): string {
+  return process.env.INIT_CWD || process.cwd();
+}
+
+/** npm runs scripts in the project's directory. */
+export function userPath(script: string, path: string): string {
+  const isScript = process.env.npm_lifecycle_event === script;
+  return resolve(isScript ? userDirectory() : process.cwd(), path);
+}
+
+/** Returns the parser of an option that names a file. */
+export function pathFor(script: string) {
+  return (path: string): string => {
+    if (path === '') throw new InvalidArgumentError('It must name a file.');
+    return userPath(script, path);
+  };
 }

@@ -5,8 +5,7 @@ import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 
 import { dirname, join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import * as z from 'zod';
-import { pathFor } from '../command-line/npm.ts';
-import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY, pathFor } from '../command-line/project.ts';
 import { declareWithTarget } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { readPages } from '../database/tables.ts';

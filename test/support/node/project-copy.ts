@@ -91,26 +91,18 @@ export class ProjectCopy {
   }
 
   /** Starts `dev` and waits until it says that it is ready. */
-  serveByDev(port: number): Promise<Service> {
-    return this.#serveBy([process.execPath, 'tools/dev.ts'], String(port), READY);
-  }
-
-  /** Starts `dev` by npm and waits until it prints what `until` matches. */
-  serveByNpm(port: number, until: RegExp): Promise<Service> {
-    return this.#serveBy(['npm', 'run', 'dev'], String(port), until);
-  }
-
-  async #serveBy(command: string[], PORT: string, until: RegExp): Promise<Service> {
-    const { child, ended } = this.#start(command, { PORT });
+  async serveByDev(port: number): Promise<Service> {
+    const command = [process.execPath, 'tools/dev.ts'];
+    const { child, ended } = this.#start(command, { PORT: String(port) });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (printed: string) => {
         output += printed;
       });
     }
-    const isReady = () => until.test(output) || child.exitCode !== null;
+    const isReady = () => READY.test(output) || child.exitCode !== null;
     await vi.waitUntil(isReady, { timeout: READY_DEADLINE_MS }).catch(() => undefined);
-    if (!until.test(output)) throw new Error(`dev did not become ready:\n${output}`);
+    if (!READY.test(output)) throw new Error(`dev did not become ready:\n${output}`);
     const [origin = ''] = /http:\/\/localhost:\d+/.exec(output) ?? [];
     const stop = (signal: NodeJS.Signals) => {
       child.kill(signal);

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { declare, readArguments } from '../../../tools/command-line/command.ts';
-import { pathFor } from '../../../tools/command-line/npm.ts';
+import { pathFor } from '../../../tools/command-line/project.ts';
 import { resolveTarget } from '../../../tools/command-line/target.ts';
 import { runHere } from '../../support/node/in-process.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
