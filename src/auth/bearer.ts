@@ -124,10 +124,12 @@ const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };
 
+/** `fault` is for the log, and never has a value of the token. */
 type Bearer =
-  /** `denied`: the token is valid, but lacks the permission. */
-  | { outcome: 'valid' | 'denied' }
-  /** `fault` is for the log: jose's code, and the bad claim if there is one. */
+  | { outcome: 'valid' }
+  /** The token is valid, but lacks the permission. */
+  | { outcome: 'denied'; fault: string }
+  /** `fault` is jose's code, and the bad claim if there is one. */
   | { outcome: 'invalid'; fault: string };
 
 /**
@@ -154,7 +156,8 @@ export async function judgeBearer(
   try {
     checkClaims(token, options);
     const claims = await verify(token, findKey, { ...options, algorithms: ALGORITHMS });
-    return { outcome: hasPermission(claims.permissions, permission) ? 'valid' : 'denied' };
+    const fault = findPermissionFault(claims.permissions, permission);
+    return fault === undefined ? { outcome: 'valid' } : { outcome: 'denied', fault };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
     if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
@@ -205,8 +208,13 @@ async function verify(
   }
 }
 
-/** The claim `permissions` lists `area:level`. */
-function hasPermission(claim: unknown, { area, level }: Permission): boolean {
-  const sufficient = LEVELS.slice(LEVELS.indexOf(level)).map((each) => `${area}:${each}`);
-  return Array.isArray(claim) && sufficient.some((each) => claim.includes(each));
+/** The claim `permissions` lists `area:level`. Returns why it lacks the permission. */
+function findPermissionFault(claim: unknown, { area, level }: Permission): string | undefined {
+  if (claim === undefined) return 'no claim permissions';
+  if (!Array.isArray(claim)) return 'the claim permissions is no list';
+  const sufficient = LEVELS.slice(LEVELS.indexOf(level));
+  if (sufficient.some((each) => claim.includes(`${area}:${each}`))) return undefined;
+  return LEVELS.some((each) => claim.includes(`${area}:${each}`))
+    ? `the level of ${area} is below ${level}`
+    : `no permission of ${area}`;
 }

@@ -80,7 +80,7 @@ export function requireFeedAccess() {
         c.set('caller', TOKEN_CALLER);
         return next();
       }
-      if (bearer?.outcome === 'invalid') setLogFields({ token_fault: bearer.fault });
+      if (bearer !== undefined) setLogFields({ token_fault: bearer.fault });
       if (key?.outcome === 'valid') {
         c.set('caller', key.caller);
         throw REJECTIONS.feed.keyDenied();

@@ -76,10 +76,9 @@ async function readItems(events: JsonValue | undefined): Promise<Parsed<Item>[]>
 
 /** Their paths begin at the item. */
 async function readItem(value: JsonValue, index: number): Promise<Parsed<Item>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { ok: false, problems: [{ path: '', message: 'must be of type object' }] };
-  }
-  const { idempotency_key: _, ...body } = value;
+  const object = parseWith(z.looseObject({}), value);
+  if (!object.ok) return object;
+  const { idempotency_key: _, ...body } = object.value as JsonObject;
   const canonical = canonicalBody(body);
   if (!canonical.ok) return canonical;
   const parsedBody = parseIngestRequest(body);

@@ -16,7 +16,7 @@ import { resolveRequestId } from './response-headers.ts';
 type Notes = {
   error_code?: ErrorCode;
   error_param?: string;
-  /** Why a bearer token was rejected: jose's code, and the bad claim. */
+  /** Why a bearer token was rejected: jose's code and the bad claim, or the lacking permission. */
   token_fault?: string;
   key_fault?: string;
   cache?: 'memory' | 'edge' | 'database' | 'stale';

@@ -8,7 +8,7 @@ import type { Context } from 'hono';
 import { type AppEnv, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
-import { type CounterName, WINDOW_MS } from './window.ts';
+import { type CounterName, WINDOW_MS, WINDOW_SECONDS } from './window.ts';
 
 /** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests reserve. */
 const REPORT_DIVISOR = 12;
@@ -86,7 +86,9 @@ export class ClientWindow {
     return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
 
+  /** After the end, that of a new window, which begins with the client's next request. */
   stateAt(now: number): { remaining: number; resetSeconds: number } {
+    if (this.hasEnded(now)) return { remaining: this.#quota.limit, resetSeconds: WINDOW_SECONDS };
     const { passed, reserved, others } = this.#tally;
     const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);
     const resetSeconds = Math.max(1, Math.ceil((this.#beganAt + WINDOW_MS - now) / 1_000));

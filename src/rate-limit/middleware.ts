@@ -55,7 +55,7 @@ export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
     if (verdict === 'passed') {
       await next();
     } else if (verdict === 'rejected') {
-      c.res = renderError(rateLimitExceeded(window.stateAt(Date.now()).resetSeconds, limit), c);
+      c.res = renderError(rateLimitExceeded(window.stateAt(now).resetSeconds, limit), c);
     } else {
       c.res = renderError(rateLimitExceeded(OVERLOADED_RESET_SECONDS), c);
     }

@@ -5,7 +5,9 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
+import { judgeBearer } from '../../src/auth/bearer.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
+import { readConfig } from '../../src/config.ts';
 import { codesIn, tableOf } from '../docs/markdown.ts';
 import { document } from '../support/documented.ts';
 import { API_KEY, expectDocumented, expectError, expectStatus, sendWith } from '../support/http.ts';
@@ -168,13 +170,26 @@ it.each([
   [['tool-chat:admin', 'tool-web:viewer'], 200],
   [['tool-web:editor'], 200],
   [['tool-web:admin'], 200],
-  [['tool-web:owner', 'tool-web', 'tool-web:', 'tool-web:viewer:x', '*'], 403],
-  [['Tool-Web:viewer', 'tool-website:admin', 'x-tool-web:admin'], 403],
-  [undefined, 403],
-  ['tool-web:viewer', 403],
-])('a token with the permissions %j gets %i', async (permissions, status) => {
-  const { response } = await call(FEED, NONE, `Bearer ${await provider.sign({ permissions })}`);
+  [
+    ['tool-web:owner', 'tool-web', 'tool-web:', 'tool-web:viewer:x', '*'],
+    403,
+    'no permission of tool-web',
+  ],
+  [['Tool-Web:viewer', 'tool-website:admin', 'x-tool-web:admin'], 403, 'no permission of tool-web'],
+  [undefined, 403, 'no claim permissions'],
+  ['tool-web:viewer', 403, 'the claim permissions is no list'],
+])('a token with the permissions %j gets %i', async (permissions, status, fault?: string) => {
+  const token = `Bearer ${await provider.sign({ permissions })}`;
+  const { response, line } = await call(FEED, NONE, token);
   await expectStatus(response, status);
+  expect(line.token_fault).toBe(fault);
+});
+
+it('a token whose level is too low is told from a token without the permission', async () => {
+  const { jwt } = readConfig(bindings);
+  const permission = { area: 'tool-web', level: 'admin' } as const;
+  const fault = 'the level of tool-web is below admin';
+  expect(await judgeBearer(good, jwt, permission)).toEqual({ outcome: 'denied', fault });
 });
 
 it.each([undefined, ' ,'])('no key is valid when API_KEY is %j', async (configured) => {

@@ -204,6 +204,14 @@ describe('a batch with an invalid item', () => {
     expect(param).toBe(`events.0.payload.a${'.0'.repeat(62)}`);
   });
 
+  it('names an item that is no object, with the advice of an empty list', async () => {
+    const { details } = await expectError(await sendBatch([[], 7]), 400, 'validation_error');
+    expect(details).toEqual([
+      { path: 'events.0', message: 'must be of type object: send {} in place of []' },
+      { path: 'events.1', message: 'must be of type object' },
+    ]);
+  });
+
   it('takes 1 MiB and no more', async () => {
     const filled = (bytes: number) => {
       const text = JSON.stringify({ events: items(100) });

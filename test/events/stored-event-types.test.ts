@@ -47,7 +47,7 @@ const fields = z.object({ properties: z.record(z.string(), z.object({ type: z.un
  * The payloads of stored events as the service's document describes them: event type → field →
  * type.
  */
-function withMetadata(): Record<string, Record<string, unknown>> {
+function describedPayloads(): Record<string, Record<string, unknown>> {
   const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
   const { StoredEvent, ...schemas } = union.parse(document).components.schemas;
   return Object.fromEntries(
@@ -62,7 +62,7 @@ function withMetadata(): Record<string, Record<string, unknown>> {
 it('stored events are described for ever: each event type, with every type that its fields have had', () => {
   const hint =
     'Add what is new to EVER_ACCEPTED. makeStoredEventSchema in src/events/openapi/event-types.ts keeps what was accepted once.';
-  expect(withMetadata(), hint).toEqual(EVER_ACCEPTED);
+  expect(describedPayloads(), hint).toEqual(EVER_ACCEPTED);
 });
 
 it('a stored event is described when it was accepted under looser bounds, or its payload was erased', async () => {

@@ -79,12 +79,12 @@ function isolate(settings: Partial<Env> = {}) {
   }
   /** Returns the name in the response, and the caches that it came from. */
   async function read(changes: Partial<Env> = {}): Promise<string> {
-    return withMetadata(await get(changes));
+    return describeResponse(await get(changes));
   }
   return { costs, send, get, read };
 }
 
-async function withMetadata(response: Response): Promise<string> {
+async function describeResponse(response: Response): Promise<string> {
   await expectStatus(response, 200);
   const { name } = await response.json<{ name: string }>();
   const age = response.headers.get('Age');
@@ -144,7 +144,7 @@ describe('a cached response', () => {
         const asked = index === 0 ? one : isolate({ FEED_STALE_SECONDS });
         const response = await asked.get(d1 === 'fails' ? FAILING : {});
         if (status === undefined) await expectError(response, 500, 'internal_error');
-        else expect(await withMetadata(response)).toBe(status);
+        else expect(await describeResponse(response)).toBe(status);
       }
     },
   );
@@ -454,7 +454,7 @@ describe('while D1 is slow or stalls', () => {
     const { DB, called, open } = stalling();
     let served: string | undefined;
     const sending = one.send({ DB }).then(async ({ response }) => {
-      served = await withMetadata(response);
+      served = await describeResponse(response);
     });
     await called;
     await vi.advanceTimersByTimeAsync(ms - 1);
@@ -529,7 +529,7 @@ it('an edge cache that takes more than 20 ms is used if D1 stalls or fails', asy
     edge.resolve();
     await vi.advanceTimersByTimeAsync(300);
     const { response } = await sending;
-    expect(await withMetadata(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
+    expect(await describeResponse(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
     vi.restoreAllMocks();
   }
 });
@@ -549,7 +549,7 @@ describe('fresh=true', () => {
     const DB = await laggingReplica();
     await rename('After');
     const fresh = await one.get({ DB }, { path: `${LIST}/${slug}?fresh=true` });
-    expect(await withMetadata(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
+    expect(await describeResponse(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
     expect(await one.read()).toBe('After: isolate; hit; ttl=60');
   });
 
@@ -569,7 +569,7 @@ describe('fresh=true', () => {
     await one.read();
     for (const sent of ['false', 'FALSE', '0']) {
       const cached = await one.get(FAILING, { path: `${path}=${sent}` });
-      expect(await withMetadata(cached)).toBe('Before: isolate; hit; ttl=60');
+      expect(await describeResponse(cached)).toBe('Before: isolate; hit; ttl=60');
     }
   });
 });

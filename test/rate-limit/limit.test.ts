@@ -67,6 +67,17 @@ describe('the default limit', () => {
     expect(limitHeadersOf(await slow).slice(1, 3)).toEqual(['96', `${WINDOW_SECONDS - 10}`]);
   });
 
+  it('sends the state of a new window, for a request that outlived its window', async () => {
+    const app = createApp();
+    const headers = { 'CF-Connecting-IP': freshAddress() };
+    const gate = Promise.withResolvers<void>();
+    const DB = gatedD1(env.DB, gate.promise);
+    const slow = sendWith({ DB }, '/api/v1/events', { headers }, app);
+    passSeconds(WINDOW_SECONDS);
+    gate.resolve();
+    expect(limitHeadersOf(await slow).slice(1, 3)).toEqual(['100', `${WINDOW_SECONDS}`]);
+  });
+
   it('cannot be escaped by another header that names an address', async () => {
     const address = freshAddress();
     const names = ['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Worker'];
