@@ -4,6 +4,7 @@ import { type Command, readArguments, runCommand } from './command-line/command.
 import { resolveTarget } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, requireLineage } from './database/identity.ts';
+import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
 import { applyLedger, declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
@@ -33,6 +34,7 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
     const erasures = readRequiredLedger(ledger);
     await open(target, async (database) => {
       const lineage = await requireLineage(database, target);
+      await rejectNewer(database);
       const erased = await applyLedger(database, lineage, erasures);
       await beginGeneration(database, lineage);
       console.log(

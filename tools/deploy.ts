@@ -22,7 +22,7 @@ import {
   requireDeployable,
 } from './configuration/wrangler-config.ts';
 import { rejectUnfinished } from './database/identity.ts';
-import { migrate, requireAdditions } from './database/migrations.ts';
+import { migrate, rejectNewer, requireAdditions } from './database/migrations.ts';
 import { restDatabase } from './database/open.ts';
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
@@ -161,7 +161,9 @@ async function check({ environment, mayCreate }: Request, { directory, wrangler 
     );
   }
   if (found.database !== undefined) {
-    await rejectUnfinished(restDatabase(account, found.database.uuid));
+    const database = restDatabase(account, found.database.uuid);
+    await rejectUnfinished(database);
+    await rejectNewer(database);
   }
   return { deployment, account, found };
 }

@@ -6,6 +6,7 @@ import { type Command, readArguments, runCommand } from './command-line/command.
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { requireLineage } from './database/identity.ts';
+import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { type Aggregate, eraseAggregate, findAggregate, formatEvents } from './erasure/erase.ts';
 import {
@@ -62,6 +63,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
     if (!isDryRun) checkLedger(ledger);
     await open(target, async (database) => {
       const lineage = await requireLineage(database, target);
+      await rejectNewer(database);
       if (aggregate === undefined) {
         progress.state = 'A part of it may be erased: run the command again.';
         const erased = await applyLedger(database, lineage, readLedger(ledger));

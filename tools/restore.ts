@@ -8,6 +8,7 @@ import { pathFor } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
+import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
 import { declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
@@ -40,6 +41,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
     const erasures = readRequiredLedger(ledger);
     await inScratchFolder(tmpdir(), async (folder) => {
       using dump = await loadDump(file, folder);
+      await rejectNewer(dump.scratch);
       const erased = await open(target, async (database) => {
         await requireRestorable(database);
         state = INTERRUPTED;

@@ -55,6 +55,7 @@ export async function startRuntime(
   return {
     url: await miniflare.unsafeGetDirectURL(),
     database: await miniflare.getD1Database('DB'),
+    kv: () => miniflare.getKVNamespace('IDEMPOTENCY'),
     stop: () => miniflare.dispose(),
   };
 }

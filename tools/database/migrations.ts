@@ -29,11 +29,28 @@ const RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
 )`;
 
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
-  if (!(await readTables(database)).includes('d1_migrations')) return migrationNames();
+  const applied = await readApplied(database);
+  return migrationNames().filter((name) => !applied.includes(name));
+}
+
+/**
+ * Throws a `UserError` if the database has a migration that the working copy lacks: an import by
+ * earlier code would not do what the newer service relies on.
+ */
+export async function rejectNewer(database: D1Database): Promise<void> {
+  const known = migrationNames();
+  const unknown = (await readApplied(database)).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new UserError(
+    `this database is newer than your working copy (${unknown.join(', ')}): git pull && npm ci`,
+  );
+}
+
+async function readApplied(database: D1Database): Promise<string[]> {
+  if (!(await readTables(database)).includes('d1_migrations')) return [];
   const names = database.prepare('SELECT name FROM d1_migrations');
   const { results } = await names.all<{ name: string }>();
-  const applied = new Set(results.map(({ name }) => name));
-  return migrationNames().filter((name) => !applied.has(name));
+  return results.map(({ name }) => name);
 }
 
 /** Returns the names of the applied migrations. */

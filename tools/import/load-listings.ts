@@ -9,7 +9,7 @@ import { UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
 import { rejectUnfinished } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
-import { findPendingMigrations, migrate } from '../database/migrations.ts';
+import { findPendingMigrations, migrate, rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { readTables } from '../database/tables.ts';
 import { importListings } from './import.ts';
@@ -35,6 +35,7 @@ export async function loadListings(
     // Import, 2. Before the first `npm run dev`, a dry run compares with an empty store.
     const isFresh = isDryRun && !isRemote && (await readTables(opened)).length === 0;
     const database = isFresh ? wrapSqlite(new DatabaseSync(':memory:')) : opened;
+    await rejectNewer(database);
     await ensureTables(database, target, isFresh || !isDryRun);
     using progress = showProgress(process.stdout);
     return await importListings(file, {

@@ -1,0 +1,62 @@
+/** What a user of the latest release has in hand: tools/release/make-fixtures.ts makes the files. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import * as z from 'zod';
+import { openLocal } from '../../tools/database/local.ts';
+
+const FOLDER = join(import.meta.dirname, '1.0.0');
+
+const schema = z.object({
+  key: z.string(),
+  events: z.object({
+    held: z.object({
+      key: z.string(),
+      body: z.looseObject({}),
+      response: z.looseObject({ id: z.string() }),
+    }),
+  }),
+  /** `next` are the ids that the release returned for the cursor. */
+  cursors: z.array(
+    z.object({
+      path: z.string(),
+      param: z.string(),
+      cursor: z.string(),
+      next: z.array(z.string()),
+    }),
+  ),
+  kv: z.object({ key: z.string(), value: z.string() }),
+  edge: z.array(z.object({ url: z.string() })),
+  undo: z.object({ slug: z.string(), before: z.string(), after: z.string() }),
+});
+
+export const fixtures = schema.parse(
+  JSON.parse(readFileSync(join(FOLDER, 'fixtures.json'), 'utf8')),
+);
+
+/** Returns the bytes of a file that is kept compressed. */
+export function readFixture(name: string): Buffer {
+  return brotliDecompressSync(readFileSync(join(FOLDER, `${name}.br`)));
+}
+
+export const LEDGER = join(FOLDER, 'erasures.jsonl');
+
+/** The key that the command of the release printed, and its entry of `API_KEYS`. */
+export function readKey() {
+  const { key: printed } = fixtures;
+  const [key = ''] = printed.split('\n');
+  const value = (name: string) => new RegExp(`^${name} = (.*)$`, 'm').exec(printed)?.[1] ?? '""';
+  const entry = {
+    name: JSON.parse(value('name')),
+    scopes: JSON.parse(value('scopes')),
+    sha256: JSON.parse(value('sha256')),
+  };
+  return { key, entry };
+}
+
+/** Writes the database of the release into the local state of a runtime. */
+export function writeDatabase(state: string): void {
+  using sqlite = openLocal(join(state, 'd1/miniflare-D1DatabaseObject'));
+  sqlite.exec(readFixture('backup.sql').toString());
+}
