@@ -5,6 +5,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import former from '../releases/1.0.0/fixtures.json';
 import { freshAddress } from '../support/http.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
@@ -183,6 +184,30 @@ describe('the storage of a counter', () => {
     );
     expect(latest?.beganAt).toBe(START + WINDOW_MS);
     expect((await report('b', 1, { ageMs: 59_000 })).ageMs).toBe(WINDOW_MS);
+  });
+});
+
+describe('what version 1.0.0 has left', () => {
+  it('a report of it, with the field that was dropped since, is counted', async () => {
+    await report('a', 8);
+    const reply = await report('b', 16, { formerRecord: 'none', ageMs: 5_000 });
+    expect(reply).toEqual({ isGranted: false, own: 16, others: 8, ageMs: 5_000 });
+  });
+
+  it('a window that it stored is not counted, and deleted after its end', async () => {
+    const { counts, ...rest } = former.counter.stored.default;
+    const window = { ...rest, beganAt: START, counts: new Map(counts as [string, number][]) };
+    await runInDurableObject(object, async (_, { storage }) => {
+      storage.kv.put('default', window);
+      await storage.setAlarm(START + WINDOW_MS);
+    });
+    expect(await report('b', 1)).toMatchObject({ own: 1, others: 0 });
+    for (const seconds of [WINDOW_SECONDS, 2 * WINDOW_SECONDS]) {
+      setTime(seconds * 1_000);
+      expect(await runDurableObjectAlarm(object)).toBe(true);
+    }
+    const left = await runInDurableObject(object, (_, { storage }) => [...storage.kv.list()]);
+    expect(left).toEqual([]);
   });
 });
 

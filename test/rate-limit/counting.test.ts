@@ -8,6 +8,7 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { addReport, type ObjectWindow, type Report } from '../../src/rate-limit/window.ts';
+import former from '../releases/1.0.0/fixtures.json';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
@@ -131,6 +132,15 @@ describe('the calls of the object', () => {
     expect(first?.ageMs).toBeGreaterThanOrEqual(5_000);
     expect(second?.record).toBe(first?.record);
     expect(next?.record).not.toBe(first?.record);
+  });
+
+  it('have the form of the release before: another form needs another method', async () => {
+    const object = objectWith();
+    await sendInTurn(isolateOf(object), 10);
+    const [[, , message] = []] = former.counter.messages;
+    const typesOf = (sent: object = {}) =>
+      Object.entries(sent).map(([name, value]) => [name, typeof value]);
+    expect(typesOf(object.reports[0])).toEqual(typesOf(Object(message)));
   });
 
   it('outlive their requests: waitUntil has the report and the place', async () => {

@@ -179,6 +179,11 @@ describe('deploy', () => {
         await expectDeployed('--env', 'staging');
         configure(set(`database_name = "${STAGING}"`, 'database_name = "feed"'));
       },
+    'this database is newer than your working copy (9999_later.sql): git pull && npm ci': () =>
+      place(
+        `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+         INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')`,
+      ),
     'a restore of this database is not finished': () =>
       place('CREATE TABLE database_identity (lineage text)'),
     'the database has the tables of another application (orders): is database_name in': () =>
