@@ -32,7 +32,7 @@ describe('the Worker', () => {
   const { key, entry } = readKey();
 
   beforeAll(async () => {
-    writeDatabase(folder);
+    await writeDatabase(folder);
     const vars = { ...TEST_VARS, API_KEY, API_KEYS: JSON.stringify([entry]) };
     const options = { resourcePersistencePath: folder };
     runtime = await startRuntime(await productionBundle(), vars, options);

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import * as z from 'zod';
-import { openLocal } from '../../tools/database/local.ts';
+import { openLocal, wrapSqlite } from '../../tools/database/local.ts';
+import { migrate } from '../../tools/database/migrations.ts';
 
 const FOLDER = join(import.meta.dirname, '1.0.0');
 
@@ -55,8 +56,9 @@ export function readKey() {
   return { key, entry };
 }
 
-/** Writes the database of the release into the local state of a runtime. */
-export function writeDatabase(state: string): void {
+/** Writes the database of the release into the local state of a runtime, with today's migrations. */
+export async function writeDatabase(state: string): Promise<void> {
   using sqlite = openLocal(join(state, 'd1/miniflare-D1DatabaseObject'));
   sqlite.exec(readFixture('backup.sql').toString());
+  await migrate(wrapSqlite(sqlite));
 }

@@ -40,7 +40,7 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
   let nextAddress = 0;
 
   beforeAll(async () => {
-    writeDatabase(folder);
+    await writeDatabase(folder);
     const former = join(folder, 'index.js');
     writeFileSync(former, readFixture('worker.js'));
     const scripts = { former, today: await productionBundle() };
