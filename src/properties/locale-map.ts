@@ -6,6 +6,11 @@ export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
 
 export type LocaleMap = Localized<string>;
 
+/** A text of spaces and format characters alone, e.g. U+200B, shows nothing. */
+export function isBlank(text: string): boolean {
+  return text.replaceAll(/\p{Cf}/gu, '').trim() === '';
+}
+
 /** Leaves out blank texts. */
 export function mapLocales<T>(
   map: Readonly<Localized<T>>,
@@ -14,7 +19,7 @@ export function mapLocales<T>(
   const entries = LOCALES.flatMap((locale) => {
     const value = map[locale];
     const made = value === undefined ? '' : toText(value);
-    return made.trim() === '' ? [] : [[locale, made]];
+    return isBlank(made) ? [] : [[locale, made]];
   });
   return Object.fromEntries(entries);
 }

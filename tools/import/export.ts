@@ -2,11 +2,12 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Location, Source } from '../../src/properties/source.ts';
-import { COLUMNS, readRow } from './read/csv.ts';
+import { COLUMNS, DECIMALS, readRow, type Separator } from './read/csv.ts';
 import { isMap } from './read/listing-schemas.ts';
 import { mergeListing } from './read/merge.ts';
 import { printable } from './read/problem.ts';
 import { type Patch, toFileListing } from './read/records.ts';
+import { protectText } from './read/spreadsheet-text.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
 import { writeListingsFile } from './write/listings-file.ts';
 
@@ -21,8 +22,6 @@ const { fields = [], texts = [] } = Object.groupBy(
 
 /** In the order of docs/guides/listings-file.md. */
 const HEADER = [...KEYS, ...fields, ...texts, ...LISTS];
-
-export type Separator = ',' | ';';
 
 /**
  * Yields a sheet if there is a separator, else JSON. If an import is applied meanwhile, the reads
@@ -50,17 +49,18 @@ export async function* exportListings(
 /** Excel knows UTF-8 by the byte order mark. */
 function* sheetLines(listings: Iterable<Source>, separator: Separator): Generator<string> {
   yield `\ufeff${formatLine(HEADER, separator)}`;
-  for (const listing of listings) yield formatLine(formatCells(listing), separator);
+  for (const listing of listings) yield formatLine(formatCells(listing, separator), separator);
 }
 
+/** LibreOffice splits a row at commas, semicolons and tabs at once. */
 function formatLine(cells: readonly string[], separator: Separator): string {
-  const isPlain = (cell: string) => !/["\r\n]/.test(cell) && !cell.includes(separator);
+  const isPlain = (cell: string) => !/[",;\t\r\n]/.test(cell);
   const quoted = cells.map((cell) => (isPlain(cell) ? cell : `"${cell.replaceAll('"', '""')}"`));
   return `${quoted.join(separator)}\r\n`;
 }
 
 /** A value that no cell can hold gets an empty cell, which an import ignores. */
-function formatCells(listing: Source): string[] {
+function formatCells(listing: Source, separator: Separator): string[] {
   const { photos, hero_photo_id, location } = listing;
   const hero_photo = photos.find(({ id }) => id === hero_photo_id)?.url;
   // The import takes the first photo with the address.
@@ -72,7 +72,7 @@ function formatCells(listing: Source): string[] {
   };
   return HEADER.map((name) => {
     const cell = formatCell(name, record);
-    const patch = readRow([name], [cell.trim()]).value;
+    const patch = readRow([name], [cell.trim()], separator).value;
     return isDeepStrictEqual(mergeListing(record, patch), record) ? cell : '';
   });
 }
@@ -82,11 +82,19 @@ function formatCell(name: string, values: Patch): string {
   const own = values[field];
   const value = locale !== undefined && isMap(own) ? own[locale] : own;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (Array.isArray(value)) return value.map((each) => each.url ?? each).join('|');
-  if (typeof value === 'number') return String(value);
-  if (typeof value !== 'string') return '';
-  // A spreadsheet would take such a text for a formula. The import drops the apostrophe.
-  return /^[=+\-@]/.test(value) ? `'${value}` : value;
+  if (field === 'photos' && Array.isArray(value)) return value.map(({ url }) => url).join('|');
+  if (Array.isArray(value)) return protectText(value.join('|'));
+  if (typeof value === 'number') return formatNumber(value, field);
+  return typeof value === 'string' ? protectText(value) : '';
+}
+
+/** A spreadsheet keeps 15 digits of a number. */
+const MAX_DIGITS = 15;
+
+function formatNumber(value: number, field: string): string {
+  if (Number(value.toPrecision(MAX_DIGITS)) !== value) return '';
+  // Half of Europe reads 0.105 as 105.
+  return DECIMALS.includes(field) ? String(value).replace(/\.\d{3}$/, '$&0') : String(value);
 }
 
 /** e.g. `amenity pool: Swimming pool` */

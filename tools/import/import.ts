@@ -20,6 +20,7 @@ import { changeCursor } from '../../src/properties/changes.ts';
 import { compare } from './plan/compare.ts';
 import { checkShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
+import { findTextWarnings } from './plan/quality.ts';
 import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
 import { completeFromStore } from './read/read.ts';
 import { type Catalogue, readCatalogue } from './read/store.ts';
@@ -48,7 +49,10 @@ async function attemptImport(
   const stored = await readCatalogue(options.database);
   const complete = await completeFromStore(file, stored, options.database);
   const planned = plan(complete, stored, options);
-  if (planned.problems.length > 0) return { kind: 'rejected', problems: planned.problems };
+  if (planned.problems.length > 0) {
+    const warnings = planned.rows.flatMap(({ listing }) => findTextWarnings(listing));
+    return { kind: 'rejected', problems: planned.problems, warnings };
+  }
 
   // Import, 4.
   const effect = await compare(planned, stored, options);

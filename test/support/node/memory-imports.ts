@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { exportListings, type Separator } from '../../../tools/import/export.ts';
+import { exportListings } from '../../../tools/import/export.ts';
+import type { Separator } from '../../../tools/import/read/csv.ts';
 import { command as importCommand } from '../../../tools/import-listings.ts';
 import { command as statusCommand } from '../../../tools/set-status.ts';
 import { Database } from '../cloudflare/database.ts';
@@ -37,6 +38,12 @@ export function openMemoryImports() {
     /** Runs `import-listings` with these arguments. */
     run: (...args: string[]) => runImportOn(database, importCommand, ...args),
     rows: (query: string) => store.rows(query),
+    /** Gives a stored listing the `hid` of another one, as imports of version 1.0.0 could. */
+    repeatHid(slug: string, hid: string) {
+      store.rows(
+        `UPDATE properties SET source = json_set(source, '$.hid', '${hid}') WHERE slug = '${slug}'`,
+      );
+    },
     /** Returns the stored listing. */
     async stored(slug: string) {
       const select = database.prepare('SELECT source FROM properties WHERE slug = ?');

@@ -88,6 +88,42 @@ it('makes its first photo the hero photo of a home without one, and says so', as
   expect(await load(sheet(second, first))).not.toContain(line);
 });
 
+it('makes the first photo on the web the hero photo, and none if no photo is', async () => {
+  const url = (name: string) => `https://a.example/${name}.jpg`;
+  const photos = ['plan', 'pool'].map((name) => ({ url: url(name), web_visible: name === 'pool' }));
+  const home = { slug: 'casa-marea', photos, hero_photo: null };
+  await imports.load({ properties: [home] }, '--patch');
+  await load(`slug,photos\ncasa-marea,${url('plan')}|${url('pool')}|${url('garden')}\n`);
+  const stored = await imports.stored('casa-marea');
+  expect(stored?.photos.find(({ id }) => id === stored.hero_photo_id)?.url).toBe(url('pool'));
+
+  await imports.load({ properties: [{ ...home, photos: photos.slice(0, 1) }] }, '--patch');
+  await load(`slug,photos\ncasa-marea,${url('plan')}\n`);
+  expect((await imports.stored('casa-marea'))?.hero_photo_id).toBeNull();
+});
+
+it('has decimal commas beside semicolons, and booleans in the languages of spreadsheets', async () => {
+  await load('slug;latitude;longitude;size\ncasa-marea;39,7486;2,6472;85,5\n');
+  expect(await imports.stored('casa-marea')).toMatchObject({
+    latitude: 39.7486,
+    longitude: 2.6472,
+    size: 85.5,
+  });
+  for (const [word, value] of [
+    ['VERDADERO', true],
+    ['falso', false],
+    ['Sí', true],
+    ['no', false],
+    ['VRAI', true],
+    ['FAUX', false],
+    ['oui', true],
+    ['non', false],
+  ] as const) {
+    await load(`slug,is_early_access\ncasa-marea,${word}\n`);
+    expect((await imports.stored('casa-marea'))?.is_early_access, word).toBe(value);
+  }
+});
+
 it('of an export keeps a hero photo whose address another photo has too', async () => {
   const photos = ['1', '2'].map((end) => ({
     id: `00000000-0000-4000-8000-00000000000${end}`,

@@ -66,7 +66,8 @@ describe('a patch', () => {
       slug: 'casa-nueva',
       hid: 'H-9',
     });
-    await imports.load({ properties: [propertyOf({ slug: 'double', hid: 'H-9' })] });
+    await imports.load({ properties: [propertyOf({ slug: 'double', hid: 'H-8' })] });
+    imports.repeatHid('double', 'H-9');
     await patch({ hid: 'H-9', slug: 'double', beds: 3 });
     expect(await imports.stored('double')).toMatchObject({ beds: 3 });
     expect(await imports.stored('casa-nueva')).toMatchObject({ beds: null });
@@ -119,16 +120,28 @@ describe('a patch', () => {
   it.each([
     ['a photo between two', 20, '1 new 2', [10, 11, 20]],
     ['no room between two', 11, '1 new 2', [10, 11, 12]],
-    ['a new photo first', 20, 'new 2 1', [1, 2, 3]],
+    ['a new photo first', 20, 'new 2 1', [1, 20, 21]],
     ['the last photo first', 20, '2 1', [20, 21]],
     ['the last 32-bit number first', 2 ** 31 - 1, '2 1', [2 ** 31 - 2, 2 ** 31 - 1]],
-    ['one after the last 32-bit number', 2 ** 31 - 1, '1 2 new', [10, 11, 12]],
+    ['one after the last 32-bit number', 2 ** 31 - 1, '1 2 new', [10, 2 ** 31 - 2, 2 ** 31 - 1]],
   ])('shows photos in the order of its list: %s', async (_, web_sort_order, names, numbers) => {
     await patched({ photos: [{ id: photo(1).id }, { id: photo(2).id, web_sort_order }] });
     const photos = names.split(' ').map((name) => ({ url: urlOf(name) }));
     const now = await patched({ photos });
     expect(now?.photos.map((each) => each.web_sort_order)).toEqual(numbers);
     expect((await patch({ slug: 'casa-marea', photos })).stdout).toContain('Nothing changed');
+  });
+
+  it('shows photos in the order of its list when it numbers some of them only', async () => {
+    const photos = [
+      { url: urlOf('new'), web_sort_order: 50 },
+      { url: photo(2).url, web_sort_order: 7 },
+      { url: photo(1).url },
+    ];
+    const now = await patched({ photos });
+    const shown = now?.photos.toSorted((a, b) => a.web_sort_order - b.web_sort_order);
+    expect(shown?.map(({ url }) => url)).toEqual(photos.map(({ url }) => url));
+    expect(now?.photos.map((each) => each.web_sort_order)).toEqual([50, 51, 52]);
   });
 
   it('keeps the numbers in it, and finds a stored photo by its address under another id', async () => {

@@ -17,7 +17,9 @@ const url = 'https://images.example.com/1.jpg';
 const photo = { id: OTHER_ID, url, section: 'hero', web_visible: true, web_sort_order: 1 };
 const marea = propertyOf({ slug: 'casa-marea', hid: 'H-1', city: 'Inca' });
 const secret = propertyOf({ slug: 'secret', status: 'hidden', city: 'Inca' });
-const others = ['other', 'twin'].map((slug) => propertyOf({ slug, hid: 'H-3', city: 'Inca' }));
+const other = propertyOf({ slug: 'other', hid: 'H-3', city: 'Inca' });
+const twin = propertyOf({ slug: 'twin', hid: 'H-3', city: 'Inca' });
+const others = [other, twin];
 
 const imports = openMemoryImports();
 beforeAll(async () => {
@@ -25,7 +27,9 @@ beforeAll(async () => {
   const photos = [{ ...photo, id: undefined }];
   const locations = [{ slug: 'coast', name: {} }];
   const moved = { ...unkeyed, status: 'hidden', slug: 'moved', hid: 'H-old', location: 'coast' };
-  await imports.load(fileOf([marea, ...others, secret, propertyOf({ slug: 'large', ...large })]));
+  const file = [marea, other, { ...twin, hid: 'H-4' }, secret];
+  await imports.load(fileOf([...file, propertyOf({ slug: 'large', ...large })]));
+  imports.repeatHid('twin', 'H-3');
   await imports.load({ locations, properties: [{ ...moved, photos }] });
   const old = await imports.stored('moved');
   const renamed = { id: old?.location?.id, slug: 'shore' };
@@ -259,13 +263,68 @@ const SHEETS: Case[] = [
     'row 3, price_from (slug "twin"): "9007199254740993" is a number that is too large',
     'row 3, beds (slug "twin"): "two" must be a whole number such as 12',
     'row 3, size (slug "twin"): "x" must be a number such as 118000 or 118000.5',
-    'row 2, photos (slug "other"): "https://a.example/1.jpg, HTTPS://a.example/2.jpg" must be one URL, not two joined by a comma',
+    'row 2, photos (slug "other"): "https://a.example/1.jpg, HTTPS://a.example/2.jpg" must be one URL, not two',
     'photos must be an absolute http or https URL: 2 times in 1 listing, first twin (row 3, photos): "a/1.jpg", "a/2.jpg"',
+  ],
+  [
+    'what a spreadsheet has done to a sheet',
+    sheet(
+      'slug;price_from;beds;size;fraction_from;city;amenities;is_early_access\n' +
+        'other;295.000,00;8/1/2026;95,125;01-ago;#¡REF!;wifi, pool;1\n' +
+        'twin;39,5;02/08/2026;85,5;1/8;#N/A;wifi|pool;sí\n',
+    ),
+    'row 2, price_from (slug "other"): "295.000,00" has a dot before three digits: write 295000, or 295',
+    'beds is a date, which a spreadsheet has made of a number or a fraction: format the column as text, and write it again: 2 listings, first other (row 2, beds): "8/1/2026", "02/08/2026"',
+    'row 2, size (slug "other"): "95,125" has a comma before three digits: write 95125, or 95.125',
+    'row 2, fraction_from (slug "other"): "01-ago" is a date, which a spreadsheet',
+    'city is the error of a formula: 2 listings, first other (row 2, city): "#¡REF!", "#N/A"',
+    'row 2, amenities (slug "other"): "wifi, pool" must have a | between its entries',
+    'row 2, is_early_access (slug "other"): "1" must be yes, no, true or false',
+    'row 3, amenities (slug "twin"): amenity "pool" is not known',
+    HELP,
+  ],
+  [
+    'tabs between columns',
+    sheet('slug\tprice_from\ncasa-marea\t1\n'),
+    'the file: has tabs between its columns: save it with commas or semicolons',
+  ],
+  [
+    'a title before the header',
+    sheet('Our homes,\n,\nslug,price_from\ncasa-marea,1\n'),
+    'the file: has its header in row 3: delete the rows before it',
+  ],
+  [
+    'the file of a spreadsheet program',
+    sheet(Uint8Array.of(0x50, 0x4b, 3, 4, 0)),
+    "the file: is a spreadsheet program's own file: export it as CSV",
+  ],
+  [
+    'the hid of another listing, in the store or in the file',
+    patch({
+      properties: [
+        { id: marea.id, hid: 'H-3' },
+        { id: secret.id, hid: 'H-5' },
+        { slug: 'large', hid: 'H-5' },
+      ],
+    }),
+    /^properties\[0\] \(hid "H-3"\): hid "H-3" is the hid of listing (other|twin) too$/,
+    'properties[1] (hid "H-5"): hid "H-5" is the hid of listing large too',
+    'properties[2] (slug "large"): hid "H-5" is the hid of listing secret too',
+  ],
+  [
+    'two addresses in one entry',
+    patch({
+      properties: [',', ';', '|', ' '].map((between, index) => ({
+        slug: ['casa-marea', 'other', 'twin', 'secret'][index],
+        photos: [{ url: `https://a.example/1.jpg${between}https://a.example/2.jpg` }],
+      })),
+    }),
+    'photos.*.url must be one URL, not two: 4 listings, first casa-marea',
   ],
   [
     'a text that would steer the terminal, and a long one',
     sheet(`slug,type\nother,"\u001b[31m\u2028\u202e${'villages '.repeat(20)}"\n`),
-    /: "\\u001b\[31m\\u2028\\u202e(villages )+villages…" must be one of /,
+    /: "\\u001b\[31m\\u2028(villages )+villages…" must be one of /,
   ],
   [
     'problems of one cause, which take one line',

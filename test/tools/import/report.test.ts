@@ -74,7 +74,7 @@ it('a dry run shows every kind of effect, and writes nothing', async () => {
     '7 listings: 1 added, 5 changed, 1 unchanged',
     '1 amenity: 0 added, 1 changed, 0 unchanged',
     'Worth a look: public without a location: 1 listing: casa-nueva',
-    'Worth a look: a price that changes by a factor of ten or more: 1 listing: casa-marea 118000 → 11800',
+    'Worth a look: a number that changes by a factor of ten or more: 1 listing: casa-marea price_from 118000 → 11800',
     'Worth a look: another slug, and so another address: 1 listing: casa-marea → casa-nueva',
     'Worth a look: public without a photo: 2 listings: dark, bare',
     'Worth a look, as before: 1 listing',
@@ -148,6 +148,92 @@ it('--prune hides up to a fifth of the public listings, --prune=all any number, 
   }
 });
 
+it.each<[finding: string, fields: object]>([
+  ['HTML entities in a text, such as &amp;', { title: { en: 'Sea &amp; sun' } }],
+  ['HTML entities in a text, such as &amp;', { city: 'Dei&#224;' }],
+  ['a text that was decoded wrongly, such as DeiÃ', { city: 'DeiÃ\u00a0' }],
+  ['a text that was decoded wrongly, such as DeiÃ', { title: { fr: 'Vue sur la mer â€“ calme' } }],
+  ['a text that was decoded wrongly, such as DeiÃ', { title: { es: 'Gen\ufffdve' } }],
+  ['a word of a program as a text, such as NULL', { city: 'NULL' }],
+  ['a word of a program as a text, such as NULL', { title: { en: '[object Object]' } }],
+  ['a word of a program as a text, such as NULL', { name: 'undefined' }],
+  ['a word of a program as a text, such as NULL', { address: '#N/A' }],
+  ['Markdown in a text', { description: { en: 'A **large** house' } }],
+  ['Markdown in a text', { description: { en: '## The house' } }],
+  ['a document as a text', { description: { en: '{"type":"doc","content":[]}' } }],
+  ['the coordinates 0,0', { latitude: 0, longitude: 0 }],
+  ['a latitude without a longitude, or the reverse', { latitude: 39.5 }],
+  ...[
+    [
+      'https://drive.google.com/file/d/1/view',
+      'a photo at drive.google.com, whose links are pages',
+    ],
+    ['https://www.dropbox.com/s/1/a.jpg?dl=0', 'a photo at www.dropbox.com, whose links are pages'],
+    ['https://a.example/1.HEIC', 'a photo that is a .HEIC file, which browsers do not show'],
+    ['https://a.example/1.jpg?X-Amz-Expires=1', 'a photo address that expires (X-Amz-Expires)'],
+    ['http://a.example/1.jpg', 'a photo address with http:, which a page with https: blocks'],
+  ].map(([url = '', finding = '']): [string, object] => [
+    finding,
+    { ...whole, photos: [photo('1', { url })] },
+  ]),
+])('is worth a look: %s', async (finding, fields) => {
+  await imports.load(fileOf([]));
+  const usual = { latitude: 39.6, longitude: 2.9, ...whole };
+  const { code, stdout } = await imports.load({
+    properties: [
+      propertyOf({ slug: 'odd', ...usual, longitude: undefined, ...fields }),
+      propertyOf({ slug: 'usual', ...usual }),
+    ],
+  });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(new RegExp(`Worth a look: ${RegExp.escape(finding)}.*: 1 listing: odd\n`));
+});
+
+it('a change that is rarely meant is worth a look', async () => {
+  const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, price_from: 100 };
+  const { id } = propertyOf({ slug: 'casa-marea' });
+  const home = (fields: object) => ({
+    properties: [propertyOf({ slug: 'casa-marea', id, ...usual, ...fields })],
+  });
+  const lookAfter = async (fields: object) => {
+    imports.clear();
+    await imports.load(home({}));
+    const { stdout, stderr } = await imports.load(home(fields), '--allow-emptied');
+    expect(stderr).toBe('');
+    return stdout.match(/^Worth a look: .*/gm) ?? [];
+  };
+  const factor =
+    'Worth a look: a number that changes by a factor of ten or more: 1 listing: casa-marea';
+  expect(await lookAfter({ size: 85125 })).toEqual([`${factor} size 85.125 → 85125`]);
+  expect(await lookAfter({ size: 851.25 })).toEqual([`${factor} size 85.125 → 851.25`]);
+  expect(await lookAfter({ size: 851.24 })).toEqual([]);
+  expect(await lookAfter({ latitude: 2.9, longitude: 39.6 })).toEqual([
+    expect.stringContaining('latitude and longitude that seem swapped: 1 listing: casa-marea'),
+  ]);
+  expect(await lookAfter({ latitude: 40.06 })).toEqual([
+    'Worth a look: coordinates more than 50 km from before: 1 listing: casa-marea 51 km',
+  ]);
+  expect(await lookAfter({ latitude: 40.04 })).toEqual([]);
+  expect(await lookAfter({ hid: 'H-2' })).toEqual([
+    'Worth a look: another hid: 1 listing: casa-marea H-1 → H-2',
+  ]);
+});
+
+it('a rejected import names the texts that were never meant as texts too', async () => {
+  await imports.load(fileOf([propertyOf({ slug: 'one' }), propertyOf({ slug: 'two' })]));
+  const { code, stdout } = await imports.loadSheet('slug,city\none,#N/A\ntwo,NULL\n');
+  expect(code).toBe(1);
+  expect(stdout).toContain('a word of a program as a text, such as NULL: 2 listings: one, two');
+});
+
+it('invisible characters are shown, and alone they are no text', async () => {
+  await imports.load(fileOf([propertyOf({ slug: 'one', title: { en: 'A', es: '\u200b\u00ad' } })]));
+  expect((await imports.stored('one'))?.title).toEqual({ en: 'A' });
+  const sheet = '\u200bslug,title.en,city\n\u200bon\u00ade,A\u200bB 👨‍👩‍👧,\u200b\n';
+  const { stdout } = await imports.loadSheet(sheet, '--dry-run');
+  expect(stdout).toContain('one: title.en "A" → "A\\u200bB 👨‍👩‍👧"\n');
+});
+
 it('quality is reported with counts, and rejects nothing; earlier findings take one line', async () => {
   await imports.load(fileOf([]));
   const videos = (url: string) => ({
@@ -174,7 +260,8 @@ it('quality is reported with counts, and rejects nothing; earlier findings take 
     'Worth a look: public without a location: 1 listing: bare',
     'Worth a look: a gallery without any alt text: 1 listing: no-alt',
     'Worth a look: public without a hero image: 1 listing: no-hero',
-    'Worth a look: a video address that is a page and no file: 2 listings: page, other-page',
+    'Worth a look: a video at www.youtube.com, whose links are pages and no files: 1 listing: page',
+    'Worth a look: a video at vimeo.com, whose links are pages and no files: 1 listing: other-page',
   ]);
   const [bare, secret, ...others] = properties.slice(2);
   const changed = [

@@ -38,6 +38,23 @@ it('an import makes its folder, and names it to the shell of any folder', async 
   expect(existsSync(undo)).toBe(true);
 });
 
+it('an import that gives the slug of a home to a new one can be undone, and imported again', async () => {
+  const old = propertyOf({ slug: 'casa-vieja', hid: 'H-1' });
+  await imports.load({ properties: [old] });
+  const again = {
+    properties: [
+      { ...old, slug: 'casa-nueva' },
+      { slug: 'casa-vieja', name: 'Another', status: 'listed', display_order: 2 },
+    ],
+  };
+  expect(await imports.load(again, '--undo', undo)).toMatchObject({ code: 0 });
+  expect(await imports.run(undo, '--allow-emptied', '--no-undo')).toMatchObject({ code: 0 });
+  expect((await imports.stored('casa-vieja'))?.hid).toBe('H-1');
+  expect(await imports.load(again)).toMatchObject({ code: 0, stderr: '' });
+  expect((await imports.stored('casa-vieja'))?.name).toBe('Another');
+  expect((await imports.stored('casa-nueva'))?.hid).toBe('H-1');
+});
+
 it('an import that is overtaken by the same one leaves no file and offers none', async () => {
   const overtaken = tapD1(imports.database, async (call) => {
     if (existsSync(undo)) await importInto(imports.database, file);

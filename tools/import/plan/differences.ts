@@ -26,7 +26,9 @@ export function compareListings(old: Source | undefined, now: Source): Differenc
   if (found.changes.length === 0 && !isSame(old.description, now.description)) {
     found.changes.push('description has other markup');
   }
-  compareLists(old, now, found);
+  const lists = compareLists(old, now);
+  found.changes.push(...lists.changes);
+  found.emptied.push(...lists.emptied);
   const isShown = ({ photos }: Source) => photos.some((each) => each.web_visible);
   if (now.photos.length > 0 && isShown(old) && !isShown(now)) found.emptied.push('gallery');
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
@@ -42,15 +44,21 @@ export function compareRecords(
   return found;
 }
 
-function compareLists(old: Source, now: Source, found: Differences): void {
+function compareLists(old: Source, now: Source): Differences {
   const fileName = ({ url }: { url: string }) => url.split('/').at(-1) || url;
-  compareList('photos', 'photo', old.photos, now.photos, fileName, found);
-  compareList('videos', 'video', old.videos, now.videos, fileName, found);
   const [was, is] = [old.unique_features, now.unique_features];
   const features = [identifyFeatures(was, is), identifyFeatures(is, was)] as const;
-  compareList('unique_features', 'unique feature', ...features, (each) => each.icon_slug, found);
   const withIds = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
-  compareList('amenities', 'amenity', withIds(old), withIds(now), ({ id }) => id, found);
+  const all = [
+    compareList('photos', 'photo', old.photos, now.photos, fileName),
+    compareList('videos', 'video', old.videos, now.videos, fileName),
+    compareList('unique_features', 'unique feature', ...features, (each) => each.icon_slug),
+    compareList('amenities', 'amenity', withIds(old), withIds(now), ({ id }) => id),
+  ];
+  return {
+    changes: all.flatMap(({ changes }) => changes),
+    emptied: all.flatMap(({ emptied }) => emptied),
+  };
 }
 
 /** Unique features have no key: one in both lists has its content as its id, else its place. */
@@ -121,9 +129,8 @@ function compareList<T extends { id: string }>(
   old: readonly T[],
   now: readonly T[],
   labelOf: (entry: T) => string,
-  found: Differences,
-): void {
-  if (isSame(old, now)) return;
+): Differences {
+  if (isSame(old, now)) return { changes: [], emptied: [] };
   const before = new Map(old.map((each) => [each.id, each]));
   const after = new Map(now.map((each) => [each.id, each]));
   const onlyIn = (verb: string, list: readonly T[], others: ReadonlyMap<string, T>) => {
@@ -131,12 +138,14 @@ function compareList<T extends { id: string }>(
     const names = field === 'amenities' ? ` (${entries.map(labelOf).join(', ')})` : '';
     return entries.length === 0 ? [] : [`${counted(entries.length, one)} ${verb}${names}`];
   };
-  const changed = now.flatMap((entry) => {
+  const entries = now.map((entry) => {
     const own: Differences = { changes: [], emptied: [] };
     compareFields(before.get(entry.id) ?? entry, entry, own);
-    if (one !== 'amenity') found.emptied.push(...own.emptied.map((name) => `${field}.${name}`));
-    return own.changes.length === 0 ? [] : [`${one} ${labelOf(entry)}: ${own.changes.join(', ')}`];
+    return { entry, ...own };
   });
+  const changed = entries
+    .filter(({ changes }) => changes.length > 0)
+    .map(({ entry, changes }) => `${one} ${labelOf(entry)}: ${changes.join(', ')}`);
   const more = changed.length - SHOWN_ENTRIES;
   const changes = [
     ...onlyIn('added', now, before),
@@ -144,6 +153,14 @@ function compareList<T extends { id: string }>(
     ...changed.slice(0, SHOWN_ENTRIES),
     ...(more > 0 ? [`${counted(more, `more ${one}`)} changed`] : []),
   ];
-  if (old.length > 0 && now.length === 0) found.emptied.push(field);
-  found.changes.push(...(changes.length === 0 ? [`${pluralize(one)} in another order`] : changes));
+  // An amenity's own record reports what it loses.
+  const texts = one === 'amenity' ? [] : entries.flatMap(({ emptied }) => emptied);
+  const emptied = [
+    ...texts.map((name) => `${field}.${name}`),
+    ...(old.length > 0 && now.length === 0 ? [field] : []),
+  ];
+  return {
+    changes: changes.length > 0 ? changes : [`${pluralize(one)} in another order`],
+    emptied,
+  };
 }

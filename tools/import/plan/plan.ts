@@ -6,7 +6,7 @@
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { distinct, type ImportProblem } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
-import type { FileListing } from '../read/records.ts';
+import { type FileListing, slugOfUndone } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
 import { compareRecords } from './differences.ts';
@@ -42,6 +42,7 @@ export function plan(
   const problems = distinct(file.problems, [
     ...keyProblems(file.locations, keptLocations, file),
     ...keyProblems(properties, [...stored.summaries.values()], file),
+    ...hidProblems(properties, stored),
     ...unknownReferences(file, known),
     ...properties.flatMap(heroProblems),
     ...planned.flatMap((row) => checkSize(row, row.record.name)),
@@ -89,41 +90,84 @@ function changeRecords<T extends Location | Amenity>(
   return { now, changes };
 }
 
+type StoredKeys = { id: string; hid?: string | null; slug: string | null };
+
 /** Rejects slugs and derived ids that another stored record has. */
 function keyProblems(
   records: readonly CompleteRecord<unknown>[],
-  stored: readonly { id: string; hid?: string | null; slug: string | null }[],
+  stored: readonly StoredKeys[],
   file: CompleteFile,
 ): ImportProblem[] {
   const inFile = new Set(records.map(({ keys }) => keys.id));
   const byId = new Map(stored.map((each) => [each.id, each]));
   const others = stored.filter(({ id }) => !inFile.has(id));
-  const idsBySlug = new Map(others.map(({ slug, id }) => [slug, id]));
-  return records.flatMap(({ name: record, keys, idField }): ImportProblem[] => {
-    const { id = '', hid, slug = '' } = keys;
-    // `old` has this id already; `slugOwnerId` has this slug under another id.
+  const ownersBySlug = new Map(others.map(({ slug, id }) => [slug, id]));
+  return records.flatMap((record): ImportProblem[] => {
+    const { id = '', slug = '' } = record.keys;
     const old = byId.get(id);
-    const isSameRecord = (hid !== undefined && old?.hid === hid) || old?.slug === slug;
-    if (old && idField !== 'id' && !isSameRecord) {
-      // A new "casa-b" gets the id of a listing that was "casa-b" once, and is "casa-c" now.
-      const holder = `${record.kind} ${old.slug ?? old.id}`;
-      const details = { holder, idField, key: 'slug' };
-      return [{ record, path: idField, code: 'id_taken', details, value: keys[idField] }];
-    }
-    const slugOwnerId = idsBySlug.get(slug);
+    const ownerId = ownersBySlug.get(slug);
+    if (old !== undefined && hasForeignId(record, old)) return [idTaken(record, old)];
     // A record without an id is rejected already.
-    if (slugOwnerId === undefined || id === '') return [];
-    if (old && idField === 'hid') {
-      // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
-      const details = { own: String(old.slug), slug };
-      return [{ record, path: 'hid', code: 'hid_taken', details, value: hid }];
-    }
-    // A record with another id takes "casa-b".
-    const details = {
-      holder: `${record.kind} ${slugOwnerId}`,
-      advice: adviseOnSlug(slugOwnerId, file),
-    };
-    return [{ record, path: 'slug', code: 'slug_taken', details, value: slug }];
+    return ownerId === undefined || id === '' ? [] : [slugTaken(record, old, ownerId, file)];
+  });
+}
+
+/** Whether a derived id is of a stored record that the record of the file does not name. */
+function hasForeignId({ keys, idField }: CompleteRecord<unknown>, old: StoredKeys): boolean {
+  const { id = '', hid, slug = '' } = keys;
+  const hasHid = hid !== undefined && old.hid === hid;
+  // An undo has taken the slug of a listing that the same import adds again.
+  const hasSlug = old.slug === slug || old.slug === slugOfUndone(id);
+  return idField !== 'id' && !hasHid && !hasSlug;
+}
+
+/** A new "casa-b" gets the id of a listing that was "casa-b" once, and is "casa-c" now. */
+function idTaken(
+  { name: record, keys, idField }: CompleteRecord<unknown>,
+  old: StoredKeys,
+): ImportProblem {
+  const holder = `${record.kind} ${old.slug ?? old.id}`;
+  const details = { holder, idField, key: 'slug' };
+  return { record, path: idField, code: 'id_taken', details, value: keys[idField] };
+}
+
+/** `old` is the stored record with the id, and `ownerId` is of another one with the slug. */
+function slugTaken(
+  { name: record, keys, idField }: CompleteRecord<unknown>,
+  old: StoredKeys | undefined,
+  ownerId: string,
+  file: CompleteFile,
+): ImportProblem {
+  const { hid, slug = '' } = keys;
+  if (old !== undefined && idField === 'hid') {
+    // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
+    const details = { own: String(old.slug), slug };
+    return { record, path: 'hid', code: 'hid_taken', details, value: hid };
+  }
+  // A record with another id takes "casa-b".
+  const details = { holder: `${record.kind} ${ownerId}`, advice: adviseOnSlug(ownerId, file) };
+  return { record, path: 'slug', code: 'slug_taken', details, value: slug };
+}
+
+/** Rejects a new `hid` that another listing has. Pairs that are stored already stop no import. */
+function hidProblems(
+  records: readonly CompleteRecord<FileListing>[],
+  { summaries }: Catalogue,
+): ImportProblem[] {
+  const inFile = new Set(records.map(({ keys }) => keys.id));
+  const listings = [
+    ...[...summaries.values()].filter(({ id }) => !inFile.has(id)),
+    ...records.flatMap(({ value }) => value ?? []),
+  ];
+  const byHid = Map.groupBy(listings, ({ hid }) => hid);
+  return records.flatMap(({ name: record, value }): ImportProblem[] => {
+    const { id = '', hid = null, slug } = value ?? {};
+    if (hid === null || summaries.get(id)?.hid === hid) return [];
+    // A listing with the same slug is rejected already.
+    const other = byHid.get(hid)?.find((each) => each.id !== id && each.slug !== slug);
+    if (other === undefined) return [];
+    const details = { holder: `listing ${other.slug}` };
+    return [{ record, path: 'hid', code: 'hid_repeats', details, value: hid }];
   });
 }
 

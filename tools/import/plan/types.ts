@@ -72,5 +72,6 @@ export type AcceptedImport = {
 };
 
 export type ImportOutcome =
-  | { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect }
+  /** `warnings` are about the texts of its listings. */
+  | { kind: 'rejected'; problems: ImportProblem[]; warnings?: Finding[]; effect?: Effect }
   | AcceptedImport;

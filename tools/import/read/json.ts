@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
-import { parseValue, unreadable, withKey } from './parse.ts';
+import { isSpreadsheetFile, parseValue, unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import type { ParsedFile, RawRecord } from './types.ts';
 
@@ -18,6 +18,7 @@ const sections = z.strictObject({
 });
 
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ParsedFile {
+  if (isSpreadsheetFile(bytes)) return unreadable([{ path: '', code: 'spreadsheet_file' }]);
   if (!isUtf8(bytes))
     return unreadable([{ path: '', code: 'not_utf8', details: { form: 'UTF-8' } }]);
   const { value, losses } = parseJson(new TextDecoder().decode(bytes));

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { isBlank } from '../../../src/properties/locale-map.ts';
 import { publicStatus } from '../../../src/properties/parameters.ts';
 import {
   httpUrl,
@@ -74,7 +75,7 @@ function richTextProblems(value: RichText): { path: PropertyKey[]; message: stri
 export const url = httpUrl
   // The URL parser drops these silently.
   .regex(/^[^\t\n\r]*$/, 'must not contain line breaks or tabs')
-  .refine((value) => !/,\s*http/i.test(value), 'must be one URL, not two joined by a comma')
+  .refine((value) => !/[,;|\s]\s*https?:/i.test(value), 'must be one URL, not two')
   .transform((value) => URL.parse(value.trim().replaceAll("'", '%27'))?.href ?? '')
   .pipe(
     httpUrl
@@ -104,11 +105,11 @@ export const video = z.strictObject({
 
 const optionalText = text
   .nullable()
-  .transform((value) => (value === null || value.trim() === '' ? null : value));
+  .transform((value) => (value === null || isBlank(value) ? null : value));
 
 /** A blank text is dropped. */
 const description = localized(richText).overwrite((map) => {
-  const entries = Object.entries(map).filter(([, value]) => toPlainText(value).trim() !== '');
+  const entries = Object.entries(map).filter(([, value]) => !isBlank(toPlainText(value)));
   return Object.fromEntries(entries);
 });
 
@@ -122,7 +123,7 @@ export const ownFields = {
   id: uuid,
   hid: optionalText.default(null),
   slug: shape.slug,
-  name: shape.name.regex(/\S|^$/, 'must not be blank'),
+  name: shape.name.refine((name) => name === '' || !isBlank(name), 'must not be blank'),
   status: z.enum([...publicStatus.options, 'hidden']),
   title: shape.title.default({}),
   type: shape.type.default(null),

@@ -50,9 +50,8 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
       ...defaults,
       ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
     }));
-    // The patch gives the others their numbers.
-    const renumbered = entries.filter((_, place) => patched[place]?.[order] === undefined);
-    numberInOrder(renumbered, order);
+    // If the patch numbers every entry, the numbers are the order.
+    if (patched.some((each) => each[order] === undefined)) numberInOrder(entries, order);
     record[list] = entries;
   }
   const isHero = (each: unknown) =>
@@ -72,17 +71,18 @@ function findEntry(stored: readonly Patch[], entry: Patch): Patch | undefined {
 const MAX_ORDER = 2 ** 31 - 1;
 
 /**
- * Gives entries without a number the next one: 10, none, 20 → 10, 11, 20. Numbers that would not
- * ascend become consecutive, from the first one: 20, none, 10 → 20, 21, 22.
+ * Gives the entries ascending numbers, in the order of the list. A number stays if it is above the
+ * one before: 10, none, 20 → 10, 11, 20, and 20, none, 10 → 20, 21, 22.
  */
 function numberInOrder(entries: readonly Patch[], field: string): void {
   const numbers: number[] = [];
-  for (const entry of entries) numbers.push(Number(entry[field] ?? (numbers.at(-1) ?? 0) + 1));
-  const ascends = numbers.every(
-    (each, place) => each <= MAX_ORDER && each > (numbers[place - 1] ?? Number.NEGATIVE_INFINITY),
-  );
-  const first = Math.min(numbers[0] ?? 1, MAX_ORDER - numbers.length + 1);
+  for (const entry of entries) {
+    const next = (numbers.at(-1) ?? 0) + 1;
+    const own = Number(entry[field] ?? next);
+    numbers.push(numbers.length === 0 ? own : Math.max(own, next));
+  }
   for (const [place, entry] of entries.entries()) {
-    entry[field] = ascends ? numbers[place] : first + place;
+    const highest = MAX_ORDER - (entries.length - 1 - place);
+    entry[field] = Math.min(numbers[place] ?? 0, highest);
   }
 }

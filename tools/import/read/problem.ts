@@ -1,4 +1,4 @@
-/** Problems of a listings file, reported in one line for each cause. Pure. */
+/** The problems of a listings file, and how values are shown. report/problem-lines.ts prints them. Pure. */
 
 import { closestMatch } from 'leven';
 
@@ -11,7 +11,8 @@ export type RecordName = {
 };
 
 /** Code → the end of a sentence that begins with the path and the value. Details are in braces. */
-const SENTENCES = {
+export const SENTENCES = {
+  spreadsheet_file: "is a spreadsheet program's own file: export it as CSV",
   not_utf8: 'is not UTF-8 text: save it as {form}',
   not_json: 'is not JSON: {why}',
   too_deep: 'is nested too deep',
@@ -20,12 +21,17 @@ const SENTENCES = {
   rounded: 'is a number that JavaScript would round to {number}',
   not_csv: 'is not CSV: {why}',
   no_header: 'has no header row',
+  later_header: 'has its header in row {row}: delete the rows before it',
+  tabs: 'has tabs between its columns: save it with commas or semicolons',
   unknown_column: 'is no column of a sheet: {advice}',
   column_twice: 'heads two columns',
   unnamed_column: 'is in a column without a name',
   not_a_number: 'must be a number such as 118000 or 118000.5',
   not_whole: 'must be a whole number such as 12',
-  thousands: 'has a dot before three digits: write {whole}, or {decimal}',
+  thousands: 'has a {sign} before three digits: write {whole}, or {decimal}',
+  date: 'is a date, which a spreadsheet has made of a number or a fraction: format the column as text, and write it again',
+  formula_error: 'is the error of a formula',
+  no_bar: 'must have a | between its entries',
   not_a_boolean: 'must be yes, no, true or false',
   unknown_field: 'is not a field of this resource',
   // The schemas have these two sentences.
@@ -39,6 +45,7 @@ const SENTENCES = {
   id_taken:
     'gives the id of the stored {holder}, which had this {idField} before: give the new one another id, or name the stored one by its id or {key}',
   hid_taken: 'is the hid of the stored listing {own}, and {slug} is the slug of another one',
+  hid_repeats: 'is the hid of {holder} too',
   unclear_hid: 'is the hid of several stored listings: name one by its slug or id',
   names_no_listing: 'names no listing: give its slug, hid or id',
   incomplete: 'no {kind} is stored under this {key}, and a new one needs {fields}',
@@ -81,70 +88,6 @@ export function distinct(first: ImportProblem[], later: ImportProblem[]): Import
 }
 
 const SHOWN_CHARACTERS = 60;
-const SHOWN_VALUES = 5;
-
-/** Returns a line for each cause, with the number of its problems and its first place. */
-export function problemLines(problems: readonly ImportProblem[]): string[] {
-  // Problems of one cause differ only in the record, the index and the value.
-  const causes = Map.groupBy(problems, ({ record, ...own }) =>
-    JSON.stringify([record.kind, own.subject ?? anyEntry(own.path), formatSentence(own)]),
-  );
-  return [...causes.values()].map((same) => printable(causeLine(same)));
-}
-
-function causeLine(problems: readonly ImportProblem[]): string {
-  const [first, ...others] = problems;
-  if (first === undefined) return '';
-  if (others.length === 0) return problemLine(first);
-  const { record, subject = anyEntry(pathIn(first)) } = first;
-  const cause = [subject, formatSentence(first)].filter(Boolean).join(' ');
-  const records = new Set(problems.map((each) => formatName(each.record))).size;
-  const times = problems.length === records ? '' : `${problems.length} times in `;
-  const often = `${times}${counted(records, record.kind)}`;
-  const where =
-    record.key === undefined ? formatPlace(first) : `${record.key.value} (${describePlace(first)})`;
-  return `${cause}: ${often}, first ${where}${formatExamples(problems)}${suggest(first)}`;
-}
-
-/** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
-function problemLine(problem: ImportProblem): string {
-  const { record, path, value, subject } = problem;
-  const about = record.isSheet ? [shown(value)] : [path, shown(value)];
-  const sentence = [...(subject === undefined ? about : [subject]), formatSentence(problem)];
-  return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
-}
-
-function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
-  const more = all.length > SHOWN_VALUES ? ' and others' : '';
-  return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
-}
-
-function formatPlace(problem: ImportProblem): string {
-  const { record } = problem;
-  return formatName(record.isSheet ? { ...record, place: describePlace(problem) } : record);
-}
-
-/** e.g. `row 12, price_from` */
-function describePlace(problem: ImportProblem): string {
-  return [problem.record.place, pathIn(problem)].filter(Boolean).join(', ');
-}
-
-/** Returns the column of a sheet, e.g. `photos` for `photos.0.url`, or the path. */
-function pathIn({ record, path }: ImportProblem): string {
-  return record.isSheet ? path.replace(/\.\d.*/, '') : path;
-}
-
-/** e.g. `photos.0.url` → `photos.*.url` */
-function anyEntry(path: string): string {
-  return path.replace(/\.\d+/g, '.*');
-}
-
-/** e.g. `: did you mean photos?` */
-function suggest({ unknown }: Fault): string {
-  const found = unknown && nearest(unknown.name, unknown.known);
-  return found === undefined ? '' : `: did you mean ${found}?`;
-}
 
 /**
  * Returns the candidate that a misspelt word most likely means. Allows an edit for each third
@@ -155,10 +98,6 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   const byLowerCase = new Map(candidates.map((each) => [each.toLowerCase(), each]));
   const found = closestMatch(word.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
   return found === undefined ? found : byLowerCase.get(found);
-}
-
-function formatSentence({ code, details = {} }: Fault): string {
-  return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
 }
 
 /** Formats a value as JSON of one level. A long text is cut between words. */
@@ -182,10 +121,14 @@ export function pluralize(one: string): string {
   return `${one.replace(/y$/, 'ie')}s`;
 }
 
-/** Escapes control characters: a file's text must not steer the terminal. */
+/**
+ * Escapes control characters, which could steer the terminal, and invisible ones, which an editor
+ * has to see. An emoji may have these.
+ */
 export function printable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return text.replaceAll(/\p{RGI_Emoji}|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gv, (found) => {
+    if (!/^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$/u.test(found)) return found;
+    const code = found.codePointAt(0)?.toString(16).padStart(4, '0') ?? '';
+    return code.length === 4 ? `\\u${code}` : `\\u{${code}}`;
+  });
 }

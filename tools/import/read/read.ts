@@ -109,26 +109,36 @@ function findKeyFault(
 
 /** `old` is the stored record that a patch names. */
 function completeRecord<T>(
-  { name, value: written }: RawRecord,
+  raw: RawRecord,
   isPatch: boolean,
   schema: z.ZodType<T> & z.ZodObject,
   old: object | undefined,
   keyFault?: Fault,
 ): CompleteRecord<T> {
+  const { name, value: written } = raw;
+  const record = parseRecord(raw, isPatch ? mergePatch(raw, schema, old) : written, schema);
+  const own =
+    isPatch && old === undefined ? summarizeFaults(record, record.faults, keyFault) : record.faults;
+  const references = referenceFaults(name.kind, written);
+  return { ...record, faults: [...own, ...references, ...entryFaults(record.keys)] };
+}
+
+function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object | undefined) {
+  if (!isMap(value)) return value;
   const merge = name.kind === 'listing' ? mergeListing : mergeRecord;
-  const merged = isPatch && isMap(written) ? merge({ ...old }, written, schema) : written;
+  return merge({ ...old }, value, schema);
+}
+
+function parseRecord<T>(
+  { name, value: written }: RawRecord,
+  merged: unknown,
+  schema: z.ZodType<T> & z.ZodObject,
+): CompleteRecord<T> {
   const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
   const { value, faults } = parseValue<T>(schema, whole);
-  const keys = readKeys(whole);
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
-  const record: Omit<CompleteRecord<T>, 'faults'> = { name, keys, writtenKeys, idField, value };
-  const hasNoMatch = isPatch && old === undefined;
-  const own = hasNoMatch ? summarizeFaults(record, faults, keyFault) : faults;
-  return {
-    ...record,
-    faults: [...own, ...referenceFaults(name.kind, written), ...entryFaults(keys)],
-  };
+  return { name, keys: readKeys(whole), writtenKeys, idField, value, faults };
 }
 
 /** For a patch's record that matches no stored one: one fault of its keys, or of all missing fields. */
@@ -148,10 +158,12 @@ function summarizeFaults(
   return [{ path: '', code: 'incomplete', details }, ...wrong];
 }
 
-/** If a sheet brings photos to a listing without a hero photo, the first becomes it. */
+/**
+ * If a sheet brings photos to a listing without a hero photo, the first one on the web becomes it.
+ */
 function takeHero(record: CompleteRecord<FileListing>, old: FileListing | undefined) {
   const listing = record.value;
-  const [first] = listing?.photos ?? [];
+  const first = listing?.photos.find((each) => each.web_visible);
   if (listing === undefined || first === undefined) return record;
   const hasHero =
     listing.hero_photo !== undefined ||

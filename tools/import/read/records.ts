@@ -35,6 +35,11 @@ export function toFileListing({ location, amenities, ...own }: Source): FileList
   };
 }
 
+/** Of an added listing that an undo hides, because a restored one has its slug again. */
+export function slugOfUndone(id: string): string {
+  return `undone-${id}`;
+}
+
 /** The changed fields, e.g. `{ slug: 'casa-marea', price_from: null }`: null empties. */
 export type Patch = Record<string, unknown>;
 

@@ -9,9 +9,10 @@ import type {
   ListingChange,
   Pruning,
 } from '../plan/types.ts';
-import { counted, type ImportProblem, printable, problemLines } from '../read/problem.ts';
+import { counted, type ImportProblem, printable } from '../read/problem.ts';
 import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
+import { problemLines } from './problem-lines.ts';
 
 export type ReportOptions = {
   isDryRun: boolean;
@@ -36,7 +37,9 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
-  const lines = isAccepted ? summaryLines(outcome, options) : [];
+  const lines = isAccepted
+    ? summaryLines(outcome, options)
+    : findingLines('Worth a look:', outcome.warnings ?? []);
   if (undoCommand !== undefined) lines.push(`To undo it: ${undoCommand}`);
   if (effect && isDryRun) lines.push(...changeLines(effect, options));
   for (const line of lines) console.log(line);

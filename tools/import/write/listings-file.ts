@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { messageOf, UserError } from '../../command-line/user-error.ts';
 import type { Effect } from '../plan/types.ts';
-import { type FileListing, toFileListing } from '../read/records.ts';
+import { type FileListing, slugOfUndone, toFileListing } from '../read/records.ts';
 
 /** The keys of the records that the import has added. */
 type Removed = { locations: string[]; amenities: string[] };
@@ -90,7 +90,7 @@ function hiddenListing(
   return {
     ...own,
     status: 'hidden',
-    slug: restoredSlugs.has(slug) ? `undone-${id}` : slug,
+    slug: restoredSlugs.has(slug) ? slugOfUndone(id) : slug,
     location_id: location_id !== null && locations.includes(location_id) ? null : location_id,
     amenities: own.amenities.filter((each) => !amenities.includes(each)),
   };

@@ -1,0 +1,37 @@
+/**
+ * A sheet that a spreadsheet has only opened and saved changes nothing. The files in libreoffice/
+ * are what LibreOffice 7.4 saves of export.csv with the settings of its dialog, in English (1033)
+ * and Spanish (3082):
+ *
+ *     soffice --headless --infilter="CSV:44/59/9,34,76,1,,3082,false,false" --convert-to xlsx export.csv
+ *     soffice --headless --convert-to "csv:Text - txt - csv (StarCalc):44,34,76,1,,3082,false,false" export.xlsx
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
+
+const read = (name: string) => readFileSync(join(import.meta.dirname, 'libreoffice', name), 'utf8');
+
+const imports = openMemoryImports();
+beforeAll(async () => {
+  expect(await imports.load(read('listings.json'))).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('the export is what LibreOffice was given', async () => {
+  expect(await imports.exported(',')).toBe(read('export.csv'));
+});
+
+it.each(['export.csv', 'english.csv', 'spanish.csv'])('%s changes nothing', async (name) => {
+  const { code, stdout } = await imports.loadSheet(read(name));
+  expect(code).toBe(0);
+  expect(stdout).toContain('Nothing changed');
+});
+
+it('a text of its own with an apostrophe keeps it', async () => {
+  const sheet = "slug,title.en,title.fr,city\ncasa-marea,'t Huis,''123,'00123\n";
+  expect(await imports.loadSheet(sheet)).toMatchObject({ code: 0 });
+  const stored = await imports.stored('casa-marea');
+  expect(stored).toMatchObject({ title: { en: "'t Huis", fr: "'123" }, city: '00123' });
+});

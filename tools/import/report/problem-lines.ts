@@ -1,0 +1,92 @@
+/** Problems of a listings file in one line for each cause. Pure. */
+
+import {
+  counted,
+  type Fault,
+  formatName,
+  type ImportProblem,
+  nearest,
+  printable,
+  SENTENCES,
+  shown,
+} from '../read/problem.ts';
+
+const SHOWN_VALUES = 5;
+
+/** Returns a line for each cause, with the number of its problems and its first place. */
+export function problemLines(problems: readonly ImportProblem[]): string[] {
+  // Problems of one cause differ only in the record, the index and the value.
+  const causes = Map.groupBy(problems, ({ record, ...own }) =>
+    JSON.stringify([record.kind, own.subject ?? anyEntry(own.path), formatSentence(own)]),
+  );
+  return [...causes.values()].map((same) => {
+    const [first, ...others] = same;
+    if (first === undefined) return '';
+    return printable(others.length === 0 ? problemLine(first) : causeLine(first, same));
+  });
+}
+
+/** e.g. `price_from must be a number: 3 listings, first casa-marea (row 2, price_from): "x", "y"` */
+function causeLine(first: ImportProblem, all: readonly ImportProblem[]): string {
+  const subject = first.subject ?? anyEntry(pathIn(first));
+  const cause = [subject, formatSentence(first)].filter(Boolean).join(' ');
+  const examples = formatExamples(all);
+  return `${cause}: ${formatCount(all, first.record.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
+}
+
+/** e.g. `3 listings`, `4 times in 3 listings` */
+function formatCount(problems: readonly ImportProblem[], kind: string): string {
+  const records = counted(new Set(problems.map(({ record }) => formatName(record))).size, kind);
+  return problems.length === Number.parseInt(records, 10)
+    ? records
+    : `${problems.length} times in ${records}`;
+}
+
+function formatFirst(problem: ImportProblem): string {
+  const { key } = problem.record;
+  return key === undefined ? formatPlace(problem) : `${key.value} (${describePlace(problem)})`;
+}
+
+/** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
+function problemLine(problem: ImportProblem): string {
+  const { record, path, value, subject } = problem;
+  const about = record.isSheet ? [shown(value)] : [path, shown(value)];
+  const sentence = [...(subject === undefined ? about : [subject]), formatSentence(problem)];
+  return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
+}
+
+function formatExamples(problems: readonly ImportProblem[]): string {
+  const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
+  const more = all.length > SHOWN_VALUES ? ' and others' : '';
+  return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
+}
+
+function formatPlace(problem: ImportProblem): string {
+  const { record } = problem;
+  return formatName(record.isSheet ? { ...record, place: describePlace(problem) } : record);
+}
+
+/** e.g. `row 12, price_from` */
+function describePlace(problem: ImportProblem): string {
+  return [problem.record.place, pathIn(problem)].filter(Boolean).join(', ');
+}
+
+/** Returns the column of a sheet, e.g. `photos` for `photos.0.url`, or the path. */
+function pathIn({ record, path }: ImportProblem): string {
+  return record.isSheet ? path.replace(/\.\d.*/, '') : path;
+}
+
+/** e.g. `photos.0.url` → `photos.*.url` */
+function anyEntry(path: string): string {
+  return path.replace(/\.\d+/g, '.*');
+}
+
+/** e.g. `: did you mean photos?` */
+function suggest({ unknown }: Fault): string {
+  const found = unknown && nearest(unknown.name, unknown.known);
+  return found === undefined ? '' : `: did you mean ${found}?`;
+}
+
+function formatSentence({ code, details = {} }: Fault): string {
+  return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
+}
