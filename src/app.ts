@@ -5,6 +5,7 @@
 
 import { Hono } from 'hono';
 import { findOwnLimit } from './auth/api-key.ts';
+import { requireHttps } from './auth/require.ts';
 import { type AppEnv, requireValidConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
@@ -42,6 +43,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
   // Also here, so that the response of a route gets the headers of the rate limit.
   app.use(renderOtherThrown());
+  app.use(requireHttps());
   app.use(requireValidConfig());
 
   app.route('/', ingest);

@@ -8,6 +8,7 @@ import { createMiddleware } from 'hono/factory';
 import { type AppEnv, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
+import { isOwnMachine } from '../http/render-error.ts';
 import { sentOnce } from '../http/repeated-header.ts';
 import { type Scope, TOKEN_CALLER } from '../named-keys.ts';
 import { API_KEY_HEADER, identifyKey, type SentKey } from './api-key.ts';
@@ -95,6 +96,31 @@ export function requireFeedAccess() {
       throw key === undefined ? REJECTIONS.feed.required() : REJECTIONS.feed.invalid();
     }),
   );
+}
+
+/**
+ * Rejects plain http with 403 `https_required`, except in development and at the machine itself. A
+ * valid key is identified for the log only: it has travelled in clear, and has to be replaced.
+ */
+export function requireHttps() {
+  return createMiddleware<AppEnv>(async function requireHttps(c, next) {
+    const config = readConfig(c.env);
+    // A URL cannot be parsed when the Host header is no valid authority.
+    const { protocol, hostname, pathname } = URL.parse(c.req.url) ?? {};
+    const isApi = pathname === '/api' || pathname?.startsWith('/api/') === true;
+    if (protocol !== 'http:' || !isApi || config.isDevelopment || isOwnMachine(hostname ?? '')) {
+      return next();
+    }
+    const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
+    if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
+    throw httpsRequired();
+  });
+}
+
+/** 403 `https_required`. */
+export function httpsRequired(): ApiError {
+  const advice = 'If the request had a key, replace the key: it has travelled in clear.';
+  return new ApiError('https_required', `Send the request to https. ${advice}`);
 }
 
 function declare(

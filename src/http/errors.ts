@@ -7,6 +7,7 @@ export const ERROR_CODES = {
   authentication_required: { status: 401, type: 'authentication_error' },
   authentication_invalid: { status: 401, type: 'authentication_error' },
   permission_denied: { status: 403, type: 'permission_error' },
+  https_required: { status: 403, type: 'permission_error' },
   resource_missing: { status: 404, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   idempotency_key_in_use: { status: 409, type: 'idempotency_error' },

@@ -41,7 +41,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
   setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   // A URL cannot be parsed when the Host header is no valid authority.
   const url = URL.parse(c.req.url);
-  const isLocal = LOCAL_HOSTS.includes(url?.hostname ?? '');
+  const isLocal = isOwnMachine(url?.hostname ?? '');
   const request = {
     id: resolveRequestId(c),
     method: c.req.method,
@@ -88,7 +88,10 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
 }
 
 /** Cloudflare routes no request to these names: a deployed service never shows the hint. */
-const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+export function isOwnMachine(hostname: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
 const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
 
 /** A working copy that is set up has an `API_KEY`, and its database the tables. */

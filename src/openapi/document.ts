@@ -62,6 +62,7 @@ const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   authentication_required: 'The request has no credentials.',
   authentication_invalid: 'The credentials are not valid here.',
   permission_denied: 'The key lacks the scope, or the token the permission.',
+  https_required: 'The request came by plain http. Replace the key that it had, and use https.',
   resource_missing: 'There is no such resource, or no such path.',
   method_not_allowed: 'The path does not have this method. `Allow` lists its methods.',
   idempotency_key_in_use: 'Another body holds the key.',

@@ -71,10 +71,17 @@ const headersOfSomeErrors = {
   }),
 };
 
-/** Returns the headers that some of `errors` have. */
+/** Returns the headers that some of `errors` have, optional if not all have them. */
 export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
-  const sent = Object.entries(headersOfSomeErrors).filter(([name]) =>
-    errors.some(({ headers }) => name in headers),
-  );
+  const sent = Object.entries(headersOfSomeErrors).flatMap(([name, schema]) => {
+    const having = errors.filter(({ headers }) => name in headers).length;
+    if (having === 0) return [];
+    return [[name, having === errors.length ? schema : optionalHeader(schema)]];
+  });
   return Object.fromEntries(sent);
+}
+
+function optionalHeader(schema: z.ZodType): z.ZodType {
+  const { id: _, ...metadata } = schema.meta() ?? {};
+  return schema.optional().meta(metadata);
 }

@@ -10,7 +10,14 @@ import { declaredAccess } from '../../src/auth/require.ts';
 import { readConfig } from '../../src/config.ts';
 import { codesIn, tableOf } from '../docs/markdown.ts';
 import { document } from '../support/documented.ts';
-import { API_KEY, expectDocumented, expectError, expectStatus, sendWith } from '../support/http.ts';
+import {
+  API_KEY,
+  expectDocumented,
+  expectError,
+  expectStatus,
+  sendUndescribed,
+  sendWith,
+} from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { createProvider } from '../support/tokens.ts';
 
@@ -190,6 +197,47 @@ it('a token whose level is too low is told from a token without the permission',
   const permission = { area: 'tool-web', level: 'admin' } as const;
   const fault = 'the level of tool-web is below admin';
   expect(await judgeBearer(good, jwt, permission)).toEqual({ outcome: 'denied', fault });
+});
+
+describe('plain http', () => {
+  const requestBy = (url: string, key = '', changes: object = {}) => {
+    const headers = { 'x-api-key': key };
+    return sendWith({ API_KEYS: bindings.API_KEYS, ...changes }, url, { headers });
+  };
+
+  it.each([
+    [site.key, 'site'],
+    [expired.key, 'expired-one'],
+    [API_KEY, 'api-key'],
+    ['unknown', undefined],
+  ])('is rejected after it was counted, and the log names the caller (%#)', async (key, caller) => {
+    const response = await requestBy(`http://api.example.com${EVENTS}`, key);
+    const { message } = await expectError(response, 403, 'https_required');
+    expect(message).toContain('replace the key');
+    expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
+    const line = JSON.parse(z.string().parse(log.mock.lastCall?.[0]));
+    expect([line.caller, line.error_code]).toEqual([caller, 'https_required']);
+  });
+
+  it('is rejected before the path is looked up, and a health check too', async () => {
+    for (const path of ['/api/health', '/api/none']) {
+      const response = await sendUndescribed(createApp(), {}, `http://api.example.com${path}`);
+      await expectError(response, 403, 'https_required');
+    }
+  });
+
+  it.each(['localhost:8787', '127.0.0.1', '127.1.2.3:80', '[::1]:3001'])(
+    'is served at the machine itself: %s',
+    async (host) => {
+      await expectStatus(await requestBy(`http://${host}/api/health`), 200);
+    },
+  );
+
+  it('is served in development', async () => {
+    const changes = { ENVIRONMENT: 'development' };
+    const response = await requestBy('http://192.168.1.7:3001/api/health', undefined, changes);
+    await expectStatus(response, 200);
+  });
 });
 
 it.each([undefined, ' ,'])('no key is valid when API_KEY is %j', async (configured) => {

@@ -2,7 +2,7 @@
 
 import type { Scope } from '../../named-keys.ts';
 import type { Access } from '../../openapi/chapter.ts';
-import { REJECTIONS } from '../require.ts';
+import { httpsRequired, REJECTIONS } from '../require.ts';
 
 /** The credentials, by the names in `Access`. */
 export const securitySchemes = {
@@ -35,8 +35,8 @@ function keyWith(scope: Scope, name: string): Access {
       },
       {
         id: `${name}ScopeRequired`,
-        description: `The key is valid, but lacks the scope \`${scope}\`.`,
-        errors: [REJECTIONS.apiKey.denied(scope)],
+        description: `The key is valid, but lacks the scope \`${scope}\`; or the request came by plain http.`,
+        errors: [REJECTIONS.apiKey.denied(scope), httpsRequired()],
       },
     ],
   };
@@ -44,7 +44,16 @@ function keyWith(scope: Scope, name: string): Access {
 
 /** The access of the operations. */
 export const ACCESS = {
-  open: { security: [], errors: [] },
+  open: {
+    security: [],
+    errors: [
+      {
+        id: 'HttpsRequired',
+        description: 'The request came by plain http.',
+        errors: [httpsRequired()],
+      },
+    ],
+  },
   eventsWrite: keyWith('events:write', 'EventsWrite'),
   eventsRead: keyWith('events:read', 'EventsRead'),
   /** See `requireFeedAccess`. */
@@ -60,8 +69,8 @@ export const ACCESS = {
       {
         id: 'FeedAccessRequired',
         description:
-          'The credential is valid but does not open the feed: the token lacks the permission, or the key the scope `feed:read`.',
-        errors: [REJECTIONS.feed.denied(), REJECTIONS.feed.keyDenied()],
+          'The credential is valid but does not open the feed: the token lacks the permission, or the key the scope `feed:read`. Or the request came by plain http.',
+        errors: [REJECTIONS.feed.denied(), REJECTIONS.feed.keyDenied(), httpsRequired()],
       },
     ],
   },
