@@ -10,8 +10,8 @@ import { pageRoutes } from './routes.tsx';
 
 export { RateCounter } from '../rate-limit/counter.ts';
 
-/** Where the sample listings have their photos: no site, so the store never names this machine. */
-const SAMPLE_PHOTOS = 'https://images.example.com/';
+/** Where the sample listings have their photos. Nothing else uses the host, and no other address is rewritten. */
+const SAMPLE_PHOTOS = 'https://photos.sample-listings.test/';
 const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 
 const service = createApp();

@@ -3,8 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
+import { hasFormerSamples } from '../../tools/dev.ts';
 import { requireFreePort } from '../../tools/development/port.ts';
 import { codeBlocksOf } from '../docs/markdown.ts';
+import { Database } from '../support/cloudflare/database.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
@@ -39,6 +41,19 @@ it('two first set-ups of one working copy serve, do each step once between them,
   expect(printed).not.toMatch(/types|warn|error|binding|RATE_LIMIT|wrangler/i);
 });
 
+it('notices sample listings of version 1.0.0, whose photos are no longer drawn', async () => {
+  const store = new Database('former').migrate();
+  const insert = (slug: string, url: string) =>
+    store.sqlite.exec(
+      `INSERT INTO properties (id, slug, status, display_order, source, source_hash, rendering)
+       VALUES ('${slug}', '${slug}', 'listed', 1, '{"photos":[{"url":"${url}"}]}', '', '')`,
+    );
+  insert('own', 'https://images.example.com/own/1.jpg');
+  expect(await hasFormerSamples(store.binding)).toBe(false);
+  insert('sample', 'https://images.example.com/homes/casa-marea/01-hero.jpg');
+  expect(await hasFormerSamples(store.binding)).toBe(true);
+});
+
 it('shows drawings for the photos of the samples, on whichever port', async () => {
   for (const { origin } of [service, second]) {
     const url = `${origin}/api/v1/web/properties?limit=100&fresh=true`;
@@ -51,6 +66,26 @@ it('shows drawings for the photos of the samples, on whichever port', async () =
   // What is stored could go to another database.
   const query = `SELECT count(*) AS found FROM properties WHERE source || coalesce(document, '') LIKE '%localhost%'`;
   expect(project.rows(query)).toEqual([{ found: 0 }]);
+});
+
+it('rewrites no address but that of the samples', async () => {
+  const url = 'https://images.example.com/homes/own/1.jpg';
+  const file = project.write('own.json', {
+    properties: [
+      {
+        slug: 'own-home',
+        name: 'Own',
+        status: 'listed',
+        display_order: 1,
+        photos: [{ url, section: 'hero', web_visible: true, web_sort_order: 1 }],
+      },
+    ],
+  });
+  expect(await project.run('import-listings.ts', file, '--no-undo')).toMatchObject({ code: 0 });
+  const headers = { 'x-api-key': API_KEY };
+  const path = '/api/v1/web/properties/own-home?fresh=true';
+  const response = await fetch(`${service.origin}${path}`, { headers });
+  expect(await response.json()).toMatchObject({ hero_image: { url } });
 });
 
 async function shell(script: string): Promise<string> {
