@@ -101,6 +101,7 @@ beforeAll(async () => {
   await send('unknown-key', FEED, { key: 'nobody-knows-it' });
   await send('expired-key', FEED, old);
   await send('no-scope', EVENTS, site);
+  await send('plain-http', `http://api.example.com${FEED}`, site);
   await send('expired-token', FEED, { key: 'none' }, await withToken({ exp: 1 }));
   const preflight = { Origin: 'https://shop.example.com', 'Access-Control-Request-Method': 'GET' };
   await send('preflight', FEED, site, { method: 'OPTIONS', headers: preflight });
