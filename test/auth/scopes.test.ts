@@ -192,7 +192,7 @@ it.each([
   expect(line.token_fault).toBe(fault);
 });
 
-it('a token whose level is too low is told from a token without the permission', async () => {
+it('a token whose level is too low is logged so', async () => {
   const { jwt } = readConfig(bindings);
   const permission = { area: 'tool-web', level: 'admin' } as const;
   const fault = 'the level of tool-web is below admin';

@@ -28,7 +28,6 @@ const schema = z.object({
     }),
   ),
   kv: z.object({ key: z.string(), value: z.string() }),
-  edge: z.array(z.object({ url: z.string() })),
   undo: z.object({ slug: z.string(), before: z.string(), after: z.string() }),
 });
 

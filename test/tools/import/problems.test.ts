@@ -284,6 +284,17 @@ const SHEETS: Case[] = [
     HELP,
   ],
   [
+    'errors of formulas in other languages',
+    sheet(
+      'slug,name,city,address\n' +
+        'casa-marea,#NOMBRE?,#¡DIV/0!,Err:502\n' +
+        'other,#BEZUG!,#N/D,#summer!\n',
+    ),
+    /^name is the error of a formula: 2 listings, first casa-marea/,
+    /^city is the error of a formula: 2 listings, first casa-marea/,
+    'row 2, address (slug "casa-marea"): "Err:502" is the error of a formula',
+  ],
+  [
     'tabs between columns',
     sheet('slug\tprice_from\ncasa-marea\t1\n'),
     'the file: has tabs between its columns: save it with commas or semicolons',

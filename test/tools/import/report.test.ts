@@ -157,7 +157,7 @@ it.each<[finding: string, fields: object]>([
   ['a word of a program as a text, such as NULL', { city: 'NULL' }],
   ['a word of a program as a text, such as NULL', { title: { en: '[object Object]' } }],
   ['a word of a program as a text, such as NULL', { name: 'undefined' }],
-  ['a word of a program as a text, such as NULL', { address: '#N/A' }],
+  ['the error of a formula as a text', { address: '#N/A' }],
   ['Markdown in a text', { description: { en: 'A **large** house' } }],
   ['Markdown in a text', { description: { en: '## The house' } }],
   ['a document as a text', { description: { en: '{"type":"doc","content":[]}' } }],
@@ -223,7 +223,7 @@ it('a rejected import names the texts that were never meant as texts too', async
   await imports.load(fileOf([propertyOf({ slug: 'one' }), propertyOf({ slug: 'two' })]));
   const { code, stdout } = await imports.loadSheet('slug,city\none,#N/A\ntwo,NULL\n');
   expect(code).toBe(1);
-  expect(stdout).toContain('a word of a program as a text, such as NULL: 2 listings: one, two');
+  expect(stdout).toContain('a word of a program as a text, such as NULL: 1 listing: two');
 });
 
 it('invisible characters are shown, and alone they are no text', async () => {

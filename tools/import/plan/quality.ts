@@ -2,17 +2,18 @@
 
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
+import { FORMULA_ERROR } from '../read/spreadsheet-text.ts';
 import type { Finding } from './types.ts';
 
 /** Texts that were never meant as texts, and that visitors would see. */
 const UNINTENDED: readonly [warning: string, text: RegExp][] = [
   ['HTML tags in a text, which visitors would see', /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i],
   ['HTML entities in a text, such as &amp;', /&(#\d+|#x[\da-f]+|[a-z]+\d*);/i],
-  ['a text that was decoded wrongly, such as DeiÃ', /\ufffd|[ÃÂ][\u0080-\u00bf‚-™]|Ã\s|â€/],
   [
-    'a word of a program as a text, such as NULL',
-    /^\s*(null|undefined|nan|\[object \w+\]|#(n\/a|nv|[¡¿]?[\p{L}/0-9]+[!?]))\s*$/iu,
+    'a text that was decoded wrongly, such as DeiÃ',
+    /\ufffd|[ÃÂ][\u0080-\u00bf‚-™]|\p{Ll}Ã(\s|$)|â€/u,
   ],
+  ['a word of a program as a text, such as NULL', /^\s*(null|undefined|nan|\[object \w+\])\s*$/i],
   ['Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^\]\n]+\]\(https?:[^)]+\)/m],
   ['a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/],
 ];
@@ -61,6 +62,11 @@ export function findWarnings(listing: Source): string[] {
   const hasHero =
     photos.some(({ id }) => id === hero_photo_id) || onWeb.some((each) => each.section === 'hero');
   const checks: [warning: string, isFound: boolean][] = [
+    // In a sheet, it is a problem.
+    [
+      'the error of a formula as a text',
+      listTexts(listing).some((text) => FORMULA_ERROR.test(text)),
+    ],
     ['public without a photo', isPublic && onWeb.length === 0],
     ['public without a hero image', isPublic && onWeb.length > 0 && !hasHero],
     ['public without a title', isPublic && isEmpty(listing.title)],
@@ -80,7 +86,7 @@ export function findWarnings(listing: Source): string[] {
   return [...findUnintended(listing), ...found, ...new Set(addresses)];
 }
 
-/** Says why an address works for its owner only, or for nobody. */
+/** Returns why other people cannot see what the address leads to. */
 function addressFault(address: string, kind: 'photo' | 'video'): string | undefined {
   const { protocol, hostname, pathname, searchParams } = new URL(address);
   const isFile = kind === 'video' && VIDEO_FILE.test(pathname);

@@ -8,7 +8,7 @@ import { isMap } from './listing-schemas.ts';
 import { isSpreadsheetFile, unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, nearest, type RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
-import { isDate, isFormulaError, unprotectText } from './spreadsheet-text.ts';
+import { FORMULA_ERROR, isDate, unprotectText } from './spreadsheet-text.ts';
 import type { ParsedFile } from './types.ts';
 
 type ReadCell = { value: unknown } | Pick<Fault, 'code' | 'details'>;
@@ -179,10 +179,8 @@ function headerProblems(header: readonly string[]): ImportProblem[] {
   });
 }
 
-const FORMULA_ERROR = { code: 'formula_error' } as const;
-
 function readCell(kind: keyof typeof CELLS, cell: string, separator: Separator): ReadCell {
-  return CELLS[kind](cell, separator);
+  return FORMULA_ERROR.test(cell) ? { code: 'formula_error' } : CELLS[kind](cell, separator);
 }
 
 /** An empty cell changes no field. */
@@ -195,7 +193,7 @@ export function readRow(header: readonly string[], cells: readonly string[], sep
     if (cell === '') continue;
     if (name === '') faults.push({ path: '', code: 'unnamed_column', value: cell });
     if (kind === undefined) continue;
-    const read = isFormulaError(cell) ? FORMULA_ERROR : readCell(kind, cell, separator);
+    const read = readCell(kind, cell, separator);
     const [field = '', locale] = name.split('.');
     const texts = value[field];
     if ('code' in read) faults.push({ path: name, ...read, value: cell });

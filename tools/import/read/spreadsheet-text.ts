@@ -41,9 +41,7 @@ export function unprotectText(cell: string): string {
 }
 
 /** e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `#BEZUG!`, `Err:502` */
-export function isFormulaError(cell: string): boolean {
-  return /^(#(n\/?[ad]|nv|[¡¿]?[\p{L}/0-9_]+[!?])|err:\d{3})$/iu.test(cell);
-}
+export const FORMULA_ERROR = /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3})$/u;
 
 /** A cell of a column of numbers that was made a date, e.g. `01-ago`, `2026-08-01`, `1/8`. */
 export function isDate(cell: string): boolean {
