@@ -1,14 +1,22 @@
-/** A deployment is undone by deploying the code of the release before, as the runbook says. */
+/** A deployment is undone by the runbook's command, which deploys the code of the release before. */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { codeBlocksOf } from '../docs/markdown.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 import { readFixture } from './release.ts';
 
 const NAME = 'events-and-property-feed';
+/** The archive of the release has these of the files that the command restores. */
+const ARCHIVED = ['src', 'tools', 'package.json'];
+
+const command = codeBlocksOf('docs/operate/runbook.md', 'sh')
+  .flatMap((block) => block.split('\n'))
+  .find((line) => line.startsWith('git restore --source=TAG'));
+const [restored = '', ...others] = command?.replace(/^.* -- /, '').split(' && ') ?? [];
 
 const project = new ProjectCopy();
 const cloudflare = new CloudflareStandIn();
@@ -18,11 +26,17 @@ afterAll(async () => {
   await project.remove();
 });
 
-it('src, tools and package.json of the release deploy under the settings, migrations and packages of today', async () => {
+it('the command restores all code, and neither the settings nor the migrations', () => {
+  expect(restored).toBe('src tools test docs package.json package-lock.json');
+  expect(others).toEqual(['npm ci', 'npm run deploy']);
+});
+
+it('the restored code deploys under the settings, migrations and packages of today', async () => {
   const { directory } = project;
-  // `git restore --source=TAG -- src tools package.json`
-  for (const name of ['src', 'tools']) rmSync(join(directory, name), { recursive: true });
-  execFileSync('tar', ['-x', '-C', directory], { input: readFixture('project.tar') });
+  const names = restored.split(' ').filter((name) => ARCHIVED.includes(name));
+  for (const name of names) rmSync(join(directory, name), { recursive: true });
+  const extract = ['-x', '-C', directory, ...names];
+  execFileSync('tar', extract, { input: readFixture('project.tar') });
   const settings = readFileSync(join(directory, 'wrangler.toml'), 'utf8');
 
   const { code, stdout, stderr } = await project.run('deploy.ts');
@@ -31,4 +45,10 @@ it('src, tools and package.json of the release deploy under the settings, migrat
   expect(stdout).toContain(`Served now: version ${id}`);
   expect(script).toContain('"1.0.0"');
   expect(readFileSync(join(directory, 'wrangler.toml'), 'utf8')).toBe(settings);
+
+  // The other commands start too. Those of today import exports that the release lacks.
+  for (const program of ['import-listings.ts', 'erase-events.ts', 'backup.ts', 'restore.ts']) {
+    const usage = await project.run(program, '--help');
+    expect({ program, code: usage.code }).toEqual({ program, code: 0 });
+  }
 });
