@@ -246,7 +246,13 @@ async function takeCursors(served: Served) {
     { path: '/api/v1/events?order=asc&limit=2', cursor: 'next_cursor', param: 'cursor' },
     { path: '/api/v1/events?order=asc&limit=100', cursor: 'resume_cursor', param: 'cursor' },
     { path: '/api/v1/events?limit=3', cursor: 'next_cursor', param: 'cursor' },
-    { path: '/api/v1/events?limit=4', cursor: 'resume_cursor', param: 'cursor' },
+    {
+      path: '/api/v1/events?limit=4',
+      cursor: 'resume_cursor',
+      param: 'cursor',
+      // It leads forward.
+      following: '/api/v1/events?order=asc&limit=4',
+    },
     {
       path: '/api/v1/events?order=asc&limit=1&type=booking.created&aggregate_id=bk_1002',
       cursor: 'next_cursor',
@@ -260,14 +266,14 @@ async function takeCursors(served: Served) {
     { path: '/api/v1/web/property-changes?limit=100', cursor: 'resume_cursor', param: 'after' },
   ];
   return Promise.all(
-    lists.map(async ({ path, cursor: name, param }) => {
+    lists.map(async ({ path, cursor: name, param, following = path }) => {
       const page = await request<Record<string, string>>(served, path);
       const cursor = page[name];
       const { data } = await request<{ data: { id: string }[] }>(
         served,
-        `${path}&${param}=${cursor}`,
+        `${following}&${param}=${cursor}`,
       );
-      return { path, param, cursor, next: data.map(({ id }) => id) };
+      return { path: following, param, cursor, next: data.map(({ id }) => id) };
     }),
   );
 }
