@@ -16,7 +16,7 @@ import { readFixture, writeDatabase } from './release.ts';
 
 const API_KEY = 'key-of-the-test';
 const FEED = '/api/v1/web/properties';
-const LIMIT = 40;
+const LIMIT = 20;
 
 type Version = 'former' | 'today';
 const VERSIONS: readonly Version[] = ['former', 'today'];

@@ -46,9 +46,6 @@ it('the restored code deploys under the settings, migrations and packages of tod
   expect(script).toContain('"1.0.0"');
   expect(readFileSync(join(directory, 'wrangler.toml'), 'utf8')).toBe(settings);
 
-  // The other commands start too. Those of today import exports that the release lacks.
-  for (const program of ['import-listings.ts', 'erase-events.ts', 'backup.ts', 'restore.ts']) {
-    const usage = await project.run(program, '--help');
-    expect({ program, code: usage.code }).toEqual({ program, code: 0 });
-  }
+  // Another command starts too. That of today imports an export that the release lacks.
+  expect(await project.run('import-listings.ts', '--help')).toMatchObject({ code: 0, stderr: '' });
 });
