@@ -43,7 +43,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);
       const erased = await open(target, async (database) => {
-        await requireRestorable(database);
+        await requireRestorable(database, dump.scratch);
         state = INTERRUPTED;
         return restore(database, dump.scratch, erasures);
       });

@@ -19,6 +19,7 @@ type Notes = {
   /** Why a bearer token was rejected: jose's code and the bad claim, or the lacking permission. */
   token_fault?: string;
   key_fault?: string;
+  client_fault?: 'no address' | 'malformed address';
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   outcome?: 'accepted' | 'replayed' | 'conflict';
   counter_ms?: number;

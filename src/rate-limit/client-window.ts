@@ -5,7 +5,7 @@
  */
 
 import type { Context } from 'hono';
-import { type AppEnv, readConfig } from '../config.ts';
+import { type AppEnv, type Config, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
 import { type CounterName, WINDOW_MS, WINDOW_SECONDS } from './window.ts';
@@ -55,8 +55,8 @@ function decide(
   return unsent >= Math.min(twelfth, MAX_UNSENT) ? 'report' : 'pass';
 }
 
-/** `client` names the object. */
-type Quota = { client: string; counter: CounterName; limit: number };
+/** `client` is an address, unless `isKey`: then it names the key. */
+type Quota = { client: string; isKey: boolean; counter: CounterName; limit: number };
 
 /** `called`: no reply since the call made at `at`. It counts as failing 300 ms later. */
 type ObjectState = { kind: 'responding' } | { kind: 'called'; at: number } | { kind: 'failing' };
@@ -139,15 +139,16 @@ export class ClientWindow {
     count: number,
     wantsPlace: boolean,
   ): Promise<'granted' | 'denied' | 'overloaded' | 'failed'> {
-    const { client, counter, limit } = this.#quota;
+    const { client, isKey, counter, limit } = this.#quota;
     const now = Date.now();
     this.#tally.sent = count;
     this.#sentAt = now;
     if (this.#objectState.kind === 'responding') this.#objectState = { kind: 'called', at: now };
     try {
       const report = { record: this.#record, count, ageMs: now - this.#beganAt, wantsPlace };
+      const name = isKey ? client : await nameOfAddress(env, client);
       // The result of a remote call keeps the call open until it is disposed of.
-      using reply = await getObject(env, client).report(counter, limit, report);
+      using reply = await getObject(env, name).report(counter, limit, report);
       this.#objectState = { kind: 'responding' };
       // Replies may overtake each other: a smaller count is old.
       this.#tally.confirmed = Math.max(this.#tally.confirmed, reply.own);
@@ -171,10 +172,28 @@ export class ClientWindow {
 }
 
 /** A stub that has thrown stays broken: each call needs a new one. */
-function getObject(env: Env, client: string) {
+function getObject(env: Env, name: string) {
   const { jurisdiction } = readConfig(env);
   const objects = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
-  return objects.get(objects.idFromName(client));
+  return objects.get(objects.idFromName(name));
+}
+
+const encoder = new TextEncoder();
+const namingKeys = new WeakMap<Config, Promise<CryptoKey>>();
+
+/**
+ * Returns an HMAC: the platform's metrics show the names of objects, also outside the jurisdiction.
+ * Another first value of `API_KEY` restarts all counts.
+ */
+async function nameOfAddress(env: Env, address: string): Promise<string> {
+  const config = readConfig(env);
+  const secret = encoder.encode(config.apiKeys[0] ?? 'no API_KEY');
+  const hmac = { name: 'HMAC', hash: 'SHA-256' };
+  const importing =
+    namingKeys.get(config) ?? crypto.subtle.importKey('raw', secret, hmac, false, ['sign']);
+  namingKeys.set(config, importing);
+  const code = await crypto.subtle.sign(hmac.name, await importing, encoder.encode(address));
+  return new Uint8Array(code).toHex();
 }
 
 /** Calls an object, for the health check. It stores nothing for an empty report. */

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
 import { type AppEnv, readConfig } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
+import { setLogFields } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { ClientWindow } from './client-window.ts';
 import { WINDOW_SECONDS } from './window.ts';
@@ -38,16 +39,19 @@ export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
     const isIngest = method === 'POST' && ingestPaths.includes(path) && own === undefined;
     const counter = isIngest ? 'ingest' : 'default';
     const limit = own?.limit ?? rateLimits[counter];
-    const client = own
-      ? `key ${own.name}`
-      : resolveClient(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
+    const address = c.req.header('CF-Connecting-IP');
+    const client = own ? `key ${own.name}` : resolveClient(address, c.req.header('CF-Worker'));
+    if (client === UNKNOWN) {
+      setLogFields({ client_fault: address === undefined ? 'no address' : 'malformed address' });
+    }
     c.set('client', client);
     if (own) c.set('caller', own.name);
     const key = `${counter} ${client}`;
     const now = Date.now();
     let window = windows.get(key);
     if (window === undefined || window.hasEnded(now)) {
-      window = new ClientWindow({ client, counter, limit }, now, window);
+      const quota = { client, isKey: own !== undefined, counter, limit } as const;
+      window = new ClientWindow(quota, now, window);
       windows.set(key, window, { size: 1 });
     }
     // Feed read, 1; ingest, 1.

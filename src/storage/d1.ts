@@ -14,8 +14,8 @@ const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
 
 /**
- * D1's list of errors says to retry these (developers.cloudflare.com/d1/observability/debug-d1, as
- * of August 2026), unless they are marked as seen in the field.
+ * D1's list of errors (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026) says
+ * to retry these, unless a comment says something else.
  */
 const TRANSIENT_FAULTS = [
   'Network connection lost',
@@ -25,6 +25,7 @@ const TRANSIENT_FAULTS = [
   // Seen in the field, of a read replica.
   'Replica disconnected from primary',
   "Can't read from request stream because client disconnected",
+  // The list says to send smaller requests, which these are already.
   'storage operation exceeded timeout which caused object to be reset',
   // Seen in the field, as `D1_ERROR: internal error; reference = ...`.
   'internal error',

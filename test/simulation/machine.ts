@@ -3,7 +3,7 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { v4 } from 'uuid';
 import type { Service, Source } from './bundle.ts';
 import { Random } from './random.ts';
@@ -64,6 +64,9 @@ const CRYPTO = {
   subtle: {
     digest: async (_: string, bytes: Uint8Array) =>
       Uint8Array.from(createHash('sha256').update(bytes).digest()).buffer,
+    importKey: async (_: string, bytes: Uint8Array) => bytes,
+    sign: async (_: string, key: Uint8Array, bytes: Uint8Array) =>
+      Uint8Array.from(createHmac('sha256', key).update(bytes).digest()).buffer,
     timingSafeEqual: (a: Uint8Array, b: Uint8Array) => Buffer.from(a).equals(b),
   },
   randomUUID: () =>

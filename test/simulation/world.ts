@@ -1,5 +1,6 @@
 /** A simulated deployment: isolates of the real service, and all that they call. */
 
+import { createHmac } from 'node:crypto';
 import { databaseOver } from '../../tools/database/d1.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { TEST_VARS } from '../support/vars.ts';
@@ -121,10 +122,10 @@ export class World {
     this.#start(machine);
   }
 
-  /** Evicts the counter object of a client. */
-  evict(client: string): void {
-    this.note(`the object of ${client} is evicted`);
-    this.objects.get(client)?.evict();
+  /** Evicts the counter object of an address. */
+  evict(address: string): void {
+    this.note(`the object of ${address} is evicted`);
+    this.objects.get(createHmac('sha256', API_KEY).update(address).digest('hex'))?.evict();
   }
 
   /** Lets all calls of a service fail for some milliseconds. */
@@ -193,11 +194,11 @@ export class World {
     return this.scheduler.now < (this.#brokenUntil.get(service) ?? 0);
   }
 
-  #objectOf(client: string): CounterObject {
-    const known = this.objects.get(client);
+  #objectNamed(name: string): CounterObject {
+    const known = this.objects.get(name);
     if (known !== undefined) return known;
-    const object = new CounterObject(this.#fleet.objects, this.#random.fork(`object ${client}`));
-    this.objects.set(client, object);
+    const object = new CounterObject(this.#fleet.objects, this.#random.fork(`object ${name}`));
+    this.objects.set(name, object);
     return object;
   }
 
@@ -221,10 +222,10 @@ export class World {
       },
       RATE_COUNTER: {
         idFromName: (name: string) => name,
-        get: (client: string) => ({
+        get: (name: string) => ({
           report: (...values: unknown[]) =>
             this.#call('counter', isolate, () => {
-              const reply = this.#objectOf(client).call('report', values);
+              const reply = this.#objectNamed(name).call('report', values);
               this.note(`${isolate.name} reports: ${JSON.stringify([...values, reply])}`);
               return reply;
             }),

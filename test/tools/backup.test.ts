@@ -224,6 +224,7 @@ describe('a restore that is interrupted', () => {
       // The one before had succeeded.
       isDone = again.stderr.includes('the database has rows already');
       expect(again.code).toBe(isDone ? 1 : 0);
+      if (isDone) expect(again.stderr).toContain('If an earlier run ended without a word, it has');
       expect(contents(database)).toEqual(contents(original));
       database.sqlite.close();
     }

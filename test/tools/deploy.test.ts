@@ -27,6 +27,17 @@ const WITH_DOMAIN = set(
   '[env.staging]\nroutes = [{ pattern = "api.example.com", custom_domain = true }]',
 );
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
+const VARS = '[env.staging.vars]';
+/** 31 keys, with which a var is too large. */
+const KEYS = `API_KEYS = ${JSON.stringify(
+  Array.from({ length: 31 }, (_, n) => ({
+    name: `marketing-site-${n}`,
+    scopes: ['feed:read'],
+    sha256: `${n}`.padStart(64, '0'),
+    expires: '2027-01-31',
+    rate_limit: 6000,
+  })),
+).replaceAll(/"(\w+)":/g, '$1 = ')}`;
 const inJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
 
 let cloudflare: CloudflareStandIn;
@@ -125,7 +136,9 @@ describe('deploy', () => {
       bound: [own.d1_databases[0].database_id, own.kv_namespaces[0].id],
       script: '',
     });
-    const address = own.workers_dev ? 'https://feed.example.workers.dev' : '';
+    // As wrangler's default is.
+    const address =
+      (own.workers_dev ?? !own.routes?.length) ? 'https://feed.example.workers.dev' : '';
     return { isDone: true, output: `  ${address}\nCurrent Version ID: ${id}` };
   }
 
@@ -165,6 +178,10 @@ describe('deploy', () => {
       configure(inJurisdiction('europe')),
     '[env.staging] of wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV':
       () => configure(set('binding = "DB"', 'binding = "D"')),
+    '[env.staging] of wrangler.toml: API_KEYS has 5': () =>
+      configure(set(VARS, `${VARS}\n${KEYS}`)),
+    '[env.staging] of wrangler.toml has workers_dev = true beside a route: ': () =>
+      configure(`workers_dev = true\n${WITH_DOMAIN}`),
     'the bundle cannot be built\nCould not resolve "./missing.ts"': () => {
       failsAt = 'build';
     },
@@ -313,10 +330,38 @@ describe('deploy', () => {
     );
     configure(CONFIG);
     expect((await deploy()).stderr).toEqual(unreachable('https://feed.example.workers.dev'));
-    configure(set('workers_dev = true', 'workers_dev = false'));
+    configure(`workers_dev = false\n${CONFIG}`);
     expect(await expectDeployed()).toContain('without an address yet: add a route, or set workers');
     vi.unstubAllGlobals();
   });
+
+  it.each([
+    [
+      { 'cf-mitigated': 'challenge' },
+      '<title>Just a moment...</title>',
+      'cf-mitigated: challenge',
+      'Bot Fight Mode',
+    ],
+    [{}, 'error code: 1010', 'error code: 1010', 'Browser Integrity Check'],
+  ])(
+    'names the setting of the zone that turns the health check away: %j',
+    async (headers, body, fact, setting) => {
+      const { fetch } = globalThis;
+      vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+        if (!url.endsWith('/api/health/detailed')) return fetch(url, init);
+        return new Response(body, {
+          status: 403,
+          headers: { 'Content-Type': 'text/html', ...headers },
+        });
+      });
+      const { code, stderr } = await deploy();
+      vi.unstubAllGlobals();
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        `gets its responses from something else (HTTP 403, text/html, ${fact}). The zone turns programs away: switch ${setting} off, see "The zone" in docs/operate/runbook.md.\n`,
+      );
+    },
+  );
 
   it('names the commit, and whether files differ from it', async () => {
     const git = (...args: string[]) => {

@@ -26,11 +26,18 @@ import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 
 const TABLES_FILLED_AT_CREATION = ['d1_migrations', IDENTITY];
 
-export async function requireRestorable(target: D1Database): Promise<void> {
-  if ((await readState(target)) === 'unfinished') return;
+/** Throws a `UserError` for a database with rows that no interrupted restore has left. */
+export async function requireRestorable(target: D1Database, scratch: D1Database): Promise<void> {
+  const state = await readState(target);
+  if (state === 'unfinished') return;
   for (const table of await readTables(target)) {
     if (TABLES_FILLED_AT_CREATION.includes(table) || !(await hasRows(target, table))) continue;
-    throw new UserError(`the database has rows already (in ${table}): it must be empty`);
+    const lineage = await readLineage(scratch);
+    const isRestored = state === 'whole' && (await readLineage(target)) === lineage;
+    const hint = isRestored
+      ? `. If an earlier run ended without a word, it has completed: the database has the identity that a restore writes last ("SELECT lineage FROM ${IDENTITY}" gives ${lineage}, as in the backup)`
+      : '';
+    throw new UserError(`the database has rows already (in ${table}): it must be empty${hint}`);
   }
 }
 

@@ -46,33 +46,73 @@ export async function awaitHealth(
   const known = `version ${version} is deployed, and ${url}`;
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const { status, responder, down } = await readHealth(url, version, worker);
+    const { status, responder, down, advice } = await readHealth(url, version, worker);
     if (responder === version) {
       if (status === 'ok') return 'all is up';
       if (status === 'degraded') return `degraded: ${down} is down`;
       throw new UserError(`${known} says that it is down: ${down}`);
     }
     if (Date.now() >= deadline) {
-      throw new UserError(
-        `${known} gets its responses from ${responder}. Request it again in some minutes, which a new domain's certificate can take. The address may also lead elsewhere`,
-      );
+      throw new UserError(`${known} gets its responses from ${responder}. ${advice ?? USUAL}`);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
 
-/** `responder` is the id of the version that responded, or the reason why none did. */
-async function readHealth(url: string, version: string, worker: string) {
+const USUAL =
+  "Request it again in some minutes, which a new domain's certificate can take. The address may also lead elsewhere";
+
+type Answer = {
+  /** The id of the version that responded, or the reason why none did. */
+  responder: string;
+  status?: z.infer<typeof health>['status'];
+  /** The dependencies that are down. */
+  down?: string;
+  advice?: string;
+};
+
+async function readHealth(url: string, version: string, worker: string): Promise<Answer> {
   try {
     const response = await fetch(url, {
       // Cloudflare sends this request to the new version, even before it serves everywhere.
       headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${version}"` },
       signal: AbortSignal.timeout(RESPONSE_DEADLINE_MS),
     });
-    const { status, deployment, dependencies } = health.parse(await response.json());
+    const text = await response.text();
+    const found = health.safeParse(parseJson(text));
+    if (!found.success) return describeForeign(response, text);
+    const { status, deployment, dependencies } = found.data;
     const names = Object.keys(dependencies).filter((name) => dependencies[name]?.status === 'down');
     return { status, responder: deployment?.id ?? 'an unknown version', down: names.join(', ') };
   } catch (error) {
     return { responder: `nothing that is usable (${describeCause(error)})` };
   }
 }
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The responder is no version: the zone, or another service. */
+function describeForeign({ status, headers }: Response, text: string): Answer {
+  const mitigated = headers.get('cf-mitigated');
+  const facts = [`HTTP ${status}`, headers.get('Content-Type') ?? 'no content type'];
+  if (mitigated !== null) facts.push(`cf-mitigated: ${mitigated}`);
+  const [code] = /error code: \d+/.exec(text) ?? [];
+  if (code !== undefined) facts.push(code);
+  const responder = `something else (${facts.join(', ')})`;
+  const setting = facts.map((fact) => ZONE_SETTINGS[fact]).find((each) => each !== undefined);
+  if (setting === undefined) return { responder };
+  const advice = `The zone turns programs away: switch ${setting} off, see "The zone" in docs/operate/runbook.md`;
+  return { responder, advice };
+}
+
+/** What a zone's response shows → the setting that made it. */
+const ZONE_SETTINGS: Readonly<Record<string, string>> = {
+  'cf-mitigated: challenge': 'Bot Fight Mode',
+  'error code: 1010': 'Browser Integrity Check',
+};

@@ -21,6 +21,7 @@ const deployment = z.looseObject({
   account_id: text,
   route: route.optional(),
   routes: z.array(route).optional(),
+  workers_dev: z.boolean().optional(),
   vars: z.record(z.string(), z.unknown()).default({}),
   d1_databases: z.array(database).default([]),
   kv_namespaces: z.array(namespace).default([]),
@@ -55,7 +56,11 @@ export function getOwn(config: WranglerConfig, environment: string | undefined) 
 }
 
 export function resolveVars(environment?: string, directory = PROJECT_DIRECTORY) {
-  const { vars } = getOwn(readWranglerConfig(directory), environment);
+  return formatVars(getOwn(readWranglerConfig(directory), environment).vars);
+}
+
+/** Returns the vars as wrangler uploads them. */
+export function formatVars(vars: Record<string, unknown>): Map<string, string> {
   const format = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   return new Map(Object.entries(vars).map(([name, value]) => [name, format(value)]));
 }

@@ -1,18 +1,20 @@
 /** Temporary files, which an interrupted command does not leave behind. */
 
+import { hash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** e.g. `.scratch-4711-x3Fq9z`, with the process id */
-const NAME = /^\.scratch-(\d+)-/;
+/** Of this machine: several may share a folder, and a process id means nothing on another one. */
+const PREFIX = `.scratch-${hash('sha1', hostname()).slice(0, 8)}-`;
 
 /** Removes the folder after the work and on a signal to end, and the folders of killed programs. */
 export function inScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  return removeAfter(mkdtempSync(join(parent, `.scratch-${process.pid}-`)), work);
+  return removeAfter(mkdtempSync(join(parent, `${PREFIX}${process.pid}-`)), work);
 }
 
 /** As `inScratchFolder`, with one file. */
@@ -22,7 +24,7 @@ export function withScratchFile<T>(
   text: string,
   work: (file: string) => Promise<T>,
 ): Promise<T> {
-  const file = join(parent, `.scratch-${process.pid}-${name}`);
+  const file = join(parent, `${PREFIX}${process.pid}-${name}`);
   writeFileSync(file, text);
   return removeAfter(file, work);
 }
@@ -51,9 +53,15 @@ function removeAfter<T>(path: string, work: (path: string) => Promise<T>): Promi
 
 function removeLeftovers(parent: string): void {
   for (const name of readdirSync(parent)) {
-    const [, pid] = NAME.exec(name) ?? [];
-    if (pid === undefined || isRunning(Number(pid))) continue;
-    rmSync(join(parent, name), { recursive: true, force: true });
+    // e.g. `.scratch-5e8f01ac-4711-x3Fq9z`
+    if (!name.startsWith(PREFIX) || isRunning(Number.parseInt(name.slice(PREFIX.length), 10))) {
+      continue;
+    }
+    try {
+      rmSync(join(parent, name), { recursive: true, force: true });
+    } catch {
+      // Another user's: it stays.
+    }
   }
 }
 

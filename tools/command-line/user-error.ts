@@ -16,7 +16,8 @@ export function messageOf(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   const { errno, syscall, path, dest } = error;
   const files = [path, dest].filter((each) => each !== undefined).join(' to ');
-  return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(errno)}`;
+  // Node's recursive removal has positive numbers.
+  return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(-Math.abs(errno))}`;
 }
 
 /** Adds the path to errors that lack it, such as SQLite's. */

@@ -1,11 +1,18 @@
 /** What wrangler.toml says of the Worker of an environment, and of its resources. */
 
 import { findFaults } from '../../src/config.ts';
-import { getOwn, readWranglerConfig, type WranglerConfig } from '../command-line/environment.ts';
+import {
+  formatVars,
+  getOwn,
+  readWranglerConfig,
+  type WranglerConfig,
+} from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
 
 const DATABASE_BINDING = 'DB';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';
+/** 5 KB (developers.cloudflare.com/workers/platform/limits, as of November 2026). */
+const MAX_VAR_BYTES = 5_000;
 
 export type Deployment = ReturnType<typeof loadDeployment>;
 
@@ -32,8 +39,11 @@ export function loadDeployment(environment: string | undefined, directory?: stri
   };
 }
 
-/** Rejects resources of another environment, and vars that the Worker rejects. */
-export function requireDeployable({ config, environment }: Deployment): void {
+/**
+ * Rejects resources of another environment, a second address beside a route, and vars that the
+ * Worker or Cloudflare rejects.
+ */
+export function requireDeployable({ config, environment, routes }: Deployment): void {
   const own = listResources(config, environment);
   for (const other of [undefined, ...Object.keys(config.env)]) {
     const shared = listResources(config, other).find((resource) => own.includes(resource));
@@ -43,7 +53,24 @@ export function requireDeployable({ config, environment }: Deployment): void {
       `${one} would share ${shared} with ${another}: give each its own in wrangler.toml (environments inherit routes: \`routes = []\` sets none)`,
     );
   }
-  const faults = findFaults(getOwn(config, environment).vars);
+  const { vars, workers_dev = config.workers_dev } = getOwn(config, environment);
+  if (workers_dev === true && routes.length > 0) {
+    throw new UserError(
+      `${formatTable(environment)}wrangler.toml has workers_dev = true beside a route: workers.dev would stay open, past the rules of the zone and without the edge cache. Remove the line`,
+    );
+  }
+  const sizes = [...formatVars(vars)].map(([name, text]) => ({
+    name,
+    bytes: Buffer.byteLength(text),
+  }));
+  const faults = [
+    ...findFaults(vars),
+    ...sizes
+      .filter(({ bytes }) => bytes > MAX_VAR_BYTES)
+      .map(
+        ({ name, bytes }) => `${name} has ${bytes} bytes, and Cloudflare takes ${MAX_VAR_BYTES}`,
+      ),
+  ];
   if (faults.length === 0) return;
   throw new UserError(`${formatTable(environment)}wrangler.toml: ${faults.join('; ')}`);
 }

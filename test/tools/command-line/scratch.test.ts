@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { inScratchFolder } from '../../../tools/command-line/scratch.ts';
+import { messageOf } from '../../../tools/command-line/user-error.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'scratch-'));
 afterAll(() => rmSync(parent, { recursive: true }));
@@ -15,6 +16,19 @@ const PROGRAM = `
     console.log('at work');
     return new Promise((resolve) => setTimeout(resolve, 600_000));
   });`;
+
+it('an error of a removal, whose number is positive, is told in words', () => {
+  const error = Object.assign(new Error('EACCES'), { errno: 13, syscall: 'rm', path: '/theirs' });
+  expect(messageOf(error)).toBe('cannot rm /theirs: permission denied');
+});
+
+it('a folder of another machine is left alone, whatever its process id', async () => {
+  const foreign = join(parent, '.scratch-0badcafe-1-x3Fq9z');
+  mkdirSync(foreign);
+  await inScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
+  expect(readdirSync(parent)).toEqual([basename(foreign)]);
+  rmSync(foreign, { recursive: true });
+});
 
 it.each([
   ['SIGINT', 0],
