@@ -18,7 +18,7 @@ type Shape = {
 
 /** Follows the first two paragraphs of the document's introduction. */
 const HINT =
-  '*Test Request* sends the key of `.dev.vars`. [All operations](#tag/all-operations) has the errors, limits and headers of every operation. The guides are in `docs/guides`.';
+  '*Test Request* sends the key of `.dev.vars`. [All operations](#tag/all-operations) has the errors, limits and headers of every operation. [The guides](/docs) are beside this page.';
 
 /**
  * Shortens the document for the page. A last section has the rest of the introduction with the

@@ -6,12 +6,12 @@ import type { PropsWithChildren } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { AppEnv } from '../config.ts';
 
-type FrameProps = PropsWithChildren<{ title: string; style?: string }>;
+type FrameProps = PropsWithChildren<{ title: string; lang?: string; style?: string }>;
 
 /** The document around a page. A page with its own style has its own `main` too. */
-export function Frame({ title, style, children }: FrameProps) {
+export function Frame({ title, lang = 'en', style, children }: FrameProps) {
   return (
-    <html lang="en">
+    <html lang={lang}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -21,9 +21,12 @@ export function Frame({ title, style, children }: FrameProps) {
         <script type="module" src="/preview/pages.js" />
       </head>
       <body>
-        <a href="#main">Skip to the content</a>
-        <nav class="top row" aria-label="Pages">
+        <a href="#main" lang="en">
+          Skip to the content
+        </a>
+        <nav class="top row" aria-label="Pages" lang="en">
           <a href="/">Start</a>
+          <a href="/docs">Documents</a>
           <a href="/preview">Preview</a>
           <a href="/api/docs">API</a>
           <a href="/api/docs/openapi.json">openapi.json</a>
@@ -37,18 +40,27 @@ export function Frame({ title, style, children }: FrameProps) {
 /** A page loads from its own origin only, and photos from any. */
 const SOURCES = "script-src 'self'; style-src 'self'; connect-src 'self'; img-src * data:";
 
+type Reply = { status?: 200 | 404; sources?: string };
+
 /**
  * Responds with a page that no cache stores, or with a 404. `sources` are the origins that the page
  * loads from.
  */
-export function respond(c: Context<AppEnv>, page: JSX.Element | undefined, sources = SOURCES) {
+export function respond(
+  c: Context<AppEnv>,
+  page: JSX.Element | undefined,
+  { status = page === undefined ? 404 : 200, sources = SOURCES }: Reply = {},
+) {
   const limits = "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
   c.header('Content-Security-Policy', `default-src 'none'; ${sources}; ${limits}`);
   c.header('Cache-Control', 'no-store');
   const notFound = (
     <Frame title="Not found">
-      <h1>There is no such page</h1>
+      <h1>
+        There is no page <code>{c.req.path}</code>
+      </h1>
+      <a href="/">To the start page</a>
     </Frame>
   );
-  return c.html(html`<!doctype html>${page ?? notFound}`, page === undefined ? 404 : 200);
+  return c.html(html`<!doctype html>${page ?? notFound}`, status);
 }

@@ -1,6 +1,8 @@
 /** The pages that `npm run dev` adds to the service, and their files. */
 
 import { type Context, Hono } from 'hono';
+import previewShot from '../../docs/images/preview.png';
+import listingShot from '../../docs/images/preview-listing.png';
 // The package exports this file under no name.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 import { createOpenApiDocument } from '../api-document.ts';
@@ -8,15 +10,18 @@ import { type AppEnv, readConfig } from '../config.ts';
 import apiScript from './api-page.browser.js';
 import apiStyle from './api-page.css';
 import { ApiPage, pageDocument } from './api-page.tsx';
+import { findDocumentPage } from './documents/document-page.tsx';
+import documentStyle from './documents/documents.css';
 import frameStyle from './frame.css';
 import { respond } from './frame.tsx';
 import script from './pages.browser.js';
 import { readListings } from './preview/catalogue.ts';
 import { CataloguePage } from './preview/catalogue-page.tsx';
-import { ListingPage } from './preview/listing-page.tsx';
+import { ListingPage, NoListing } from './preview/listing-page.tsx';
 import style from './preview/preview.css';
 import { view } from './preview/view.ts';
-import { drawPhoto, findGuidePage, StartPage } from './start-page.tsx';
+import { findPhoto } from './sample-photos.ts';
+import { StartPage } from './start-page.tsx';
 
 /** The API page loads from its own origin only. Scalar adds its style sheet and icons itself. */
 const API_PAGE_SOURCES =
@@ -28,16 +33,33 @@ export function pageRoutes() {
       const { origin } = new URL(c.req.url);
       return respond(c, <StartPage apiKey={readConfig(c.env).apiKeys[0]} origin={origin} />);
     })
-    .get('/guides/:name', (c) => respond(c, findGuidePage(c.req.param('name'))))
-    .get('/sample-photos/*', (c) => sendFile(c, drawPhoto(c.req.path), 'image/svg+xml'))
+    .get('/docs', (c) => c.redirect('/docs/README.md'))
+    .get('/:document{.+\\.md}', (c) => {
+      const running = {
+        origin: new URL(c.req.url).origin,
+        apiKey: readConfig(c.env).apiKeys[0] ?? '',
+      };
+      return respond(c, findDocumentPage(c.req.param('document'), running));
+    })
+    .get('/docs/page.css', (c) => sendFile(c, frameStyle + style + documentStyle, 'text/css'))
+    .get('/docs/images/preview.png', (c) => sendImage(c, previewShot, 'image/png'))
+    .get('/docs/images/preview-listing.png', (c) => sendImage(c, listingShot, 'image/png'))
+    .get('/docs/*', (c) => respond(c, undefined))
+    .get('/sample-photos/*', (c) => {
+      const photo = findPhoto(c.req.path);
+      return photo ? sendImage(c, photo, 'image/webp') : respond(c, undefined);
+    })
     .get('/preview', async (c) => {
       const listings = await readListings(c.env);
       return respond(c, <CataloguePage listings={listings} view={view.parse(c.req.query())} />);
     })
     .get('/preview/listings/:slug', async (c) => {
-      const [listing] = await readListings(c.env, c.req.param('slug'));
-      const page = listing && <ListingPage listing={listing} view={view.parse(c.req.query())} />;
-      return respond(c, page);
+      const slug = c.req.param('slug');
+      const [listing] = await readListings(c.env, slug);
+      const chosen = view.parse(c.req.query());
+      return listing
+        ? respond(c, <ListingPage listing={listing} view={chosen} />)
+        : respond(c, <NoListing slug={slug} view={chosen} />, { status: 404 });
     })
     .get('/preview/listings/:slug/feed.json', async (c) => {
       const [listing] = await readListings(c.env, c.req.param('slug'));
@@ -47,13 +69,21 @@ export function pageRoutes() {
     .get('/preview/pages.js', (c) => sendFile(c, script, 'text/javascript'))
     .get('/preview/*', (c) => respond(c, undefined))
     .get('/api/docs', (c) =>
-      respond(c, <ApiPage apiKey={readConfig(c.env).apiKeys[0]} />, API_PAGE_SOURCES),
+      respond(c, <ApiPage apiKey={readConfig(c.env).apiKeys[0]} />, {
+        sources: API_PAGE_SOURCES,
+      }),
     )
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/page.json', (c) => c.json(pageDocument()))
     .get('/api/docs/scalar.js', (c) => sendFile(c, scalar, 'text/javascript'))
     .get('/api/docs/page.css', (c) => sendFile(c, frameStyle + apiStyle, 'text/css'))
     .get('/api/docs/start.js', (c) => sendFile(c, apiScript, 'text/javascript'));
+}
+
+function sendImage(c: Context<AppEnv>, bytes: ArrayBuffer, type: string): Response {
+  // A browser that opens an image alone centres it by inline styles.
+  c.header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
+  return c.body(bytes, { headers: { 'Content-Type': type } });
 }
 
 function sendFile(c: Context<AppEnv>, text: string, type: string): Response {

@@ -31,10 +31,13 @@ it('a page loads its own script and style and photos only, and may not be stored
   expect(await textOf('/preview')).toContain('npm run import-listings -- FILE');
 });
 
-it('a page that does not exist is a page', async () => {
-  for (const path of ['/preview/listings/nowhere', '/preview/nowhere']) {
-    expect(await textOf(path, 404)).toContain('<h1>There is no such page</h1>');
-  }
+it.each([
+  ['/preview/listings/nowhere?lang=es', 'No hay ninguna casa con el slug <code>nowhere</code>'],
+  ['/preview/nowhere', 'There is no page <code>/preview/nowhere</code>'],
+])('%s is a page that says so, and leads on', async (path, text) => {
+  const html = await textOf(path, 404);
+  expect(html).toContain(text);
+  expect(html).toMatch(/<\/h1><a href="\/(preview\?lang=es)?">/);
 });
 
 it('texts of a listing and of the address are escaped', async () => {

@@ -61,8 +61,10 @@ it('shows drawings for the photos of the samples, on whichever port', async () =
     const page = await fetch(url, { headers: { 'x-api-key': API_KEY } });
     const photos = listed.parse(await page.json()).data.flatMap(({ gallery }) => gallery);
     expect(photos.every((each) => each.url.startsWith(`${origin}/sample-photos/`))).toBe(true);
-    const drawing = await fetch(photos[0]?.url ?? '');
-    expect(drawing.headers.get('Content-Type')).toMatch(/^image\/svg\+xml/);
+    for (const { url: address } of photos) {
+      const { ok, headers: own } = await fetch(address, { method: 'HEAD' });
+      expect([address, ok, own.get('Content-Type')]).toEqual([address, true, 'image/webp']);
+    }
   }
   // What is stored could go to another database.
   const query = `SELECT count(*) AS found FROM properties WHERE source || coalesce(document, '') LIKE '%localhost%'`;
@@ -126,8 +128,8 @@ it('prints the log of the Worker if its output is no terminal', async () => {
 
 it('prints the key, and the addresses of its pages and of a debugger, which respond', async () => {
   const output = service.output();
-  expect(output).toContain(`  API key     ${API_KEY}\n`);
-  for (const path of ['/', '/preview', '/api/docs']) {
+  expect(output).toContain(`  API key         ${API_KEY}\n`);
+  for (const path of ['/', '/docs', '/preview', '/api/docs', '/cdn-cgi/explorer']) {
     const address = `${service.origin}${path}`;
     expect(output).toContain(`  ${address}\n`);
     expect((await fetch(address)).headers.get('Content-Type')).toMatch(/^text\/html/);

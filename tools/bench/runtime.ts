@@ -7,8 +7,8 @@ import { runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, resolveVars } from '../command-line/environment.ts';
 
 const HOST = '127.0.0.1';
-/** Wrangler's name of an imported text: its hash, and its file's name. */
-const TEXT_FILE = /^[0-9a-f]{40}-/;
+/** Wrangler's name of an imported text or image: its hash, and its file's name. */
+const IMPORTED_FILE = /^[0-9a-f]{40}-.*?(\.png|\.webp)?$/;
 
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
@@ -27,14 +27,15 @@ export async function startRuntime(
 ) {
   const config = readWranglerConfig();
   const folder = dirname(script);
-  const texts = readdirSync(folder).filter((name) => TEXT_FILE.test(name));
+  const imported = readdirSync(folder).flatMap((name) => {
+    const [found, image] = IMPORTED_FILE.exec(name) ?? [];
+    const type: 'Data' | 'Text' = image ? 'Data' : 'Text';
+    return found === undefined ? [] : [{ type, path: resolve(folder, name) }];
+  });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modulesRoot: folder,
-      modules: [
-        { type: 'ESModule', path: resolve(script) },
-        ...texts.map((name) => ({ type: 'Text' as const, path: resolve(folder, name) })),
-      ],
+      modules: [{ type: 'ESModule', path: resolve(script) }, ...imported],
       compatibilityDate: config.compatibility_date,
       // The local runtime knows no jurisdictions.
       bindings: { ...Object.fromEntries(resolveVars()), JURISDICTION: '', ...vars },

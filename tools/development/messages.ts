@@ -21,7 +21,14 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
   }
   const keys = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
   const apiKey = keys.find((key) => key !== '') ?? '';
-  const pages = { 'Start page': '/', Preview: '/preview', 'API page': '/api/docs' };
+  const pages = {
+    'Start page': '/',
+    Documents: '/docs',
+    Preview: '/preview',
+    'API page': '/api/docs',
+    // Wrangler's.
+    'Local Explorer': '/cdn-cgi/explorer',
+  };
   const rows = [
     ...(vars.get('ENVIRONMENT') === 'development'
       ? Object.entries(pages).map(([name, path]) => [name, link(origin + path)])
@@ -31,7 +38,7 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
   ];
   return [
     `\nReady on ${link(origin)}\n`,
-    ...rows.map(([name = '', value]) => `  ${name.padEnd(12)}${value}`),
+    ...rows.map(([name = '', value]) => `  ${name.padEnd(16)}${value}`),
     '\nTry:\n',
     `curl -s ${origin}/api/health`,
     ...firstRequests(origin, apiKey),

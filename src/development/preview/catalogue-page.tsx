@@ -1,10 +1,10 @@
 /** The catalogue: filters, what is missing, and a page of cards. */
 
-import { LOCALES } from '../../properties/locale-map.ts';
-import { findMissing, LANGUAGES, type Listing, PART_NAMES, textIn } from './catalogue.ts';
-import { counted, formatPlace, formatPrice, formatSize, STATUSES, TYPES } from './format.ts';
+import { findMissing, type Listing, PARTS, textIn } from './catalogue.ts';
+import { counted, formatPart, formatPlace, formatPrice, formatSize } from './format.ts';
 import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
+import { WORDS } from './words.ts';
 
 const CARDS_PER_PAGE = 24;
 
@@ -13,8 +13,8 @@ type Props = { listings: readonly Listing[]; view: View };
 export function CataloguePage({ listings, view }: Props) {
   const all = { ...view, missing: '' };
   return (
-    <PreviewFrame title="Catalogue" view={view}>
-      <h1>Catalogue</h1>
+    <PreviewFrame title={WORDS[view.lang].catalogue} view={view}>
+      <h1>{WORDS[view.lang].catalogue}</h1>
       <Filters listings={listings} view={view} />
       <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
       <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
@@ -23,7 +23,8 @@ export function CataloguePage({ listings, view }: Props) {
 }
 
 function Filters({ listings, view }: Props) {
-  const statuses = Object.entries(STATUSES).map(([status, name]) => {
+  const words = WORDS[view.lang];
+  const statuses = Object.entries(words.statuses).map(([status, name]) => {
     const { length } = listings.filter((listing) => listing.status === status);
     return [status, `${name} (${length})`];
   });
@@ -31,18 +32,22 @@ function Filters({ listings, view }: Props) {
     location === null ? [] : [[location.id, textIn(location.name, view.lang)?.text ?? ''] as const],
   );
   const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
-  const choices = { status: statuses, type: Object.entries(TYPES), location: sorted };
+  const choices = [
+    ['status', words.status, statuses],
+    ['type', words.type, Object.entries(words.types)],
+    ['location', words.location, sorted],
+  ] as const;
   return (
     <form class="row">
       <input type="hidden" name="lang" value={view.lang} />
       <input type="hidden" name="missing" value={view.missing} />
-      {Object.entries(choices).map(([name, options]) => (
+      {choices.map(([name, label, options]) => (
         <label>
-          {name}
+          {label}
           <select name={name}>
-            <option value="">All</option>
+            <option value="">{words.all}</option>
             {options.map(([value, text]) => (
-              <option value={value} selected={view[name as keyof View] === value}>
+              <option value={value} selected={view[name] === value}>
                 {text}
               </option>
             ))}
@@ -50,32 +55,34 @@ function Filters({ listings, view }: Props) {
         </label>
       ))}
       <label>
-        Find
-        <input name="find" value={view.find} placeholder="Title, name, city, reference" />
+        {words.find}
+        <input name="find" value={view.find} placeholder={words.findIn} />
       </label>
-      <button type="submit">Show</button>
-      <a href={`/preview?lang=${view.lang}`}>Show all listings</a>
+      <button type="submit">{words.show}</button>
+      <a href={`/preview?lang=${view.lang}`}>{words.showAll}</a>
     </form>
   );
 }
 
 /** Each count leads to its listings, the chosen one back to all. The script counts photos. */
 function MissingParts({ listings, view }: Props) {
+  const words = WORDS[view.lang];
   const missing = listings.map(findMissing);
   const incomplete = missing.filter(({ length }) => length > 0).length;
   return (
     <details class="box" open={view.missing !== ''} hidden={incomplete === 0}>
       <summary>
-        <b>What is missing</b> {incomplete} of {counted(listings.length, 'listing')}{' '}
+        <b>{words.whatIsMissing}</b> {incomplete} {words.of}{' '}
+        {counted(listings.length, 'listings', view)}
         <span id="not-loaded" hidden />
       </summary>
       <p class="pills row">
-        {PART_NAMES.map((name) => {
-          const isChosen = name === view.missing;
-          const address = formatAddress({ ...view, missing: isChosen ? '' : name, page: 1 });
+        {PARTS.map((part) => {
+          const isChosen = part.id === view.missing;
+          const address = formatAddress({ ...view, missing: isChosen ? '' : part.id, page: 1 });
           return (
             <a href={address} aria-current={`${isChosen}`}>
-              No {name} <b>{missing.filter((names) => names.includes(name)).length}</b>
+              {formatPart(part, view)} <b>{missing.filter((own) => own.includes(part)).length}</b>
             </a>
           );
         })}
@@ -85,20 +92,18 @@ function MissingParts({ listings, view }: Props) {
 }
 
 function Cards({ listings, view }: Props) {
+  const words = WORDS[view.lang];
+  const filtered = PARTS.find(({ id }) => id === view.missing);
   const pages = Math.max(1, Math.ceil(listings.length / CARDS_PER_PAGE));
   const page = Math.min(view.page, pages);
   const cards = listings.slice((page - 1) * CARDS_PER_PAGE, page * CARDS_PER_PAGE);
   return (
     <section aria-labelledby="count">
       <h2 id="count">
-        {counted(listings.length, 'listing')}
-        {view.missing && `: no ${view.missing}`}
+        {counted(listings.length, 'listings', view)}
+        {filtered && `: ${formatPart(filtered, view)}`}
       </h2>
-      {listings.length === 0 && (
-        <p class="box">
-          No listing matches. Remove a filter, or run npm run import-listings -- FILE
-        </p>
-      )}
+      {listings.length === 0 && <p class="box">{words.noMatch}</p>}
       <ul class="grid">
         {cards.map((listing) => (
           <Card listing={listing} view={view} />
@@ -106,9 +111,9 @@ function Cards({ listings, view }: Props) {
       </ul>
       {pages > 1 && (
         <nav class="row" aria-label="Pages of cards">
-          {page > 1 && <a href={formatAddress({ ...view, page: page - 1 })}>Previous</a>}
-          Page {page} of {pages}
-          {page < pages && <a href={formatAddress({ ...view, page: page + 1 })}>Next</a>}
+          {page > 1 && <a href={formatAddress({ ...view, page: page - 1 })}>{words.previous}</a>}
+          {words.page} {page} {words.of} {pages}
+          {page < pages && <a href={formatAddress({ ...view, page: page + 1 })}>{words.next}</a>}
         </nav>
       )}
     </section>
@@ -118,23 +123,24 @@ function Cards({ listings, view }: Props) {
 /** Its marks name what the listing lacks in this language, and what the filter looks for. */
 function Card({ listing, view }: { listing: Listing; view: View }) {
   const { slug, name, title, hero_image } = listing;
-  const others = LOCALES.filter((lang) => lang !== view.lang).map((lang) => LANGUAGES[lang]);
   const missing = findMissing(listing).filter(
-    (part) => part === view.missing || !others.some((language) => part.startsWith(language)),
+    ({ id, language = view.lang }) => id === view.missing || language === view.lang,
   );
   return (
     <li class="card">
-      <Picture photo={hero_image} view={view} />
-      <Badges listing={listing} />
+      <div class="cover">
+        <Picture photo={hero_image} view={view} />
+        <Badges listing={listing} view={view} />
+      </div>
       <h3>
         <a id={`listing-${slug}`} href={formatAddress(view, `/preview/listings/${slug}`)}>
           <Localized map={title} view={view} instead={name} />
         </a>
       </h3>
       <p lang={view.lang}>{formatPlace(listing, view)}</p>
-      <p>{formatSize(listing)}</p>
-      <b>{formatPrice(listing)}</b>
-      <Marks missing={missing} />
+      <p>{formatSize(listing, view)}</p>
+      <b>{formatPrice(listing, view)}</b>
+      <Marks missing={missing} view={view} />
     </li>
   );
 }
@@ -146,7 +152,7 @@ function isShown(listing: Listing, view: View): boolean {
     ['', status].includes(view.status) &&
     ['', type].includes(view.type) &&
     ['', location?.id].includes(view.location) &&
-    ['', ...findMissing(listing)].includes(view.missing) &&
+    (view.missing === '' || findMissing(listing).some(({ id }) => id === view.missing)) &&
     texts.some((text) => plain(text).includes(plain(view.find)))
   );
 }

@@ -9,13 +9,10 @@ import { render } from '../../properties/render.ts';
 import type { Source } from '../../properties/source.ts';
 import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';
+import type { Language, Words } from './words.ts';
 
 /** A property, or a hidden listing in the form of a property. */
 export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
-
-type Language = keyof LocaleMap;
-
-export const LANGUAGES: Record<Language, string> = { en: 'English', es: 'Spanish', fr: 'French' };
 
 /** Reads every listing in the order of the feed, or the one with a slug. */
 export async function readListings(env: Env, slug?: string): Promise<Listing[]> {
@@ -49,29 +46,39 @@ export function orderPhotos({ gallery, hero_image }: Listing): Photo[] {
   return [hero, ...gallery.filter((photo) => photo !== hero)];
 }
 
-/** What a listing may lack. */
-const PARTS: Record<string, (listing: Listing) => boolean> = {
-  photo: (listing) => orderPhotos(listing).length === 0,
-  // A listing without any photo lacks a photo, and not a cover as well.
-  'cover photo': (listing) => orderPhotos(listing).length > 0 && listing.hero_image === null,
+/** A part that a listing may lack, in a language where it is a text. */
+export type Part = {
+  /** e.g. `photo`, `title.fr`: for addresses */
+  id: string;
+  kind: keyof Words['without'];
+  language?: Language;
+  isMissing: (listing: Listing) => boolean;
+};
+
+export const PARTS: readonly Part[] = [
+  { id: 'photo', kind: 'photo', isMissing: (listing) => orderPhotos(listing).length === 0 },
+  {
+    id: 'cover',
+    kind: 'cover photo',
+    // A listing without any photo lacks a photo, and not a cover as well.
+    isMissing: (listing) => orderPhotos(listing).length > 0 && listing.hero_image === null,
+  },
   ...inEachLanguage('title', ({ title }) => [title]),
   ...inEachLanguage('description', ({ description }) => [description]),
   ...inEachLanguage('alt text', (listing) => orderPhotos(listing).map(({ alt }) => alt)),
-  location: ({ location }) => location === null,
-  price: ({ price_from }) => price_from === null,
-};
+  { id: 'location', kind: 'location', isMissing: ({ location }) => location === null },
+  { id: 'price', kind: 'price', isMissing: ({ price_from }) => price_from === null },
+];
 
-/** The names of the parts that a listing may lack: photo, French title. */
-export const PART_NAMES = Object.keys(PARTS);
-
-export function findMissing(listing: Listing): string[] {
-  return PART_NAMES.filter((name) => PARTS[name]?.(listing));
+export function findMissing(listing: Listing): readonly Part[] {
+  return PARTS.filter(({ isMissing }) => isMissing(listing));
 }
 
-function inEachLanguage(name: string, select: (listing: Listing) => LocaleMap[]): typeof PARTS {
-  const parts = LOCALES.map((code) => {
-    const isMissing = (listing: Listing) => select(listing).some((map) => map[code] === undefined);
-    return [`${LANGUAGES[code]} ${name}`, isMissing] as const;
-  });
-  return Object.fromEntries(parts);
+function inEachLanguage(kind: Part['kind'], select: (listing: Listing) => LocaleMap[]): Part[] {
+  return LOCALES.map((language) => ({
+    id: `${kind.split(' ')[0]}.${language}`,
+    kind,
+    language,
+    isMissing: (listing) => select(listing).some((map) => map[language] === undefined),
+  }));
 }

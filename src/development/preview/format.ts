@@ -1,15 +1,12 @@
-/** How the preview writes the facts of a listing. */
+/** How the preview writes the facts of a listing, in the language of the view. */
 
-import { type Listing, textIn } from './catalogue.ts';
+import { type Listing, type Part, textIn } from './catalogue.ts';
 import type { View } from './view.ts';
+import { WORDS, type Words } from './words.ts';
 
-export const STATUSES = {
-  listed: 'Listed',
-  coming_soon: 'Coming soon',
-  sold_out: 'Sold out',
-  hidden: 'Hidden',
-};
-export const TYPES = { beach: 'Beach', ski: 'Ski' };
+type Nouns = {
+  [Name in keyof Words]: Words[Name] extends readonly string[] ? Name : never;
+}[keyof Words];
 
 /** Writes where a listing is: Deià, Mallorca. */
 export function formatPlace({ city, location }: Listing, { lang }: View): string {
@@ -18,20 +15,28 @@ export function formatPlace({ city, location }: Listing, { lang }: View): string
 }
 
 /** Writes the size of a listing: Beach · 3 bedrooms · 6 guests. */
-export function formatSize({ type, bedrooms, bathrooms, capacity, size }: Listing): string {
+export function formatSize(listing: Listing, view: View): string {
+  const { type, bedrooms, bathrooms, capacity, size } = listing;
   return joined([
-    type && TYPES[type],
-    counted(bedrooms, 'bedroom'),
-    counted(bathrooms, 'bathroom'),
-    counted(capacity, 'guest'),
-    size !== null && `${size.toLocaleString('en')} m²`,
+    type && WORDS[view.lang].types[type],
+    counted(bedrooms, 'bedrooms', view),
+    counted(bathrooms, 'bathrooms', view),
+    counted(capacity, 'guests', view),
+    size !== null && `${size.toLocaleString(view.lang)} m²`,
   ]);
 }
 
 /** Writes the price: from 118,000 · share 1/8. The feed names no currency. */
-export function formatPrice({ price_from, fraction_from }: Listing): string {
-  const price = price_from !== null && `from ${price_from.toLocaleString('en')}`;
-  return joined([price, fraction_from !== null && `share ${fraction_from}`]);
+export function formatPrice({ price_from, fraction_from }: Listing, { lang }: View): string {
+  const { from, share } = WORDS[lang];
+  const price = price_from !== null && `${from} ${price_from.toLocaleString(lang)}`;
+  return joined([price, fraction_from !== null && `${share} ${fraction_from}`]);
+}
+
+/** Writes what is missing: No title in French. */
+export function formatPart({ kind, language }: Part, { lang }: View): string {
+  const { without, inLanguage } = WORDS[lang];
+  return joined([without[kind], language !== undefined && inLanguage[language]], ' ');
 }
 
 /** Joins the texts that are there. */
@@ -40,6 +45,8 @@ export function joined(texts: readonly (string | null | false)[], separator = ' 
 }
 
 /** Writes a number and its noun: 1 listing, 1,200 listings. No number, no text. */
-export function counted(value: number | null, noun: string): string {
-  return value === null ? '' : `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
+export function counted(value: number | null, noun: Nouns, { lang }: View): string {
+  if (value === null) return '';
+  const [one, several] = WORDS[lang][noun];
+  return `${value.toLocaleString(lang)} ${value === 1 ? one : several}`;
 }

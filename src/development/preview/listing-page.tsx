@@ -1,17 +1,11 @@
 /** The page of one listing, with each missing part marked at its place. */
 
 import type { PropsWithChildren } from 'hono/jsx';
-import {
-  findMissing,
-  LANGUAGES,
-  type Listing,
-  orderPhotos,
-  type Photo,
-  textIn,
-} from './catalogue.ts';
+import { findMissing, type Listing, orderPhotos, type Photo, textIn } from './catalogue.ts';
 import { counted, formatPlace, formatPrice, formatSize, joined } from './format.ts';
 import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
+import { WORDS } from './words.ts';
 
 type Props = { listing: Listing; view: View };
 
@@ -21,39 +15,45 @@ export function ListingPage({ listing, view }: Props) {
   const description = textIn(listing.description, view.lang);
   const [hero, ...photos] = orderPhotos(listing);
   const missing = findMissing(listing);
+  const words = WORDS[view.lang];
   return (
     <PreviewFrame title={textIn(title, view.lang)?.text ?? name} view={view}>
-      <a href={`${formatAddress(view)}#listing-${slug}`}>← Catalogue</a>
-      <Badges listing={listing} />
+      <a href={`${formatAddress(view)}#listing-${slug}`}>← {words.catalogue}</a>
+      <Badges listing={listing} view={view} />
       <h1>
         <Localized map={title} view={view} instead={name} />
       </h1>
-      <Marks missing={missing} kind="title" />
+      <Marks missing={missing} view={view} kinds={['title']} />
       <p>{joined([formatPlace(listing, view), name, hid, slug])}</p>
       <div class="grid columns">
         <div>
           {hero ? <Figure photo={hero} view={view} /> : <Picture photo={null} view={view} />}
-          <Marks missing={missing} kind="photo" />
+          <Marks missing={missing} view={view} kinds={['photo', 'cover photo']} />
           <span id="not-loaded" hidden />
         </div>
         <Facts listing={listing} view={view} />
       </div>
-      <Section title={counted(photos.length, 'more photo')} isEmpty={photos.length === 0}>
+      <Section title={counted(photos.length, 'morePhotos', view)} isEmpty={photos.length === 0}>
         <div class="grid gallery">
           {photos.map((photo) => (
             <Figure photo={photo} view={view} />
           ))}
         </div>
       </Section>
-      <Marks missing={missing} kind="alt text" />
-      <Section title="About this home" isEmpty={description === undefined}>
+      {/* Those of this language are marked at their photos. */}
+      <Marks
+        missing={missing.filter(({ language }) => language !== view.lang)}
+        view={view}
+        kinds={['alt text']}
+      />
+      <Section title={words.about} isEmpty={description === undefined}>
         <p class="paragraphs" lang={description?.language}>
           {description?.text}
         </p>
       </Section>
-      <Marks missing={missing} kind="description" />
-      <Labels title="What sets it apart" view={view} labels={features} />
-      <Labels title="Amenities" view={view} labels={amenities} />
+      <Marks missing={missing} view={view} kinds={['description']} />
+      <Labels title={words.features} view={view} labels={features} />
+      <Labels title={words.amenities} view={view} labels={amenities} />
     </PreviewFrame>
   );
 }
@@ -61,14 +61,19 @@ export function ListingPage({ listing, view }: Props) {
 /** The photo leads to itself in full size. */
 function Figure({ photo, view }: { photo: Photo; view: View }) {
   const alt = photo.alt[view.lang];
+  const { openLarge, without, inLanguage } = WORDS[view.lang];
   return (
     <figure>
-      <a href={photo.url} aria-label={joined(['Open large', alt ?? null], ': ')}>
+      <a href={photo.url} aria-label={joined([openLarge, alt ?? null], ': ')}>
         <Picture photo={photo} view={view} />
       </a>
       <figcaption>
         <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
-        {!alt && <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />}
+        {!alt && (
+          <span class="mark">
+            {without['alt text']} {inLanguage[view.lang]}
+          </span>
+        )}
       </figcaption>
     </figure>
   );
@@ -94,37 +99,57 @@ function Facts({ listing, view }: Props) {
   const { slug, status, beds, bathtubs, weeks_per_year } = listing;
   const { address, location_text, latitude, longitude } = listing;
   const missing = findMissing(listing);
-  const weeks = weeks_per_year !== null && `${counted(weeks_per_year, 'week')} per year`;
+  const words = WORDS[view.lang];
+  const weeks =
+    weeks_per_year !== null && `${counted(weeks_per_year, 'weeks', view)} ${words.perYear}`;
   const isPublic = status !== 'hidden';
   const links = [
-    ['Its page on the site', isPublic && listing.url],
-    ['Its JSON in the feed', isPublic && `/preview/listings/${slug}/feed.json`],
-    ['Video', listing.video_url],
-    ['Financial analysis', listing.financial_analysis_url],
+    [words.itsPage, isPublic && listing.url],
+    [words.itsJson, isPublic && `/preview/listings/${slug}/feed.json`],
+    [words.video, listing.video_url],
+    [words.financialAnalysis, listing.financial_analysis_url],
   ] as const;
   return (
     <div class="box">
-      <Section title="At a glance">
-        <b>{formatPrice(listing)}</b>
-        <Marks missing={missing} kind="price" />
+      <Section title={words.atAGlance}>
+        <b>{formatPrice(listing, view)}</b>
+        <Marks missing={missing} view={view} kinds={['price']} />
         <p>
-          {joined([formatSize(listing), counted(beds, 'bed'), counted(bathtubs, 'bathtub'), weeks])}
+          {joined([
+            formatSize(listing, view),
+            counted(beds, 'beds', view),
+            counted(bathtubs, 'bathtubs', view),
+            weeks,
+          ])}
         </p>
         <p class="row">{links.map(([text, url]) => url && <a href={url}>{text}</a>)}</p>
       </Section>
-      <Section title="Where it is">
+      <Section title={words.whereItIs}>
         <p>{joined([address, formatPlace(listing, view)], ', ')}</p>
-        <Marks missing={missing} kind="location" />
+        <Marks missing={missing} view={view} kinds={['location']} />
         <p>
           <Localized map={location_text} view={view} />
         </p>
         {latitude !== null && longitude !== null && (
           <a href={`https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}`}>
-            On a map: {latitude.toFixed(4)}, {longitude.toFixed(4)}
+            {words.onAMap}: {latitude.toFixed(4)}, {longitude.toFixed(4)}
           </a>
         )}
       </Section>
     </div>
+  );
+}
+
+/** The page of a slug that no listing has. */
+export function NoListing({ slug, view }: { slug: string; view: View }) {
+  const { noSuchListing, toCatalogue } = WORDS[view.lang];
+  return (
+    <PreviewFrame title={slug} view={view}>
+      <h1>
+        {noSuchListing} <code>{slug}</code>
+      </h1>
+      <a href={formatAddress(view)}>{toCatalogue}</a>
+    </PreviewFrame>
   );
 }
 

@@ -3,20 +3,25 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import { Frame } from '../frame.tsx';
-import { LANGUAGES, type Listing, type Photo, textIn } from './catalogue.ts';
-import { STATUSES } from './format.ts';
+import { type Listing, type Part, type Photo, textIn } from './catalogue.ts';
+import { formatPart } from './format.ts';
 import { formatAddress, type View } from './view.ts';
+import { WORDS } from './words.ts';
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 
-/** The document around a page of the preview: only texts of listings change their language. */
+/** The document around a page of the preview. */
 export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   return (
-    <Frame title={`${title} – Preview`}>
-      <nav class="pills row" aria-label="Language of the listings">
+    <Frame title={`${title} – Preview`} lang={view.lang}>
+      <nav class="pills row" aria-label={WORDS[view.lang].languageOf}>
         {LOCALES.map((lang) => (
-          <a href={formatAddress({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
-            {LANGUAGES[lang]}
+          <a
+            href={formatAddress({ ...view, lang }, '')}
+            lang={lang}
+            aria-current={`${lang === view.lang}`}
+          >
+            {WORDS[lang].name}
           </a>
         ))}
       </nav>
@@ -30,34 +35,39 @@ type LocalizedProps = { map: LocaleMap; view: View; instead?: string };
 /** A text in the language of the view, else in another language with a note, else `instead`. */
 export function Localized({ map, view, instead }: LocalizedProps) {
   const found = textIn(map, view.lang);
+  const { inLanguage, internalName } = WORDS[view.lang];
   if (found === undefined && instead === undefined) return null;
   if (found?.language === view.lang) return <span lang={view.lang}>{found.text}</span>;
   return (
     <>
       <em lang={found?.language}>{found?.text ?? instead}</em>{' '}
-      <span class="mark">{found ? `in ${LANGUAGES[found.language]}` : 'internal name'}</span>
+      <span class="mark">{found ? inLanguage[found.language] : internalName}</span>
     </>
   );
 }
 
 /** Most listings are listed, so that is no badge. */
-export function Badges({ listing: { status, is_early_access } }: { listing: Listing }) {
+export function Badges({ listing, view }: { listing: Listing; view: View }) {
+  const { status, is_early_access } = listing;
+  const { statuses, earlyAccess } = WORDS[view.lang];
   return (
-    <p class="row">
-      {status !== 'listed' && <span class={`badge ${status}`}>{STATUSES[status]}</span>}
-      {is_early_access && <span class="badge early">Early access</span>}
+    <p class="badges row">
+      {status !== 'listed' && <span class={`badge ${status}`}>{statuses[status]}</span>}
+      {is_early_access && <span class="badge early">{earlyAccess}</span>}
     </p>
   );
 }
 
-/** Marks what is missing, or only the parts of one kind, in any language. */
-export function Marks({ missing, kind = '' }: { missing: readonly string[]; kind?: string }) {
-  const names = missing.filter((name) => name.endsWith(kind));
-  if (names.length === 0) return null;
+type MarksProps = { missing: readonly Part[]; view: View; kinds?: readonly Part['kind'][] };
+
+/** Marks what is missing, or only the parts of some kinds. */
+export function Marks({ missing, view, kinds }: MarksProps) {
+  const parts = missing.filter(({ kind }) => kinds === undefined || kinds.includes(kind));
+  if (parts.length === 0) return null;
   return (
-    <ul class="row" aria-label="Missing">
-      {names.map((name) => (
-        <li class="mark">No {name}</li>
+    <ul class="row" aria-label={WORDS[view.lang].missing}>
+      {parts.map((part) => (
+        <li class="mark">{formatPart(part, view)}</li>
       ))}
     </ul>
   );
@@ -72,6 +82,7 @@ export function Picture({ photo, view }: { photo: Photo | null; view: View }) {
       src={photo.url}
       alt={photo.alt[view.lang] ?? ''}
       lang={view.lang}
+      data-failed={WORDS[view.lang].notLoaded}
       loading="lazy"
       referrerpolicy="no-referrer"
     />

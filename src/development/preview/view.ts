@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { LOCALES } from '../../properties/locale-map.ts';
-import { PART_NAMES } from './catalogue.ts';
+import { PARTS } from './catalogue.ts';
 
 /** An empty text filters nothing. */
 const filter = z.string().trim().default('');
@@ -15,7 +15,8 @@ export const view = z.object({
   /** The id of a location. */
   location: filter,
   find: filter,
-  missing: z.enum(['', ...PART_NAMES]).catch(''),
+  /** The id of a part. */
+  missing: z.enum(['', ...PARTS.map(({ id }) => id)]).catch(''),
   page: z.coerce.number().int().positive().catch(1),
 });
 

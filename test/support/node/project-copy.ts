@@ -19,7 +19,8 @@ import { vi } from 'vitest';
 import { neutralConfig } from './neutral-config.ts';
 import { type ServedCopy, serveCopy } from './served-copy.ts';
 
-const COPIED = 'src tools migrations docs/guides package.json tsconfig.json .dev.vars.example';
+const COPIED =
+  'src tools migrations docs README.md CONTRIBUTING.md CHANGELOG.md package.json tsconfig.json .dev.vars.example';
 const READY_DEADLINE_MS = 60_000;
 /** The last of the lines that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;

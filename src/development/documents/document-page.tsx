@@ -1,0 +1,122 @@
+/**
+ * The documents of the repository as pages. The page of `docs/guides/apps.md` is
+ * `/docs/guides/apps.md`, so that their links hold.
+ */
+
+import { html, raw } from 'hono/html';
+import { Marked } from 'marked';
+import { Frame } from '../frame.tsx';
+import { TEXTS } from './texts.ts';
+
+/** What commands in documents name, and the running service has its own value of. */
+const ORIGIN = 'http://localhost:3001';
+const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
+
+const FOLDERS = [
+  { prefix: 'docs/guides/', name: 'Guides' },
+  { prefix: 'docs/reference/', name: 'Reference' },
+  { prefix: 'docs/operate/', name: 'Operate' },
+  { prefix: 'docs/explain/', name: 'Explain' },
+  { prefix: '', name: 'The repository' },
+];
+
+const folderOf = (path: string) => FOLDERS.find(({ prefix }) => path.startsWith(prefix));
+
+const PATHS = Object.keys(TEXTS);
+
+type Running = { origin: string; apiKey: string };
+
+/** Undefined if there is no such document. */
+export function findDocumentPage(path: string, running: Running) {
+  const text = TEXTS[path];
+  if (text === undefined) return undefined;
+  return (
+    <Frame title={titleOf(path)} style="/docs/page.css">
+      <main id="main" class="document">
+        <p class="all">
+          <a href="#documents">All documents</a>
+        </p>
+        {raw(render(path, text, running))}
+      </main>
+      <nav id="documents" aria-label="Documents">
+        {FOLDERS.map((folder) => (
+          <>
+            <h2>{folder.name}</h2>
+            <ul>
+              {PATHS.filter((each) => folderOf(each) === folder).map((each) => (
+                <li>
+                  <a href={`/${each}`} aria-current={each === path ? 'page' : undefined}>
+                    {titleOf(each)}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </>
+        ))}
+      </nav>
+    </Frame>
+  );
+}
+
+/** A document begins with its title. */
+function titleOf(path: string): string {
+  if (path === 'docs/README.md') return 'The documents';
+  return /^# (.+)$/m.exec(TEXTS[path] ?? '')?.[1] ?? path;
+}
+
+function render(path: string, text: string, { origin, apiKey }: Running): string {
+  const marked = new Marked({
+    renderer: {
+      heading({ depth, text: heading, tokens }) {
+        const id = anchorOf(heading);
+        const content = raw(this.parser.parseInline(tokens));
+        return `${html`<h${raw(depth)} id="${id}"><a href="#${id}">${content}</a></h${raw(depth)}>`}`;
+      },
+      code({ text: code }) {
+        const own = code.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
+        return `${html`<div class="box"><pre tabindex="0"><code>${own}</code></pre>
+<button type="button" class="copy">Copy</button></div>`}`;
+      },
+      table(token) {
+        const cells = (row: typeof token.header, tag: string) =>
+          row.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('');
+        const rows = token.rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('');
+        return `<div class="table" tabindex="0"><table><thead><tr>${cells(token.header, 'th')}</tr></thead><tbody>${rows}</tbody></table></div>`;
+      },
+      link({ href, tokens }) {
+        const content = this.parser.parseInline(tokens);
+        const target = addressOf(href, path);
+        if (target !== undefined) return `${html`<a href="${target}">${raw(content)}</a>`}`;
+        // A file that is not served: its path is of use in an editor.
+        const file = resolvePath(href, path).slice(1);
+        return `${html`${raw(content)} (<code>${file}</code>)`}`;
+      },
+      image({ href, text: alt }) {
+        return `${html`<img src="${resolvePath(href, path)}" alt="${alt}" />`}`;
+      },
+    },
+  });
+  return String(marked.parse(text, { async: false }));
+}
+
+/** Of a document, or of another site; undefined for any other file. */
+function addressOf(href: string, path: string): string | undefined {
+  if (href.startsWith('#') || /^https?:/.test(href)) return href;
+  const address = resolvePath(href, path);
+  const [, document = ''] = /^\/([^#]*)/.exec(address) ?? [];
+  return document in TEXTS ? address : undefined;
+}
+
+/** Returns e.g. `/docs/guides/apps.md#tokens`. */
+function resolvePath(href: string, path: string): string {
+  const { pathname, hash } = new URL(href, `https://repository.invalid/${path}`);
+  return pathname + hash;
+}
+
+/** As GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+}

@@ -1,0 +1,72 @@
+/** The documents as `npm run dev` shows them. */
+
+import { expect, it } from 'vitest';
+import worker from '../../src/development/dev-worker.ts';
+import { anchorsOf, DOCUMENTS } from '../docs/markdown.ts';
+import { expectStatus, sendUndescribed } from '../support/http.ts';
+
+const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
+
+async function pageOf(path: string): Promise<string> {
+  const response = await sendUndescribed(worker, vars, path);
+  await expectStatus(response, 200);
+  return response.text();
+}
+
+const targetsIn = (html: string) =>
+  [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, target = '']) => target);
+
+it.each([...DOCUMENTS, 'CHANGELOG.md'])('%s has its page, and is in the index', async (path) => {
+  expect(targetsIn(await pageOf('/docs/README.md'))).toContain(`/${path}`);
+  const html = await pageOf(`/${path}`);
+  expect(html).toContain('<h1 id=');
+  // No Markdown is left over.
+  expect(html.replaceAll(/<code>[\s\S]*?<\/code>/g, '')).not.toMatch(/\]\(|^\||\*\*/m);
+});
+
+it('every link of every page leads to a page and to a heading that exist', async () => {
+  const pages = new Map<string, string>();
+  for (const path of DOCUMENTS) pages.set(`/${path}`, await pageOf(`/${path}`));
+  const statuses = new Map<string, number>();
+  for (const [page, html] of pages) {
+    for (const target of targetsIn(html).filter((each) => /^[/#]/.test(each))) {
+      const { pathname, hash } = new URL(target, `https://api.example.com${page}`);
+      if (hash !== '')
+        expect([page, pages.get(pathname) ?? html]).toEqual([
+          page,
+          expect.stringContaining(`id="${hash.slice(1)}"`),
+        ]);
+      if (!statuses.has(pathname)) {
+        const { status } = await sendUndescribed(worker, vars, pathname);
+        statuses.set(pathname, status);
+      }
+    }
+  }
+  statuses.delete('/docs');
+  expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
+});
+
+it('headings have the anchors that they have on GitHub', async () => {
+  const html = await pageOf('/docs/operate/runbook.md');
+  const ids = [...html.matchAll(/<h\d id="([^"]*)"/g)].map(([, id]) => id);
+  expect(ids).toEqual(anchorsOf('docs/operate/runbook.md'));
+});
+
+it('commands have the running origin and key, and a button that copies them', async () => {
+  const html = await pageOf('/docs/guides/quickstart.md');
+  expect(html).toContain(
+    '<code>curl -s &#39;https://api.example.com/api/v1/web/properties?limit=2&amp;locale=en&#39; -H &#39;x-api-key: running-key&#39;</code></pre>\n<button type="button" class="copy">',
+  );
+  expect(html).not.toMatch(/3001|dev_key_/);
+});
+
+it('a document that does not exist is a page', async () => {
+  const response = await sendUndescribed(worker, vars, '/none.md');
+  await expectStatus(response, 404);
+  expect(await response.text()).toContain('There is no page <code>/none.md</code>');
+});
+
+it('/docs leads to the index', async () => {
+  const { status, headers } = await sendUndescribed(worker, vars, '/docs');
+  expect([status, headers.get('Location')]).toEqual([302, '/docs/README.md']);
+});
