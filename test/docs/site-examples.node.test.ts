@@ -142,7 +142,7 @@ it('a page of build-site.ts says where it is in each language that has text, and
   expect(page).toContain('<div lang="es">Uno &#38; más<br><br>Dos</div>');
   const address = `${SITE_URL}/es/listings/${SLUG}`;
   const [image = ''] = /<meta property="og:image" content=".*">/.exec(page) ?? [];
-  expect(image).toContain('01-hero');
+  expect(image).toContain('01-stone-house');
   expect(/<title>[\s\S]*(?=\n<style>)/.exec(page)?.[0].split('\n')).toEqual([
     '<title>Casa &#60;nueva&#62;</title>',
     '<meta name="description" content="Uno &#38; más">',

@@ -6,9 +6,11 @@ import { codeBlocksOf, textOf } from '../../docs/markdown.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const GUIDE = 'docs/guides/listings-file.md';
+const REFERENCE = 'docs/reference/listing-rules.md';
 const [sheet = ''] = codeBlocksOf(GUIDE, 'csv');
-const [patch = ''] = codeBlocksOf(GUIDE, 'json');
-const [problems, report, , dryRun, emptied] = codeBlocksOf(GUIDE, '');
+const [patch = ''] = codeBlocksOf(REFERENCE, 'json');
+const [problems, report] = codeBlocksOf(GUIDE, '');
+const [dryRun, emptied] = codeBlocksOf(REFERENCE, '');
 
 const imports = openMemoryImports();
 beforeEach(async () => {
@@ -22,7 +24,7 @@ it('the sheet has the problems and the report that the guide shows', async () =>
   expect(await imports.loadSheet(corrected)).toEqual({ code: 0, stdout: report, stderr: '' });
 });
 
-it('the patch has the dry run that the guide shows, and is accepted', async () => {
+it('the patch has the dry run that the reference shows, and is accepted', async () => {
   const dry = await imports.load(patch, '--patch', '--dry-run');
   expect(dry).toEqual({ code: 0, stdout: dryRun, stderr: emptied });
   expect(await imports.load(patch, '--patch')).toMatchObject({ code: 0 });

@@ -5,6 +5,8 @@ import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 
+const SLUG_RULE =
+  'must be lower-case letters and digits in words joined by single hyphens or underscores';
 const ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '7f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const HELP = '`npm run -s export-listings -- --names` lists the known locations and amenities; ';
@@ -116,6 +118,11 @@ const FILES: Case[] = [
     'properties[1] (slug "home"): amenity "wify" is not known: did you mean wifi?',
     `properties[1] (slug "home"): hero_photo "${url}" must be the address of one of the photos of this listing`,
     HELP,
+  ],
+  [
+    'a malformed slug, beside the known one that is meant',
+    whole({ properties: [{ ...home, amenities: ['wi fi'] }] }),
+    `properties[0] (slug "home"): amenities.0 "wi fi" ${SLUG_RULE}: did you mean wifi?`,
   ],
   [
     'an amenity that makes a listing outside the file too large',

@@ -41,7 +41,9 @@ export async function completeFromStore(
   const sections = [locations, amenities, properties];
   const faulty = sections
     .flat()
-    .flatMap(({ name: record, faults }) => faults.map((fault) => ({ record, ...fault })));
+    .flatMap(({ name: record, faults }) =>
+      faults.map((fault) => ({ record, ...fault, ...knownNames(fault, stored) })),
+    );
   const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
@@ -105,6 +107,14 @@ function findKeyFault(
   const known = [...summaries.values()].map((each) => each.slug);
   const name = `${slug}`;
   return { path: '', code: 'not_stored', details: { slug: name }, unknown: { name, known } };
+}
+
+/** Names the stored slugs beside one that is malformed: `hot tub` may mean `hot-tub`. */
+function knownNames({ path, code, value }: Fault, { locations, amenities }: Catalogue) {
+  const [field = ''] = path.split('.');
+  if (code !== 'invalid' || typeof value !== 'string') return {};
+  const known = { location: locations, amenities }[field]?.flatMap(({ slug }) => slug ?? []);
+  return known && { unknown: { name: value, known } };
 }
 
 /** `old` is the stored record that a patch names. */

@@ -1,0 +1,74 @@
+/** The steps of docs/examples/import.yml, run in a repository of their own. */
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ProjectCopy } from '../support/node/project-copy.ts';
+
+const [, dryRunJob = '', importJob = ''] = readFileSync('docs/examples/import.yml', 'utf8').split(
+  /^ {2}(?:dry-run|import):$/m,
+);
+/** The last step's script, without its indentation. */
+const scriptOf = (job: string) => (job.split('run: |\n').at(-1) ?? '').replaceAll(/^ {10}/gm, '');
+
+const HEAD = 'slug,name,status,display_order,location,price_from\n';
+const NAMES = { locations: [{ slug: 'mallorca', name: { en: 'Mallorca' } }], amenities: [] };
+
+let project: ProjectCopy;
+
+function git(...args: string[]): string {
+  const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
+  return execFileSync('git', [...identity, ...args], { cwd: project.directory, encoding: 'utf8' });
+}
+
+/** Runs the script of the dry run on a change of the sheet. `gh` keeps the comment. */
+function dryRun(sheet: string) {
+  git('checkout', '-qb', `change-${Math.random()}`, 'main');
+  project.write('listings/homes.csv', sheet);
+  git('commit', '-qam', 'a change');
+  const head = git('rev-parse', 'HEAD').trim();
+  git('checkout', '-q', 'main');
+  const { status } = spawnSync('bash', ['-e', '-c', scriptOf(dryRunJob)], {
+    cwd: project.directory,
+    env: {
+      ...process.env,
+      PATH: `${project.directory}/bin:${process.env.PATH}`,
+      HEAD: head,
+      PULL_REQUEST: 'it',
+    },
+  });
+  return { status, comment: readFileSync(join(project.directory, 'posted.md'), 'utf8') };
+}
+
+beforeAll(() => {
+  project = new ProjectCopy();
+  for (const folder of ['listings', 'bin']) mkdirSync(join(project.directory, folder));
+  project.write('bin/gh', '#!/bin/sh\ncp comment.md posted.md\n');
+  chmodSync(join(project.directory, 'bin/gh'), 0o755);
+  project.write('listings/names.json', NAMES);
+  project.write('listings/homes.csv', `${HEAD}casa-marea,Casa Marea,listed,1,mallorca,289000\n`);
+  git('init', '-qb', 'main');
+  git('add', 'listings');
+  git('commit', '-qm', 'the listings');
+});
+afterAll(() => project.remove());
+
+it('a pull request gets what its merge would change', () => {
+  const { status, comment } = dryRun(`${HEAD}casa-marea,Casa Marea,listed,1,mallorca,295000\n`);
+  expect(comment).toContain('casa-marea: price_from 289000 → 295000\n');
+  expect(status).toBe(0);
+});
+
+it('a pull request whose sheet has a problem gets the problem, and fails', () => {
+  const { status, comment } = dryRun(`${HEAD}casa-marea,Casa Marea,listed,1,menorca,289000\n`);
+  expect(comment).toContain('location "menorca" is not known');
+  expect(status).toBe(1);
+});
+
+it('only the import of a merge has the token, in its environment', () => {
+  expect(dryRunJob).not.toContain('secrets.');
+  expect(importJob).toContain('\n    environment: listings\n');
+  const imports = scriptOf(importJob).trim().split('\n');
+  expect(imports.map((line) => line.includes(' --remote '))).toEqual([true, true]);
+});
