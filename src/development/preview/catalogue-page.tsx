@@ -73,8 +73,7 @@ function MissingParts({ listings, view }: Props) {
     <details class="box" open={view.missing !== ''} hidden={incomplete === 0}>
       <summary>
         <b>{words.whatIsMissing}</b> {incomplete} {words.of}{' '}
-        {counted(listings.length, 'listings', view)}
-        <span id="not-loaded" hidden />
+        {counted(listings.length, 'listings', view)} <span id="not-loaded" hidden />
       </summary>
       <p class="pills row">
         {PARTS.map((part) => {
