@@ -150,6 +150,7 @@ const FIELDS: [object, string][] = [
   [{ name: undefined }, 'name is required'],
   [{ name: ' ' }, 'name " " must not be blank'],
   [{ bed: 1 }, 'bed is not a field of this resource: did you mean beds?'],
+  [{ fraction_from: '0.125' }, 'fraction_from "0.125" must be a fraction such as 1/8'],
   [{ display_order: 2 ** 31 }, 'display_order 2147483648 must be at most 2147483647'],
   [
     description({ attrs: { '\0': 1 } }),
