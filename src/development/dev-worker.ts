@@ -16,13 +16,14 @@ const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 
 const service = createApp();
 const documented = createApp({ docs: pageRoutes() });
-/** One object for all requests, because the parsed vars are kept by it. */
-let localEnv: Env | undefined;
+/** One object for all requests with the same bindings, because the parsed vars are kept by it. */
+const localEnvs = new WeakMap<Env, Env>();
 
 export default {
   async fetch(request, env, ctx) {
     if (!readConfig(env).isDevelopment) return service.fetch(request, env, ctx);
-    localEnv ??= { ...env, DB: waitForLocks(env.DB) };
+    const localEnv = localEnvs.get(env) ?? { ...env, DB: waitForLocks(env.DB) };
+    localEnvs.set(env, localEnv);
     const response = await documented.fetch(request, localEnv, ctx);
     const { origin, pathname } = new URL(request.url);
     if (response.body === null || !WITH_PHOTOS.test(pathname)) return response;
