@@ -14,12 +14,12 @@ printf '%s' "$REPORT" > "$(printf '%s\\n' "$@" | sed -n 's/^--outputFile.json=//
 exit "$CODE"
 `;
 
-function run(code: number, report: string) {
+function run(code: number, report: string, ...args: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'vitest-'));
   writeFileSync(join(folder, 'vitest'), VITEST, { mode: 0o700 });
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['tools/test.ts', 'development/port.test.ts', '../health'],
+    ['tools/test.ts', 'development/port.test.ts', '../health', ...args],
     {
       encoding: 'utf8',
       env: {
@@ -55,4 +55,16 @@ it('says nothing else when all has passed, and counts a file that cannot be load
   expect(run(0, report)).toMatchObject({ status: 0, stderr: '' });
   const { status, lines } = run(1, report);
   expect([status, lines.at(-1)]).toEqual([1, '7 passed, 1 failed']);
+});
+
+it('--slowest names the ten slowest files, the slowest first', () => {
+  const testResults = Array.from({ length: 12 }, (_, index) => ({
+    name: join(process.cwd(), `test/${index}.test.ts`),
+    startTime: 1_000,
+    endTime: 1_000 + index * 10,
+  }));
+  const report = JSON.stringify({ numPassedTests: 7, testResults });
+  const named = run(0, report, '--slowest').lines.filter((line) => / ms test/.test(line));
+  expect(named).toHaveLength(10);
+  expect(named[0]).toBe('   110 ms test/11.test.ts');
 });
