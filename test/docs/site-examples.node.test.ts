@@ -108,7 +108,7 @@ function pagesIn(folder: string): Map<string, string> {
 const build = () => rig().runOnce(exampleOf('build-site.ts'), 'built');
 const publicSlugs = () => listingsWhere(`status <> 'hidden'`, 'slug');
 
-it('build-site.ts has a page for each public listing in each language, and transfers only what has changed', async () => {
+it('build-site.ts has a page for each public listing in each language', async () => {
   const folder = join(rig().folderOf('built'), 'site');
   // A proxy's date, which is cut to a second.
   const later = new Date(Date.now() + 2_000).toUTCString();
@@ -135,7 +135,7 @@ it('build-site.ts has a page for each public listing in each language, and trans
   await rig().change({ id: listingsWhere(`slug = 'index'`)[0], slug: taken });
 });
 
-it('a page of build-site.ts says where it is in each language that has text, and shows the text of another', async () => {
+it('a page of build-site.ts names its address in each language', async () => {
   await build();
   const page = pagesIn(join(rig().folderOf('built'), 'site')).get(`en/listings/${SLUG}.html`) ?? '';
   expect(page).toContain('<h1 lang="es">Casa &#60;nueva&#62;</h1>');
@@ -185,7 +185,7 @@ async function servePages(folder: string) {
   return { origin: originIn() ?? '', end };
 }
 
-it('on Cloudflare Pages, a renamed home is one redirect away, each address of the sitemap is a page, and a hidden home is a 404', async () => {
+it('Cloudflare Pages serves every address of the site with its status', async () => {
   const folder = rig().folderOf('built');
   const [renamed = '', hidden = ''] = publicSlugs().filter((slug) => slug !== SLUG);
   await rig().change({ id: listingsWhere(`slug = '${renamed}'`)[0], slug: 'new-name' });

@@ -112,28 +112,48 @@ const faultsOfD1 = () =>
   faultLog.mock.calls.filter(([line]) => String(line).includes('D1 failed or stalled'));
 
 describe('a cached response', () => {
-  // What a reader gets from memory, and from the edge cache.
-  const levels = (hit: string, rest = '') => [
-    `Before: isolate; ${hit}${rest}`,
-    `Before: edge; ${hit}, isolate; fwd=miss${rest}`,
-  ];
-  const hit = (ttl: number) => levels(`hit; ttl=${ttl}`);
-  const stale = (age: number) => levels(`hit; ttl=${60 - age}; detail=failed`, `, Age ${age}`);
-  const afresh = ['stale', 'miss'].map((why) => `After: edge; fwd=stale, isolate; fwd=${why}`);
-  const error = [undefined, undefined];
-
   it.each([
-    ['3600', 0, 'runs', hit(60)],
-    ['3600', 59.999, 'fails', hit(0)],
-    ['3600', 60, 'runs', afresh],
-    ['3600', 61, 'fails', stale(61)],
-    ['3600', 3_600, 'fails', stale(3_600)],
-    ['3600', 3_601, 'fails', error],
-    ['0', 60, 'fails', error],
+    [
+      '3600',
+      0,
+      'runs',
+      'Before: isolate; hit; ttl=60',
+      'Before: edge; hit; ttl=60, isolate; fwd=miss',
+    ],
+    [
+      '3600',
+      59.999,
+      'fails',
+      'Before: isolate; hit; ttl=0',
+      'Before: edge; hit; ttl=0, isolate; fwd=miss',
+    ],
+    [
+      '3600',
+      60,
+      'runs',
+      'After: edge; fwd=stale, isolate; fwd=stale',
+      'After: edge; fwd=stale, isolate; fwd=miss',
+    ],
+    [
+      '3600',
+      61,
+      'fails',
+      'Before: isolate; hit; ttl=-1; detail=failed, Age 61',
+      'Before: edge; hit; ttl=-1; detail=failed, isolate; fwd=miss, Age 61',
+    ],
+    [
+      '3600',
+      3_600,
+      'fails',
+      'Before: isolate; hit; ttl=-3540; detail=failed, Age 3600',
+      'Before: edge; hit; ttl=-3540; detail=failed, isolate; fwd=miss, Age 3600',
+    ],
+    ['3600', 3_601, 'fails', '500', '500'],
+    ['0', 60, 'fails', '500', '500'],
   ])(
-    'with FEED_STALE_SECONDS=%s, %d s after its check, while D1 %s: %s',
-    async (FEED_STALE_SECONDS, age, d1, expected) => {
-      for (const [index, status] of expected.entries()) {
+    'with FEED_STALE_SECONDS=%s, %d s after its check, while D1 %s: from memory %s, from the edge %s',
+    async (FEED_STALE_SECONDS, age, d1, ...expected) => {
+      for (const [index, outcome] of expected.entries()) {
         host = `${crypto.randomUUID()}.example.com`;
         await rename('Before');
         atSecond(0);
@@ -143,8 +163,8 @@ describe('a cached response', () => {
         atSecond(age);
         const asked = index === 0 ? one : isolate({ FEED_STALE_SECONDS });
         const response = await asked.get(d1 === 'fails' ? FAILING : {});
-        if (status === undefined) await expectError(response, 500, 'internal_error');
-        else expect(await describeResponse(response)).toBe(status);
+        if (outcome === '500') await expectError(response, 500, 'internal_error');
+        else expect(await describeResponse(response)).toBe(outcome);
       }
     },
   );

@@ -81,7 +81,7 @@ describe('a page of listings', () => {
   });
 });
 
-it('a page of changes reads limit + 1 rows and the generation; the first one the newest change, a first pass the removals that it skips', async () => {
+it('a page of changes reads limit + 1 rows and what its place needs', async () => {
   const CHANGES = '/api/v1/web/property-changes';
   await env.DB.exec('DELETE FROM properties');
   await storeMany(2_000);

@@ -275,7 +275,7 @@ describe('deploy', () => {
     expect(cloudflare.served(NAME).bound).toEqual(before.bound);
   });
 
-  it('makes the missing resources of a Worker with --create, in the jurisdiction, and names the size of a full database', async () => {
+  it('makes the missing resources of a Worker with --create', async () => {
     await expectDeployed();
     configure(MISSPELT.replaceAll('JURISDICTION = ""', 'JURISDICTION = "eu"'));
     cloudflare.namespaces.length = 0;

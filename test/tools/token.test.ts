@@ -28,7 +28,7 @@ async function verify(text: string, issuer = 'https://other.example/') {
   return (await jwtVerify(text.trim(), keys, { issuer })).payload;
 }
 
-it('prints a token and nothing else, with permissions and a lifetime, for the issuer of .dev.vars, to which it adds the public half', async () => {
+it('prints a token and nothing else', async () => {
   // Without a final line end.
   write('.dev.vars', 'JWT_ISSUER=https://other.example/');
   const { stdout, stderr } = await token();
