@@ -2,7 +2,7 @@
  * The source of the service, loaded once more for each simulated machine: with its own modules, and
  * with the clock, the timers and the randomness of that machine in place of Node's.
  *
- * A variant is the source with some text replaced. It is loaded in the same way.
+ * A variant is the source with one function or constant replaced. It is loaded in the same way.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
 
-/** Some text of a file, and its replacement. */
-export type Replacement = readonly [file: string, text: string, by: string];
+/** `by` of a module makes the wrong function, or constant, of the real one: `name` of a file. */
+export type Mistake = { file: string; name: string; module: string; by: string };
 
 type App = { fetch(request: Request, env: object, context: object): Promise<Response> };
 /** The methods of a Durable Object. */
@@ -34,15 +34,7 @@ const ENTRY = `
 /** Replaces the platform's class. */
 const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
 
-/** Fails if a text to be replaced is not in its file exactly once. */
-export async function bundleSource(replacements: readonly Replacement[] = []): Promise<Source> {
-  const changed = new Map<string, string>();
-  for (const [file, text, by] of replacements) {
-    const path = resolve(file);
-    const parts = (changed.get(path) ?? readFileSync(path, 'utf8')).split(text);
-    if (parts.length !== 2) throw new Error(`${file} has not one place of this text:\n${text}`);
-    changed.set(path, parts.join(by));
-  }
+export async function bundleSource(mistake?: Mistake): Promise<Source> {
   const { outputFiles } = await build({
     stdin: { contents: ENTRY, resolveDir: '.' },
     bundle: true,
@@ -57,8 +49,8 @@ export async function bundleSource(replacements: readonly Replacement[] = []): P
           onResolve({ filter: /^cloudflare:/ }, ({ path }) => ({ path, namespace: 'platform' }));
           onLoad({ filter: /^/, namespace: 'platform' }, () => ({ contents: DURABLE_OBJECT }));
           onLoad({ filter: /\.ts$/ }, ({ path }) => {
-            const contents = changed.get(path);
-            return contents === undefined ? undefined : { contents, loader: 'ts' };
+            if (mistake === undefined || path !== resolve(mistake.file)) return undefined;
+            return { contents: withMistake(readFileSync(path, 'utf8'), mistake), loader: 'ts' };
           });
         },
       },
@@ -71,6 +63,17 @@ export async function bundleSource(replacements: readonly Replacement[] = []): P
     compileFunction(bundle?.text ?? '', names)(require, module, ...Object.values(globals));
     return module.exports;
   };
+}
+
+/** Renames the real one, and gives its name to the wrong one. */
+function withMistake(source: string, { name, module, by }: Mistake): string {
+  const declaration = new RegExp(`^(export )?((?:async )?function|const) ${name}\\b`, 'm');
+  const [, exported = ''] = declaration.exec(source) ?? [];
+  const renamed = source.replace(declaration, `$2 real_${name}`);
+  if (renamed === source) throw new Error(`${name} is not declared`);
+  return `import { ${by} } from ${JSON.stringify(resolve(module))};
+${renamed}
+${exported}const ${name} = ${by}(real_${name});`;
 }
 
 /** Methods of workerd's byte arrays that Node does not have yet. */

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { bundleSource, type Replacement } from './bundle.ts';
+import { bundleSource, type Mistake } from './bundle.ts';
 import { events } from './events.ts';
 import { rateLimit } from './rate-limit.ts';
 import { explain, type Part, run } from './simulation.ts';
@@ -18,7 +18,7 @@ const COUNT = process.env.FULL === '1' ? 1_000 : RUNS;
 /** A busy machine takes a minute for five seconds of work. */
 const TIMEOUT_MS = 600_000;
 
-function prove(part: Part, variants: Record<string, Replacement[]>): void {
+function prove(part: Part, variants: Record<string, Mistake>): void {
   it(
     `keeps its promises in each of ${COUNT} runs`,
     async () => {
@@ -50,8 +50,8 @@ function prove(part: Part, variants: Record<string, Replacement[]>): void {
   describe(`finds within ${RUNS} runs that`, () => {
     it.each(Object.entries(variants))(
       '%s',
-      async (_, replacements) => {
-        const fleet = new Fleet(await bundleSource(replacements));
+      async (_, mistake) => {
+        const fleet = new Fleet(await bundleSource(mistake));
         const found: string[] = [];
         for (let seed = 1; seed <= RUNS && found.length === 0; seed += 1) {
           const { violations } = await run(part, fleet, String(seed));
