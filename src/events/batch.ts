@@ -65,6 +65,7 @@ export async function ingestBatch(
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = findProblems(body, header, readResults, items, decisionsOfInvalid);
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
+  // Those of invalid items are replays and conflicts: their keys are held.
   const decisions = new Map([...decisionsOfInvalid, ...(await storeValid(items, context))]);
   return { kind: 'done', results: await makeResults(items, decisions, context) };
 }

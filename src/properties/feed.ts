@@ -98,7 +98,7 @@ export class Feed {
   /** Feed read, 3 and 4. */
   async #serve(call: FeedCall): Promise<ServedResponse> {
     const { c, cache, key } = call;
-    // No stale response yet: the edge cache may have a current one.
+    // Without a reason, nothing stale is served: the edge cache may have a current response.
     const inMemory = serveCached(call);
     if (inMemory) return this.#followUp(call, inMemory);
     const edgeLookup = cache.findAtEdge(c.req.url, key);
@@ -119,10 +119,11 @@ export class Feed {
   /** Serves what D1 responds, or a stale response at 300 ms, at 2 s, or after a failure. */
   async #serveFromD1(call: FeedCall, edgeLookup: EdgeLookup): Promise<ServedResponse> {
     const { c, cache, key } = call;
-    const edge = await settledValue(edgeLookup);
-    const isolate = cache.find(key) ? 'stale' : 'miss';
-    const cacheStatus = `edge; fwd=${edge ? 'stale' : 'miss'}, isolate; fwd=${isolate}`;
-    const reading = this.#readThrough(call, cache.find(key, edge)?.response);
+    const atEdge = await settledValue(edgeLookup);
+    const inMemory = cache.find(key) ? 'stale' : 'miss';
+    const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${inMemory}`;
+    const newestKnown = cache.find(key, atEdge)?.response;
+    const reading = this.#readThrough(call, newestKnown);
     // It continues after a stale response was served.
     c.executionCtx.waitUntil(reading.catch(() => undefined));
     const fromD1 = async (waitMs: number): Promise<ServedResponse | undefined> => {
