@@ -39,9 +39,12 @@ it.skipIf(process.env.FULL !== '1')(
   'its models have texts for dates and enums, and decode the samples',
   async () => {
     run(makeSchemas);
-    const forPython = generators[0]?.replace(/--lang .*/, '--lang python -o api.py');
-    for (const generator of [...generators, forPython]) {
-      run(`${generator}`.replace('npx ', 'npx --yes '));
+    const [first = ''] = generators;
+    const others = ['python -o api.py', 'typescript -o api.ts'].map((language) =>
+      first.replace(/--lang .*/, `--lang ${language}`),
+    );
+    for (const generator of [...generators, ...others]) {
+      run(generator.replace('npx ', 'npx --yes '));
     }
     expect(read('Api.kt')).not.toMatch(/OffsetDateTime|LocalDate|UUID|enum class/);
     expect(read('Api.swift')).not.toMatch(/: (Date|UUID)\b|: String, Codable/);
@@ -59,8 +62,16 @@ it.skipIf(process.env.FULL !== '1')(
       (name) => `print(len(api.${snake(name)}_from_dict(json.load(open("${name}.json"))).data))`,
     );
     writeFileSync(join(folder, 'decode.py'), ['import json, api', ...lines].join('\n'));
-    const counts = run('python3 decode.py').trim().split('\n').map(Number);
-    expect(counts.slice(0, 4).every((count) => count > 0)).toBe(true);
+    const decoders = Object.keys(DECODED).map(
+      (name) =>
+        `console.log(Convert.to${name}(fs.readFileSync('${name}.json', 'utf8')).data.length);`,
+    );
+    const head = "import fs from 'node:fs';\nimport { Convert } from './api.ts';\n";
+    writeFileSync(join(folder, 'decode.mjs'), head + decoders.join('\n'));
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    const counts = run('python3 decode.py');
+    expect(counts).toMatch(/^([1-9]\d*\n){4}\d+\n$/);
+    expect(run(`${process.execPath} --no-warnings decode.mjs`)).toBe(counts);
     await project.remove();
   },
 );
