@@ -48,6 +48,8 @@ function nearMissesOf(path: string): [query: string, meant: string][] {
 function expectConventions({ headers }: Response) {
   expect(headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
   expect(headers.get('X-RateLimit-Limit')).toMatch(/^(100|200)$/);
+  expect(headers.get('X-RateLimit-Remaining')).toMatch(/^\d+$/);
+  expect(headers.get('X-RateLimit-Reset')).toMatch(/^\d+$/);
   const policy = new RegExp(`^"(default|ingest)";q=(100|200);w=${WINDOW_SECONDS}$`);
   expect(headers.get('RateLimit-Policy')).toMatch(policy);
   expect(headers.has('Server-Timing')).toBe(true);

@@ -142,6 +142,17 @@ describe('the feed and the events', () => {
   });
 });
 
+it('one listing is open to a token alone, and the ingest is not', async () => {
+  const { response } = await call(`${FEED}/none`, NONE, good);
+  await expectError(response, 404, 'resource_missing');
+  const post = new Request(`https://api.example.com/api/public/events/ingest`, {
+    ...{ method: 'POST', body: '{}' },
+    headers: { Authorization: good, 'Content-Type': 'application/json' },
+  });
+  const ingest = await app.fetch(post, bindings, createExecutionContext());
+  await expectError(ingest, 401, 'authentication_invalid');
+});
+
 describe('a rejection', () => {
   const KEY = 'ApiKey realm="api", header="x-api-key"';
   const FEED_KEY = `Bearer realm="api", ${KEY}`;

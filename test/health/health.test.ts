@@ -87,6 +87,7 @@ describe('GET /api/health/detailed', () => {
     expect([body.status, states]).toEqual(['down', 'down ok ok']);
     expect(response.status).toBe(503);
     expect(response.headers.get('Retry-After')).toBe('5');
+    expect(response.headers.get('X-Should-Retry')).toBe('true');
     const error = { type: 'api_error', code: 'service_unavailable' };
     expect(body).toMatchObject({ object: 'health', error });
   });

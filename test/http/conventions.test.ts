@@ -34,6 +34,20 @@ describe('the request id', () => {
       expect(response.headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
     },
   );
+
+  it('is another one for each request', async () => {
+    const [one, two] = [await get(LIST), await get(LIST)];
+    expect(one.headers.get('X-Request-ID')).not.toBe(two.headers.get('X-Request-ID'));
+  });
+});
+
+it('an error names the path, the method and the time of its request', async () => {
+  const before = Date.now();
+  const response = await get(`${LIST}/none?utm_source=a`);
+  const body = await response.json<{ path: string; method: string; timestamp: string }>();
+  expect(body).toMatchObject({ path: `${LIST}/none`, method: 'GET' });
+  const at = Date.parse(body.timestamp);
+  expect([at >= before, at <= Date.now()]).toEqual([true, true]);
 });
 
 it.each(['/', '/api', '/api/none', '/elsewhere', `//api/v1/web/properties`, `${LIST}/a/b`])(
