@@ -291,6 +291,13 @@ describe('deploy', () => {
     );
   });
 
+  it('chooses by CLOUDFLARE_ACCOUNT_ID among the accounts that the credentials open', async () => {
+    const [{ id } = { id: '' }] = cloudflare.accounts;
+    cloudflare.accounts.push({ id: 'b'.repeat(32) });
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', id);
+    expect(await expectDeployed()).toContain(', all is up\n');
+  });
+
   it('switches read replicas on where they are off, and leaves them with --no-replicas', async () => {
     const SAID = 'read replicas of the database: switched on';
     expect(await expectDeployed('--no-replicas')).not.toContain(SAID);
