@@ -15,10 +15,11 @@ import { messageOf } from './tools/command-line/user-error.ts';
 const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
 
 /**
- * Two more than there are processors: many tests wait for a program or a time limit. Vitest itself
- * would leave a processor free. The projects share these workers.
+ * One more than there are processors: many tests wait for a program or a time limit, and with more
+ * of them a run takes longer. Vitest itself would leave a processor free. The projects share these
+ * workers.
  */
-const MAX_WORKERS = availableParallelism() + 2;
+const MAX_WORKERS = availableParallelism() + 1;
 
 try {
   resolveEnvironment();
