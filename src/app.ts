@@ -41,7 +41,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(cors());
   app.use(renderOtherThrown());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
-  // Also here, so that the response of a route gets the headers of the rate limit.
+  // Above for what the rate limit throws; here, so that a route's response gets its headers.
   app.use(renderOtherThrown());
   app.use(requireHttps());
   app.use(requireValidConfig());

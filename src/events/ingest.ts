@@ -37,8 +37,8 @@ export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
   /**
-   * Without `details` if only KV responded, the payload is erased or not the caller's, or four
-   * conflicts of the batch come before.
+   * Without `details` if only KV responded, the body is erased, not the caller's or could not be
+   * read, or four conflicts of the batch come before.
    */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };

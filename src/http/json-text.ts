@@ -16,7 +16,7 @@ type Expected = 'value' | 'first value' | 'name' | 'first name' | 'colon' | 'sep
 type Scan = {
   /** Offset of the first character that cannot follow; undefined if the scan met no fault. */
   faultAt: number | undefined;
-  /** Where the fault is. */
+  /** What could follow there. */
   expected: Expected;
   /** Each path once, in the order of the text. */
   repeatedNames: Path[];

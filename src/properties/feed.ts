@@ -12,6 +12,9 @@
  *     5 s       500
  *     any time  D1 responds → serve it, and cache it in both levels
  *               D1 fails → any stale response, else 500
+ *
+ * Times from 300 ms on count from the start of the read. A response may be stale for at most
+ * `FEED_STALE_SECONDS`.
  */
 
 import type { Context } from 'hono';
@@ -27,9 +30,9 @@ import { type FeedReader, noSuchProperty, readVersion } from './store.ts';
 
 const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
-/** D1 may stall for more than a minute. */
+/** A read that takes longer counts as a fault: D1 may stall for more than a minute. */
 const STALL_MS = 2_000;
-/** With a repeat at the primary. */
+/** Of the whole read, with a repeat at the primary. */
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
 /** After a fault, D1 counts as failed without a read. */

@@ -1,6 +1,6 @@
 /**
- * SQL statements. Those without filters are compiled once per isolate, and lists for each request. A
- * list reads the rows after a position:
+ * SQL statements. Constant ones are compiled once per isolate, and lists with filters for each
+ * request. A list reads the rows after a position:
  *
  *     select display_order, id, … from properties
  *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
