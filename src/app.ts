@@ -4,21 +4,19 @@
  */
 
 import { Hono } from 'hono';
-import { findOwnLimit } from './auth/api-key.ts';
-import { requireHttps } from './auth/require.ts';
-import { type AppEnv, requireValidConfig } from './config.ts';
+import { findCaller, findOwnLimit } from './auth/api-key.ts';
+import type { AppEnv } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
+import { cors } from './http/cors.ts';
 import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
-import {
-  rejectOtherMethods,
-  renderError,
-  renderOtherThrown,
-  renderThrown,
-} from './http/render-error.ts';
-import { cors, responseHeaders } from './http/response-headers.ts';
+import { rejectOtherMethods } from './http/method-not-allowed.ts';
+import { renderError, renderOtherThrown, renderThrown } from './http/render-error.ts';
+import { requireHttps } from './http/require-https.ts';
+import { requireValidConfig } from './http/require-valid-config.ts';
+import { responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { callCounter } from './rate-limit/client-window.ts';
@@ -27,8 +25,8 @@ import { databaseIdentity } from './storage/table.ts';
 
 const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
-/** Builds the service. `docs` are the routes of the development pages, with their full paths. */
-export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
+/** Builds the service. The routes of the development pages have their full paths. */
+export function createApp({ developmentPages }: { developmentPages?: Hono<AppEnv> } = {}) {
   const app = new Hono<AppEnv>();
   // The rate limit needs the paths of these routes before they are mounted.
   const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
@@ -41,16 +39,14 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(cors());
   app.use(renderOtherThrown());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
-  // Above for what the rate limit throws; here, so that a route's response gets its headers.
-  app.use(renderOtherThrown());
-  app.use(requireHttps());
+  app.use(requireHttps({ findCaller }));
   app.use(requireValidConfig());
 
   app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());
-  if (docs) app.route('/', docs);
+  if (developmentPages) app.route('/', developmentPages);
   rejectOtherMethods(app);
 
   return app;

@@ -4,10 +4,8 @@
  * `API_KEY` or key set only closes the routes that need it.
  */
 
-import { createMiddleware } from 'hono/factory';
 import * as z from 'zod';
-import { ApiError } from './http/errors.ts';
-import { namedKeys, type Scope } from './named-keys.ts';
+import { namedKeys, type Scope } from './auth/named-keys.ts';
 import { wholeNumber } from './schema.ts';
 
 export type AppEnv = {
@@ -137,17 +135,6 @@ export function readConfig(env: Env): Config {
   const config = { ...values, faults: formatFaults(error) };
   configs.set(env, config);
   return config;
-}
-
-/** Throws 500 `internal_error` while any var is malformed. */
-export function requireValidConfig() {
-  return createMiddleware<AppEnv>(async function requireValidConfig(c, next) {
-    const { faults } = readConfig(c.env);
-    if (faults.length === 0) return next();
-    throw new ApiError('internal_error', 'The service is misconfigured.', {
-      cause: new Error(`malformed configuration: ${faults.join('; ')}`),
-    });
-  });
 }
 
 /** Returns a sentence about each malformed var. `deploy` checks them. */

@@ -15,7 +15,7 @@ const SAMPLE_PHOTOS = 'https://photos.sample-listings.test/';
 const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 
 const service = createApp();
-const documented = createApp({ docs: pageRoutes() });
+const serviceWithPages = createApp({ developmentPages: pageRoutes() });
 /** One object for all requests with the same bindings, because the parsed vars are kept by it. */
 const localEnvs = new WeakMap<Env, Env>();
 
@@ -24,7 +24,7 @@ export default {
     if (!readConfig(env).isDevelopment) return service.fetch(request, env, ctx);
     const localEnv = localEnvs.get(env) ?? { ...env, DB: waitForLocks(env.DB) };
     localEnvs.set(env, localEnv);
-    const response = await documented.fetch(request, localEnv, ctx);
+    const response = await serviceWithPages.fetch(request, localEnv, ctx);
     const { origin, pathname } = new URL(request.url);
     if (response.body === null || !WITH_PHOTOS.test(pathname)) return response;
     // Drawings take the place of these photos, on whichever port this runs.

@@ -1,8 +1,8 @@
 /** Events as the service returns them. The Worker uses only the types. */
 
 import * as z from 'zod';
+import { keyFields } from '../auth/named-keys.ts';
 import { MAX_PROBLEMS } from '../http/errors.ts';
-import { keyFields } from '../named-keys.ts';
 import { problem } from '../openapi/error-resource.ts';
 import { cursorText, listOf } from '../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../schema.ts';

@@ -2,6 +2,7 @@
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
+import { FULL_ACCESS_CALLER } from '../auth/named-keys.ts';
 import { requireScope } from '../auth/require.ts';
 import { type AppEnv, readConfig } from '../config.ts';
 import { validationError } from '../http/errors.ts';
@@ -10,7 +11,6 @@ import { setLogFields } from '../http/log.ts';
 import { listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
-import { FULL_ACCESS_CALLER } from '../named-keys.ts';
 import { isUuid, parseWith } from '../schema.ts';
 import { BATCH_BODY, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';

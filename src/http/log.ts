@@ -11,7 +11,7 @@ import { routePath } from 'hono/route';
 import type { AppEnv } from '../config.ts';
 import { workerVersion } from '../version.ts';
 import type { ErrorCode } from './errors.ts';
-import { resolveRequestId } from './response-headers.ts';
+import { resolveRequestId } from './request-id.ts';
 
 type Notes = {
   error_code?: ErrorCode;

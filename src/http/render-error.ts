@@ -1,12 +1,13 @@
 /** The one renderer of errors. It needs nothing of other middleware, and never throws. */
 
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
 import type { AppEnv } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
-import { resolveRequestId } from './response-headers.ts';
+import { findSetUpHint } from './own-machine.ts';
+import { resolveRequestId } from './request-id.ts';
 
 /** For `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
@@ -39,16 +40,14 @@ function toApiError(thrown: unknown): ApiError {
 /** `resource` has fields of the body beside the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
   setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
-  // A URL cannot be parsed when the Host header is no valid authority.
-  const url = URL.parse(c.req.url);
-  const isLocal = isOwnMachine(url?.hostname ?? '');
   const request = {
     id: resolveRequestId(c),
     method: c.req.method,
-    path: url?.pathname ?? c.req.path,
+    // A URL cannot be parsed when the Host header is no valid authority.
+    path: URL.parse(c.req.url)?.pathname ?? c.req.path,
     respondedAt: new Date().toISOString(),
   };
-  const hint = isLocal && !isSetUp(c, error) ? SET_UP_HINT : '';
+  const hint = findSetUpHint(error, c);
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(
@@ -85,43 +84,4 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
     method: request.method,
     message,
   };
-}
-
-/** Cloudflare routes no request to these names: a deployed service never shows the hint. */
-export function isOwnMachine(hostname: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-}
-
-const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
-
-/** A working copy that is set up has an `API_KEY`, and its database the tables. */
-function isSetUp(c: Context, error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (/no such table/i.test(cause.message)) return false;
-  }
-  const { API_KEY } = (c.env ?? {}) as { API_KEY?: unknown };
-  return API_KEY !== undefined;
-}
-
-/** Rejects other methods of each path with 405 `method_not_allowed`. Call it last. */
-export function rejectOtherMethods(app: Hono<AppEnv>): void {
-  for (const [path, methods] of methodsByPath(app)) {
-    app.all(path, (c) => {
-      throw new ApiError('method_not_allowed', `${c.req.method} is not allowed at this path.`, {
-        headers: { Allow: [...methods].join(', ') },
-      });
-    });
-  }
-}
-
-/** Returns path → methods. A path with GET has HEAD too. Middleware has the method ALL. */
-function methodsByPath(app: Hono<AppEnv>): Map<string, Set<string>> {
-  const known = new Map<string, Set<string>>();
-  for (const { method, path } of app.routes) {
-    if (method === 'ALL') continue;
-    const methods = known.get(path) ?? new Set();
-    known.set(path, methods.add(method));
-    if (method === 'GET') methods.add('HEAD');
-  }
-  return known;
 }

@@ -20,9 +20,9 @@
 import type { Context } from 'hono';
 import { type AppEnv, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
+import { conditionalResponse } from '../http/conditional-response.ts';
 import { internalError } from '../http/errors.ts';
 import { logFault, setLogFields } from '../http/log.ts';
-import { conditionalResponse } from '../http/response-headers.ts';
 import { workerVersion } from '../version.ts';
 import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
