@@ -3,7 +3,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { stringify as formatToml } from 'smol-toml';
 import * as z from 'zod';
-import { endOfDay, keyFields, SCOPES } from '../src/named-keys.ts';
+import { endOfDay, keyFields, SCOPES } from '../src/auth/named-keys.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import { getOwn, readWranglerConfig, resolveEnvironment } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';

@@ -2,7 +2,7 @@
  * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the
  * keys that verify it, and its permissions. The key set (RFC 7517) is a var, or fetched: while a
  * fetch fails, the isolate uses its last good one. Requests on Workers cannot share a promise, so each
- * request that finds no fresh keys fetches them, within a bound.
+ * request that finds no fresh keys fetches them, within a bound. jose verifies; this file fetches.
  */
 
 import {
@@ -20,7 +20,6 @@ import {
 } from 'jose';
 import * as z from 'zod';
 import type { Config } from '../config.ts';
-import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
@@ -28,6 +27,8 @@ const FETCH_DEADLINE_MS = 5_000;
 const FRESH_MS = 600_000;
 /** Between two fetches for an unknown `kid`, or after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
+/** After a failed fetch while no keys are known: no token is valid meanwhile. */
+const RETRY_MS = 1_000;
 /** Within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
 const MAX_FETCHES = 4;
 
@@ -67,16 +68,17 @@ function remoteSetAt(url: string): FindKey {
   async function renew(): Promise<RemoteSet> {
     const fetchedAt = Date.now();
     const isBusy = fetchedAt - (fetchesStartedAt.at(-MAX_FETCHES) ?? 0) < FETCH_DEADLINE_MS;
-    if (known !== undefined && (isBusy || fetchedAt < pausedUntil)) return known;
-    fetchesStartedAt = [...fetchesStartedAt, fetchedAt].slice(-MAX_FETCHES);
-    try {
-      const keys = await withDeadline(fetchUsableKeys(url), FETCH_DEADLINE_MS, 'key set');
-      known = { findKey: createLocalJWKSet({ keys }), fetchedAt };
-    } catch (error) {
-      logFault('the key set could not be renewed', error);
-      if (known === undefined) throw new KeySetUnavailable('no key set is known', { cause: error });
-      pausedUntil = Date.now() + COOL_DOWN_MS;
+    if (!isBusy && fetchedAt >= pausedUntil) {
+      fetchesStartedAt = [...fetchesStartedAt, fetchedAt].slice(-MAX_FETCHES);
+      try {
+        const keys = await fetchUsableKeys(url);
+        known = { findKey: createLocalJWKSet({ keys }), fetchedAt };
+      } catch (error) {
+        logFault('the key set could not be renewed', error);
+        pausedUntil = Date.now() + (known === undefined ? RETRY_MS : COOL_DOWN_MS);
+      }
     }
+    if (known === undefined) throw new KeySetUnavailable('no key set is known');
     return known;
   }
 
@@ -98,7 +100,9 @@ function remoteSetAt(url: string): FindKey {
 /** Fetches a key set, without keys of unknown kinds or private keys (RFC 7517 section 5). */
 async function fetchUsableKeys(url: string): Promise<JWK[]> {
   const headers = { Accept: 'application/json, application/jwk-set+json' };
-  const response = await fetch(url, { headers, redirect: 'manual' });
+  // Aborts the response's body too.
+  const signal = AbortSignal.timeout(FETCH_DEADLINE_MS);
+  const response = await fetch(url, { headers, redirect: 'manual', signal });
   if (response.status !== 200) throw new Error(`the key set has the status ${response.status}`);
   const published = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
   const { keys } = published.parse(await response.json());
@@ -124,13 +128,10 @@ const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };
 
-/** `fault` is for the log, and never has a value of the token. */
-type Bearer =
+/** `fault` is for the log: jose's code with the bad claim, or the missing permission. */
+export type Bearer =
   | { outcome: 'valid' }
-  /** The token is valid, but lacks the permission. */
-  | { outcome: 'denied'; fault: string }
-  /** `fault` is jose's code, and the bad claim if there is one. */
-  | { outcome: 'invalid'; fault: string };
+  | { outcome: 'denied' | 'expired' | 'invalid'; fault: string };
 
 /**
  * Judges the `Authorization` header. No token is valid unless issuer, audience and key set are
@@ -160,7 +161,9 @@ export async function judgeBearer(
     return fault === undefined ? { outcome: 'valid' } : { outcome: 'denied', fault };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
-    if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+    if (error instanceof errors.JWTExpired)
+      return { outcome: 'expired', fault: `${error.code} exp` };
+    if (error instanceof errors.JWTClaimValidationFailed) {
       return invalid(`${error.code} ${error.claim}`);
     }
     if (error instanceof errors.JOSEError) return invalid(error.code);

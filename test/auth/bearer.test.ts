@@ -95,6 +95,11 @@ describe('a token with', () => {
     await expectInvalid(await provider.sign(changes));
   });
 
+  it('a bad signature is told nothing', async () => {
+    const response = await present(await stranger.sign());
+    expect(response.headers.get('WWW-Authenticate')).not.toContain('error_description');
+  });
+
   it.each([
     ['the audience in a list', { aud: ['other', AUDIENCE] }],
     ['an expiry 20 seconds ago and no other claim than needed', { exp: now - 20, iat: undefined }],
@@ -237,5 +242,27 @@ describe('with no key known, a provider that', () => {
     respond = () => new Response(provider.jwks);
     passSeconds(1);
     await expectValid(await provider.sign(), remote);
+  });
+
+  it('fails is asked once a second, whatever the number of tokens', async () => {
+    respond = unreachable;
+    for (const fetches of [1, 2]) {
+      for (let sent = 0; sent < 40; sent += 1) {
+        const token = await stranger.sign({}, { kid: crypto.randomUUID() });
+        await expectError(await present(token, remote), 500, 'internal_error');
+      }
+      expect(fetched).toHaveLength(fetches);
+      passSeconds(1);
+    }
+  });
+
+  it('stalls is asked four times at most for a storm of tokens', async () => {
+    const gate = Promise.withResolvers<Response>();
+    respond = () => gate.promise.then((response) => response.clone());
+    const storm = Array.from({ length: 40 }, async () => present(await provider.sign(), remote));
+    await vi.waitFor(() => expect(fetched).toHaveLength(4));
+    gate.resolve(new Response(provider.jwks));
+    const statuses = (await Promise.all(storm)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...Array(4).fill(200), ...Array(36).fill(500)]);
   });
 });

@@ -174,7 +174,13 @@ describe('a rejection', () => {
       `Bearer realm="api", error="invalid_token", ${KEY}`,
     ],
     [FEED, '', NONE, 'The header X-API-Key is empty.', FEED_KEY],
-    [FEED, '', old, 'not valid here.', `Bearer realm="api", error="invalid_token", ${KEY}`],
+    [
+      FEED,
+      '',
+      old,
+      'The token has expired.',
+      `Bearer realm="api", error="invalid_token", error_description="The token has expired.", ${KEY}`,
+    ],
     [FEED, reader.key, old, 'lacks the scope feed:read.', `${FEED_KEY}, ${DENIED}"feed:read"`],
     [FEED, NONE, weak, 'tool-web:viewer.', `Bearer realm="api", ${DENIED}"tool-web:viewer"`],
   ])('at %s names what is needed (%#)', async (path, key, token, message, challenge) => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'smol-toml';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { namedKeys } from '../../src/named-keys.ts';
+import { namedKeys } from '../../src/auth/named-keys.ts';
 import { command } from '../../tools/api-key.ts';
 import { readWranglerConfig } from '../../tools/command-line/environment.ts';
 import { runHere } from '../support/node/in-process.ts';

@@ -1,8 +1,9 @@
 /** The credentials of operations in the OpenAPI document. */
 
-import type { Scope } from '../../named-keys.ts';
+import { httpsRequired } from '../../http/require-https.ts';
 import type { Access } from '../../openapi/chapter.ts';
-import { httpsRequired, REJECTIONS } from '../require.ts';
+import type { Scope } from '../named-keys.ts';
+import { FEED, rejection } from '../require.ts';
 
 /** The credentials, by the names in `Access`. */
 export const securitySchemes = {
@@ -24,6 +25,7 @@ export const securitySchemes = {
 
 /** Access by an API key: see `requireScope`. `name` is the scope's in the names of responses. */
 function keyWith(scope: Scope, name: string): Access {
+  const accepted = { scope, takesTokens: false };
   return {
     security: [{ apiKey: [] }],
     scope,
@@ -31,12 +33,12 @@ function keyWith(scope: Scope, name: string): Access {
       {
         id: 'KeyRequired',
         description: 'No API key was sent, or it is not valid.',
-        errors: [REJECTIONS.apiKey.required(), REJECTIONS.apiKey.invalid()],
+        errors: [rejection('nothing was sent', accepted), rejection('nothing is valid', accepted)],
       },
       {
         id: `${name}ScopeRequired`,
         description: `The key is valid, but lacks the scope \`${scope}\`; or the request came by plain http.`,
-        errors: [REJECTIONS.apiKey.denied(scope), httpsRequired()],
+        errors: [rejection('key lacks scope', accepted), httpsRequired()],
       },
     ],
   };
@@ -64,13 +66,21 @@ export const ACCESS = {
       {
         id: 'CredentialsRequired',
         description: 'Neither a key nor a token was sent, or none of them is valid.',
-        errors: [REJECTIONS.feed.required(), REJECTIONS.feed.invalid()],
+        errors: [
+          rejection('nothing was sent', FEED),
+          rejection('nothing is valid', FEED),
+          rejection('token has expired', FEED),
+        ],
       },
       {
         id: 'FeedAccessRequired',
         description:
           'The credential is valid but does not open the feed: the token lacks the permission, or the key the scope `feed:read`. Or the request came by plain http.',
-        errors: [REJECTIONS.feed.denied(), REJECTIONS.feed.keyDenied(), httpsRequired()],
+        errors: [
+          rejection('token lacks permission', FEED),
+          rejection('key lacks scope', FEED),
+          httpsRequired(),
+        ],
       },
     ],
   },
