@@ -2,8 +2,8 @@
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { commaSeparated, listMetadata } from '../http/list-parameter.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
-import { commaSeparated, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
 import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './catalogue.ts';

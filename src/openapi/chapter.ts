@@ -13,7 +13,7 @@ import type {
 } from 'zod-openapi';
 import { type ApiError, internalError, validationError } from '../http/errors.ts';
 import { listJson } from '../http/paging.ts';
-import { queryProblems } from '../http/query.ts';
+import { queryProblems, readQuery } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
 import { rateLimitExceeded } from '../rate-limit/middleware.ts';
 import { IN_WORDS, isNonEmpty } from '../schema.ts';
@@ -177,11 +177,10 @@ export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse 
   return { description: 'A parameter is not valid.', errors };
 }
 
-/** Returns the error of an invalid query, e.g. `{ limit: ['101'] }`. */
-export function queryError(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
-  const values = Object.entries(sent).map(([name, [value]]) => [name, value]);
-  const { error } = query.safeParse(Object.fromEntries(values), IN_WORDS);
-  const problems = queryProblems(query, sent, error?.issues ?? []);
+/** Returns the error of an invalid query, e.g. `{ limit: '101' }`. */
+export function queryError(query: z.ZodObject, sent: Record<string, string>): ApiError {
+  const { error } = query.safeParse(sent, IN_WORDS);
+  const problems = queryProblems(query, readQuery(sent, query), error?.issues ?? []);
   if (!isNonEmpty(problems)) throw new Error('the query of the example is valid');
   return validationError(problems);
 }

@@ -48,6 +48,43 @@ it.each('utm_source UTM_Campaign _ga __proto__[] gclid mc_eid gad_source igsh re
 );
 
 it.each([
+  [LIST, 'status[]=listed&status[]=sold_out', 'status=listed,sold_out'],
+  [LIST, 'locale[]=en&locale=fr', 'locale=en,fr'],
+  [EVENTS, 'type[]=a&type[]=b', 'type=a,b'],
+])('%s?%s is %s: clients write brackets behind a repeated name', async (path, brackets, plain) => {
+  const [one, other] = [await get(`${path}?${brackets}`), await get(`${path}?${plain}`)];
+  await expectStatus(one, 200);
+  expect(await one.json()).toEqual(await other.json());
+});
+
+it('a parameter that may not be repeated has no brackets', async () => {
+  const response = await get(`${LIST}?limit[]=3`);
+  const error = await expectError(response, 400, 'validation_error');
+  expect(error.details).toEqual([
+    { path: 'limit[]', message: 'is not a parameter here: use limit' },
+  ]);
+});
+
+it.each([
+  [LIST, 'type', 1_000],
+  [LIST, 'status', 1_000],
+  [EVENTS, 'created_after', 1_000],
+  [EVENTS, 'id', 3_800],
+])('%s rejects a longer value of %s than any value needs', async (path, name, longest) => {
+  const problem = { path: name, message: `must be at most ${longest} characters long` };
+  for (const [length, isTooLong] of [
+    [longest, false],
+    [longest + 1, true],
+  ] as const) {
+    const response = await get(`${path}?sort=1&${name}=${'x'.repeat(length)}`);
+    const error = await expectError(response, 400, 'validation_error');
+    expect(error.details).toHaveLength(2);
+    if (isTooLong) expect(error.details?.[1]).toEqual(problem);
+    else expect(error.details?.[1]).not.toEqual(problem);
+  }
+});
+
+it.each([
   [LIST, 'status=listed,%20sold_out&locale=en%20,+fr', 'status=listed,sold_out&locale=en,fr'],
   [EVENTS, 'type=%20a%20,b&order=asc', 'type=a,b&order=asc'],
 ])('spaces around the values of a list are ignored: %s?%s', async (path, spaced, plain) => {

@@ -207,7 +207,7 @@ export const eventChapter = chapter(tag, {
     errors: [
       {
         description: 'The query has a parameter: this operation takes none.',
-        errors: [queryError(z.object({}), { sort: ['type'] })],
+        errors: [queryError(z.object({}), { sort: 'type' })],
       },
       { description: 'No event has this id.', errors: [noSuchEvent()] },
     ],

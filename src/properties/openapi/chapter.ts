@@ -87,7 +87,7 @@ export const propertyChapter = chapter(tag, {
       schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
       examples: listExamples(EXAMPLES.page, NO_HOME_FITS),
     }),
-    errors: [badParameter(queryError(listParameters, { limit: ['101'] }), invalidCursor())],
+    errors: [badParameter(queryError(listParameters, { limit: '101' }), invalidCursor())],
   },
   'GET /api/v1/web/property-cards': {
     operationId: 'listPropertyCards',
@@ -105,7 +105,7 @@ export const propertyChapter = chapter(tag, {
       }),
       examples: listExamples(EXAMPLES.cards, NO_HOME_FITS),
     }),
-    errors: [badParameter(queryError(listParameters, { sort: ['price'] }), invalidCursor())],
+    errors: [badParameter(queryError(listParameters, { sort: 'price' }), invalidCursor())],
   },
   'GET /api/v1/web/properties/{slugOrId}': {
     operationId: 'getProperty',
@@ -126,7 +126,7 @@ export const propertyChapter = chapter(tag, {
       examples: { property: { summary: 'A listed home', value: EXAMPLES.listing } },
     }),
     errors: [
-      badParameter(queryError(itemParameters, { locale: ['de'] })),
+      badParameter(queryError(itemParameters, { locale: 'de' })),
       {
         description: 'No listing has this slug or id, or the listing is hidden.',
         errors: [noSuchProperty()],
@@ -151,9 +151,7 @@ export const propertyChapter = chapter(tag, {
         }),
       },
     },
-    errors: [
-      badParameter(queryError(changeParameters, { limit: ['101'] }), invalidCursor('after')),
-    ],
+    errors: [badParameter(queryError(changeParameters, { limit: '101' }), invalidCursor('after'))],
   },
   'GET /api/v1/web/locations': {
     operationId: 'listLocations',
@@ -174,6 +172,6 @@ export const propertyChapter = chapter(tag, {
         value: EXAMPLES.lastLocations,
       }),
     }),
-    errors: [badParameter(queryError(locationParameters, { limit: ['101'] }), invalidCursor())],
+    errors: [badParameter(queryError(locationParameters, { limit: '101' }), invalidCursor())],
   },
 });
