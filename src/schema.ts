@@ -125,11 +125,11 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 function measure(origin: string, bound: string, size: number | bigint): string {
-  if (origin === 'string') return `${bound} ${counted(size, 'character', 'characters')} long`;
-  if (origin === 'array') return `a list of ${bound} ${counted(size, 'entry', 'entries')}`;
+  if (origin === 'string') return `${bound} ${countOf(size, 'character', 'characters')} long`;
+  if (origin === 'array') return `a list of ${bound} ${countOf(size, 'entry', 'entries')}`;
   return `${bound} ${size}`;
 }
 
-function counted(size: number | bigint, one: string, many: string): string {
+function countOf(size: number | bigint, one: string, many: string): string {
   return `${size} ${size === 1 ? one : many}`;
 }

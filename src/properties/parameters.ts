@@ -11,16 +11,7 @@ import { uuid, withMetadata } from '../schema.ts';
 import { LOCALES } from './locale-map.ts';
 import { slug } from './slug.ts';
 import type { FILTER_COLUMNS } from './table.ts';
-
-/** A hidden listing is never on the wire. */
-const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
-export const publicStatus = z
-  .enum(PUBLIC_STATUSES)
-  .meta({ id: 'PropertyStatus', description: 'Web status, never `hidden`.' });
-
-export const propertyType = z
-  .enum(['beach', 'ski'])
-  .meta({ id: 'PropertyType', description: 'Type of a home.' });
+import { PUBLIC_STATUSES, propertyType } from './vocabulary.ts';
 
 /** A listing must fit each filter, and have any of the statuses. */
 const filterParameters = {

@@ -7,8 +7,8 @@ import * as z from 'zod';
 import { followedListOf } from '../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../schema.ts';
 import { LOCALES, mapLocales } from './locale-map.ts';
-import { propertyType, publicStatus } from './parameters.ts';
 import { slug } from './slug.ts';
+import { propertyType, publicStatus } from './vocabulary.ts';
 
 /**
  * Keeps a usual row far below D1's 2 MB. Counts Unicode code points, as JSON Schema does.

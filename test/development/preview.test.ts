@@ -1,4 +1,4 @@
-/** The preview as `npm run dev` serves it. test/openapi/page.test.ts proves that nothing else does. */
+/** The preview as `npm run dev` serves it. test/development/api-page.test.ts proves that nothing else does. */
 
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';

@@ -5,7 +5,6 @@
 
 import * as z from 'zod';
 import { isBlank } from '../../../src/properties/locale-map.ts';
-import { publicStatus } from '../../../src/properties/parameters.ts';
 import {
   httpUrl,
   localeMap,
@@ -17,6 +16,7 @@ import {
   text,
 } from '../../../src/properties/property.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
+import { storedStatus } from '../../../src/properties/vocabulary.ts';
 import { IN_WORDS, uuid } from '../../../src/schema.ts';
 
 const NODE_TYPES = [
@@ -124,7 +124,7 @@ export const ownFields = {
   hid: optionalText.default(null),
   slug: shape.slug,
   name: shape.name.refine((name) => name === '' || !isBlank(name), 'must not be blank'),
-  status: z.enum([...publicStatus.options, 'hidden']),
+  status: storedStatus,
   title: shape.title.default({}),
   type: shape.type.default(null),
   description: description.default({}),
