@@ -34,7 +34,7 @@ export function createApp({ developmentPages }: { developmentPages?: Hono<AppEnv
   app.onError((error, c) => renderThrown(error, c));
   app.notFound((c) => renderError(resourceMissing('There is nothing at this path.'), c));
 
-  app.use(accessLog());
+  app.use(accessLog({ showsPaths: developmentPages !== undefined }));
   app.use(responseHeaders());
   app.use(cors());
   app.use(renderOtherThrown());

@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
+import type { Readable } from 'node:stream';
 import { WRANGLER_ENVIRONMENT, wranglerCommand } from './cloudflare/wrangler.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
@@ -18,7 +19,7 @@ import { migrate, rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { hasRows } from './database/tables.ts';
 import { ensureDevelopmentKeys } from './development/key-pair.ts';
-import { isNoise, requestLine, welcome } from './development/messages.ts';
+import { formatLogLine, isNoise, welcome } from './development/messages.ts';
 import { findDebuggerPort, requireFreePort, resolvePort } from './development/port.ts';
 import { loadListings } from './import/load-listings.ts';
 import { readListingsFile } from './import/read/json.ts';
@@ -31,29 +32,29 @@ const TURN_FILE = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 const TURN_MS = 60_000;
 const END_WITH_DEV = new URL('development/end-with-dev.ts', import.meta.url).href;
 
-const program = declare(
-  'dev',
-).description(`Serves the working copy on port 3001, and reloads it after each change. Another port: PORT=4000 npm run dev
+const program = declare('dev')
+  .option('--json', 'prints each line of the log as JSON')
+  .description(`Serves the working copy on port 3001, and reloads it after each change. Another port: PORT=4000 npm run dev
 The first run creates .dev.vars, a key pair for tokens and the local database, and loads sample listings.
-A terminal shows one short line per request, another output (npm run dev | cat) each line of the log as JSON.
+It prints a short line for each request, and faults with their cause.
 
 Changes: .dev.vars, .dev.key.json and .wrangler/ in the working copy, and nothing elsewhere.
 Exit codes: 0 after a signal, 1 if it could not serve, 2 for an argument.
-Example: PORT=4000 npm run dev`);
+Example: PORT=4000 npm run dev -- --json`);
 
 /** The running service, once the set-up is done. */
 let service: ChildProcess | undefined;
 let isStopping = false;
 
-export const command: Command<unknown> = {
+export const command: Command<{ json?: true | undefined }> = {
   program,
-  parse: (args) => readArguments(program, args),
+  parse: (args) => readArguments(program, args).values,
   run: develop,
 };
 
 if (import.meta.main) await runCommand(command);
 
-async function develop(): Promise<number> {
+async function develop({ json = false }: { json?: boolean | undefined }): Promise<number> {
   const port = resolvePort(process.env.PORT || readVars().get('PORT'));
   await requireFreePort(port);
   const turn = withPath(TURN_FILE, takeTurn);
@@ -61,7 +62,7 @@ async function develop(): Promise<number> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
   if (await migrateLocal()) await loadSampleListings();
-  service = serve(port, await findDebuggerPort(port), turn);
+  service = serve(port, await findDebuggerPort(port), turn, json);
   const [code] = await once(service, 'exit');
   if (isStopping) return 0;
   console.error('The service has ended.');
@@ -105,7 +106,12 @@ async function loadSampleListings(): Promise<void> {
   console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }
 
-function serve(port: number, debuggerPort: number, turn: DatabaseSync): ChildProcess {
+function serve(
+  port: number,
+  debuggerPort: number,
+  turn: DatabaseSync,
+  isJson: boolean,
+): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
     // Stacks name functions.
@@ -114,10 +120,16 @@ function serve(port: number, debuggerPort: number, turn: DatabaseSync): ChildPro
   const started = spawn(process.execPath, [`--import=${END_WITH_DEV}`, ...args], {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...WRANGLER_ENVIRONMENT, FORCE_COLOR: '0' },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  createInterface({ input: started.stdout ?? process.stdin }).on('line', (line) => {
-    if (!isNoise(line)) console.log((process.stdout.isTTY && requestLine(line)) || line);
+  const show = (line: string) =>
+    isJson ? line : formatLogLine(line, new Date().toTimeString().slice(0, 8));
+  const readLines = (stream: Readable | null, onLine: (line: string) => void) =>
+    stream && createInterface({ input: stream }).on('line', onLine);
+  // Wrangler writes faults to its standard error.
+  readLines(started.stderr, (line) => console.error(show(line)));
+  readLines(started.stdout, (line) => {
+    if (!isNoise(line)) console.log(show(line));
     if (!line.startsWith('[wrangler:info] Ready')) return;
     if (turn.isOpen) turn.close();
     console.log(welcome(`http://localhost:${port}`, debuggerPort, readVars()));

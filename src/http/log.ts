@@ -32,8 +32,8 @@ type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
-/** Logs each request, and sets `Server-Timing` (W3C). */
-export function accessLog() {
+/** Logs each request, and sets `Server-Timing` (W3C). `npm run dev` shows the path with its query. */
+export function accessLog({ showsPaths = false } = {}) {
   let origin: ReturnType<typeof readOrigin> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();
@@ -60,6 +60,7 @@ export function accessLog() {
       request_id: id,
       method: c.req.method,
       route: routePath(c, -1),
+      ...(showsPaths && { path: c.req.url.replace(/^https?:\/\/[^/]*/, '') }),
       status: c.res.status,
       duration_ms: duration,
       caller: c.get('caller'),

@@ -118,12 +118,10 @@ it('prints three curl lines that work unchanged, as the first request of the REA
   expect(output).toContain('"object":"list"');
 });
 
-it('prints the log of the Worker if its output is no terminal', async () => {
-  const id = 'printed-log-line';
-  await fetch(`${service.origin}/api/none`, { headers: { 'X-Request-ID': id } });
-  const line = () => service.output().match(new RegExp(`^.*${id}.*$`, 'm'))?.[0] ?? '';
-  await expect.poll(line).not.toBe('');
-  expect(JSON.parse(line())).toMatchObject({ message: 'request', status: 404 });
+it('prints a short line for each request, with its query', async () => {
+  await fetch(`${service.origin}/api/none?q=1`, { headers: { 'X-Request-ID': 'short-line' } });
+  const line = /^\d\d:\d\d:\d\d GET \/api\/none\?q=1 404 \d+ ms resource_missing short-line$/m;
+  await expect.poll(service.output).toMatch(line);
 });
 
 it('prints the key, and the addresses of its pages and of a debugger, which respond', async () => {

@@ -10,7 +10,23 @@ const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
 const NOTES = ['cache', 'outcome', 'caller', 'error_code', 'error_param'];
-const logged = z.looseObject({ status: z.int(), rejected_origin: z.string().optional() });
+
+const requestFields = z.looseObject({
+  level: z.literal('info'),
+  message: z.literal('request'),
+  request_id: z.string(),
+  method: z.string(),
+  path: z.string(),
+  status: z.int(),
+  duration_ms: z.number(),
+  rejected_origin: z.string().optional(),
+});
+const faultFields = z.object({
+  level: z.literal('error'),
+  message: z.string(),
+  request_id: z.string().optional(),
+  cause: z.string(),
+});
 
 export const isNoise = (line: string) => NOISE.test(line);
 
@@ -46,15 +62,40 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
   ].join('\n');
 }
 
-/** e.g. `200 GET /api/v1/web/properties 12 ms memory site` */
-export function requestLine(line: string): string | undefined {
-  if (!line.startsWith('{"level":"info","message":"request"')) return undefined;
-  const fields = logged.parse(JSON.parse(line));
-  const { status, method, route, duration_ms, rejected_origin } = fields;
-  const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
-  const hint = rejected_origin && `${rejected_origin} is not in CORS_ORIGINS`;
-  const head = `${styleText(color, String(status))} ${method} ${route} ${duration_ms} ms`;
-  return [head, ...NOTES.map((name) => fields[name]), hint].filter(Boolean).join(' ');
+/**
+ * Shows a line of the Worker's log to a reader; other lines as they are. `at` is the time of day.
+ *
+ * @example
+ * // 10:42:07 GET /api/v1/web/properties?limit=2 200 27 ms database api-key req_69db…
+ */
+export function formatLogLine(line: string, at: string): string {
+  const [json] = /\{"level":.*\}/.exec(line) ?? [];
+  const fields = json === undefined ? undefined : parseJson(json);
+  const { data: request } = requestFields.safeParse(fields);
+  if (request !== undefined) {
+    const { status, method, path, duration_ms, rejected_origin } = request;
+    const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
+    const hint = rejected_origin && `${rejected_origin} is not in CORS_ORIGINS`;
+    const head = `${at} ${method} ${path} ${styleText(color, String(status))} ${duration_ms} ms`;
+    const notes = NOTES.map((name) => request[name]);
+    return [head, ...notes, hint, shortId(request.request_id)].filter(Boolean).join(' ');
+  }
+  const { data: fault } = faultFields.safeParse(fields);
+  if (fault === undefined) return line;
+  const head = `${at} ${styleText('red', fault.message)} ${shortId(fault.request_id)}`.trimEnd();
+  return `${head}\n    ${fault.cause.replaceAll('\n', '\n    ')}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function shortId(id = ''): string {
+  return id.length > 10 ? `${id.slice(0, 8)}…` : id;
 }
 
 const link = (url: string) => styleText(['cyan', 'underline'], url);

@@ -1,22 +1,46 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { requestLine, welcome } from '../../../tools/development/messages.ts';
+import { formatLogLine, welcome } from '../../../tools/development/messages.ts';
 import { TEST_VARS } from '../../support/vars.ts';
 
-const read = { method: 'GET', route: '/api/v1/web/properties', status: 200, duration_ms: 12 };
+const read = {
+  request_id: 'req_69db41f0',
+  method: 'GET',
+  route: '/api/v1/web/properties',
+  path: '/api/v1/web/properties?limit=2',
+  status: 200,
+  duration_ms: 27,
+};
+
+const show = (line: string) => stripVTControlCharacters(formatLogLine(line, '10:42:07'));
 
 it.each([
-  [{ caller: 'site', cache: 'memory', colo: 'DFW' }, '200 GET', 'memory site'],
-  [{ status: 400, error_code: 'bad', error_param: 'limit' }, '400 GET', 'bad limit'],
+  [{ cache: 'database', colo: 'DFW' }, 'GET', '200 27 ms database'],
+  [{ status: 400, error_code: 'bad', error_param: 'limit' }, 'GET', '400 27 ms bad limit'],
   [
     { method: 'OPTIONS', rejected_origin: 'https://a.example' },
-    '200 OPTIONS',
-    'https://a.example is not in CORS_ORIGINS',
+    'OPTIONS',
+    '200 27 ms https://a.example is not in CORS_ORIGINS',
   ],
-])('a request with %j is shown on a terminal as %s … %s', (fields, head, end) => {
-  const line = JSON.stringify({ level: 'info', message: 'request', id: 1, ...read, ...fields });
-  const shown = stripVTControlCharacters(requestLine(line) ?? '');
-  expect(shown).toBe(`${head} /api/v1/web/properties 12 ms ${end}`);
+])('a request with %j is shown as %s … %s', (fields, method, end) => {
+  const line = JSON.stringify({ level: 'info', message: 'request', ...read, ...fields });
+  expect(show(line)).toBe(`10:42:07 ${method} /api/v1/web/properties?limit=2 ${end} req_69db…`);
+});
+
+it('a fault is shown in full, with its cause, and another line as it is', () => {
+  const cause = 'Error: D1 is away\n    at read';
+  const line = JSON.stringify({
+    level: 'error',
+    message: 'request failed',
+    request_id: 'r1',
+    cause,
+  });
+  expect(show(`✘ [ERROR] ${line}`)).toBe(
+    '10:42:07 request failed r1\n    Error: D1 is away\n        at read',
+  );
+  for (const other of ['⎔ Reloading local server...', '{"level":', '{"level":"info"}']) {
+    expect(show(other)).toBe(other);
+  }
 });
 
 it('the first API key is quoted for a shell', () => {
