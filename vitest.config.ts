@@ -49,7 +49,9 @@ export default defineConfig({
     silent: 'passed-only',
     maxWorkers: MAX_WORKERS,
     // `npm run watch`. Files that this does not match are followed by their imports.
-    watchTriggerPatterns: [{ pattern: CODE, testsToRun: (_file, match) => watchedTests(match) }],
+    watchTriggerPatterns: [
+      { pattern: CODE, testsToRun: (_file, [, path = '']) => watchedTests(path) },
+    ],
     projects: [
       {
         plugins: [
