@@ -27,8 +27,17 @@ import { databaseIdentity } from './storage/table.ts';
 
 const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
-/** Builds the service. `docs` are the routes of the development pages, with their full paths. */
-export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
+/**
+ * Builds the service. `docs` are the routes of the development pages, with their full paths.
+ * `isDeployed` rejects the environment `development`.
+ */
+export function createApp({
+  docs,
+  isDeployed = false,
+}: {
+  docs?: Hono<AppEnv>;
+  isDeployed?: boolean;
+} = {}) {
   const app = new Hono<AppEnv>();
   // The rate limit needs the paths of these routes before they are mounted.
   const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
@@ -44,7 +53,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   // Above for what the rate limit throws; here, so that a route's response gets its headers.
   app.use(renderOtherThrown());
   app.use(requireHttps());
-  app.use(requireValidConfig());
+  app.use(requireValidConfig({ isDeployed }));
 
   app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());

@@ -22,6 +22,7 @@ export type AppEnv = {
 };
 
 const DEVELOPMENT = 'development';
+const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;
 
 /** The largest number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
@@ -139,20 +140,33 @@ export function readConfig(env: Env): Config {
   return config;
 }
 
-/** Throws 500 `internal_error` while any var is malformed. */
-export function requireValidConfig() {
+/**
+ * Throws 500 `internal_error` while any var is malformed. With `isDeployed`, so is `development`
+ * as the environment, but at the machine itself, where `wrangler dev` serves.
+ */
+export function requireValidConfig({ isDeployed }: { isDeployed: boolean }) {
   return createMiddleware<AppEnv>(async function requireValidConfig(c, next) {
-    const { faults } = readConfig(c.env);
-    if (faults.length === 0) return next();
+    const { faults, isDevelopment } = readConfig(c.env);
+    const isMisplaced =
+      isDeployed && isDevelopment && !isOwnMachine(URL.parse(c.req.url)?.hostname ?? '');
+    if (faults.length === 0 && !isMisplaced) return next();
     throw new ApiError('internal_error', 'The service is misconfigured.', {
-      cause: new Error(`malformed configuration: ${faults.join('; ')}`),
+      cause: new Error(
+        `malformed configuration: ${[...faults, ...(isMisplaced ? [NOT_DEVELOPMENT] : [])].join('; ')}`,
+      ),
     });
   });
 }
 
-/** Returns a sentence about each malformed var. `deploy` checks them. */
-export function findFaults(vars: object): string[] {
-  return formatFaults(makeVarsSchema().safeParse(vars).error);
+/** Cloudflare routes no request to these names. */
+export function isOwnMachine(hostname: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+/** Returns a sentence about each malformed var of a deployed Worker. `deploy` checks them. */
+export function findFaults(vars: Readonly<Record<string, unknown>>): string[] {
+  const faults = formatFaults(makeVarsSchema().safeParse(vars).error);
+  return vars.ENVIRONMENT === DEVELOPMENT ? [NOT_DEVELOPMENT, ...faults] : faults;
 }
 
 function formatFaults(error: z.ZodError | undefined): string[] {

@@ -108,6 +108,8 @@ async function loadSampleListings(): Promise<void> {
 function serve(port: number, debuggerPort: number, turn: DatabaseSync): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
+    // A route of the operator's would be the host of every request.
+    '--infer-origin-from-routes=false',
     // Stacks name functions.
     ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );

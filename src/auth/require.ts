@@ -5,10 +5,9 @@
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, readConfig } from '../config.ts';
+import { type AppEnv, isOwnMachine, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
-import { isOwnMachine } from '../http/render-error.ts';
 import { sentOnce } from '../http/repeated-header.ts';
 import { type Scope, TOKEN_CALLER } from '../named-keys.ts';
 import { API_KEY_HEADER, identifyKey, type SentKey } from './api-key.ts';

@@ -3,7 +3,7 @@
 import type { Context, Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
-import type { AppEnv } from '../config.ts';
+import { type AppEnv, isOwnMachine } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
 import { resolveRequestId } from './response-headers.ts';
@@ -85,11 +85,6 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
     method: request.method,
     message,
   };
-}
-
-/** Cloudflare routes no request to these names: a deployed service never shows the hint. */
-export function isOwnMachine(hostname: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
