@@ -63,7 +63,7 @@ export default defineConfig({
                 // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
                 ...TEST_VARS,
                 TEST_NAUGHTY_STRINGS: naughtyStrings,
-                API_KEY: 'test-key-one,test-key-two',
+                API_KEY: 'test-key-number-one,test-key-number-two',
                 API_KEYS: [],
                 FEED_CACHE_SECONDS: '0',
               },

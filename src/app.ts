@@ -25,8 +25,15 @@ import { databaseIdentity } from './storage/table.ts';
 
 const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
-/** Builds the service. The routes of the development pages have their full paths. */
-export function createApp({ developmentPages }: { developmentPages?: Hono<AppEnv> } = {}) {
+type AppOptions = {
+  /** Routes with their full paths. */
+  developmentPages?: Hono<AppEnv>;
+  /** Whether the environment `development` is malformed. */
+  isDeployed?: boolean;
+};
+
+/** Builds the service. */
+export function createApp({ developmentPages, isDeployed = false }: AppOptions = {}) {
   const app = new Hono<AppEnv>();
   // The rate limit needs the paths of these routes before they are mounted.
   const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
@@ -40,7 +47,7 @@ export function createApp({ developmentPages }: { developmentPages?: Hono<AppEnv
   app.use(renderOtherThrown());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
   app.use(requireHttps({ findCaller }));
-  app.use(requireValidConfig());
+  app.use(requireValidConfig({ isDeployed }));
 
   app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());

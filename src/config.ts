@@ -20,6 +20,7 @@ export type AppEnv = {
 };
 
 const DEVELOPMENT = 'development';
+export const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;
 
 /** The largest number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
@@ -137,7 +138,7 @@ export function readConfig(env: Env): Config {
   return config;
 }
 
-/** Returns a sentence about each malformed var. `deploy` checks them. */
+/** Returns a sentence about each malformed var. `dev` and `deploy` check them. */
 export function findFaults(vars: object): string[] {
   return formatFaults(makeVarsSchema().safeParse(vars).error);
 }

@@ -4,4 +4,4 @@ import { createApp } from './app.ts';
 
 export { RateCounter } from './rate-limit/counter.ts';
 
-export default createApp();
+export default createApp({ isDeployed: true });

@@ -114,6 +114,8 @@ function serve(
 ): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
+    // A route of the operator's would be the host of every request.
+    '--infer-origin-from-routes=false',
     // Stacks name functions.
     ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );

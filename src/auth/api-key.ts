@@ -10,6 +10,8 @@ export const API_KEY_HEADER = 'x-api-key';
 
 /** The key in .dev.vars.example begins with it. Such keys are valid in development only. */
 const DEVELOPMENT_PREFIX = 'dev_';
+/** A shorter value of `API_KEY` could be guessed: it is valid in development only. */
+const MIN_KEY_CHARACTERS = 16;
 
 type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
 
@@ -17,7 +19,7 @@ type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
 export type SentKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[]; rateLimit: number | undefined }
   | { outcome: 'expired'; caller: string; fault: 'expired' }
-  | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' };
+  | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' | 'a short key' };
 
 type KnownKey = {
   /** SHA-256 of the key. */
@@ -27,6 +29,7 @@ type KnownKey = {
   /** Milliseconds since the epoch; infinite for a key that does not expire. */
   validBefore: number;
   rateLimit?: number | undefined;
+  isTooShort?: boolean;
 };
 
 const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
@@ -55,6 +58,7 @@ export async function identifyKey(
     return { outcome: 'unknown', fault: 'a development key' };
   }
   if (found === undefined) return { outcome: 'unknown', fault: 'unknown' };
+  if (found.isTooShort) return { outcome: 'unknown', fault: 'a short key' };
   const { caller, scopes, validBefore, rateLimit } = found;
   if (now >= validBefore) return { outcome: 'expired', caller, fault: 'expired' };
   return { outcome: 'valid', caller, scopes, rateLimit };
@@ -83,18 +87,24 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
     validBefore: expires === undefined ? Number.POSITIVE_INFINITY : endOfDay(expires),
     rateLimit: rate_limit,
   }));
+  const isTooShort = (key: string) => !isDevelopment && key.length < MIN_KEY_CHARACTERS;
   const openingAll = apiKeys.map(async (key) => ({
     digest: await digest(key),
     caller: FULL_ACCESS_CALLER,
     scopes: SCOPES,
     validBefore: Number.POSITIVE_INFINITY,
+    isTooShort: isTooShort(key),
   }));
   const known = [...named, ...(await Promise.all(openingAll))];
   // Logged once: another request of this isolate may have come first.
-  const hasDevelopmentKey = apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX));
-  if (hasDevelopmentKey && !isDevelopment && !knownKeys.has(config)) {
+  const isReported = isDevelopment || knownKeys.has(config);
+  if (!isReported && apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))) {
     const reason = `API_KEY contains a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
     logFault('a development key is ignored', new Error(reason));
+  }
+  if (!isReported && apiKeys.some(isTooShort)) {
+    const reason = `API_KEY contains a key of fewer than ${MIN_KEY_CHARACTERS} characters: it opens nothing here`;
+    logFault('a short key is ignored', new Error(reason));
   }
   knownKeys.set(config, known);
   return known;

@@ -27,7 +27,7 @@ Scalar.createApiReference(root, {
 const seen = new WeakSet();
 new MutationObserver(() => {
   for (const tab of root.querySelectorAll('[role=tab]')) {
-    if (!tab.textContent.endsWith('202') || seen.has(tab)) continue;
+    if (!tab.textContent.includes('Status: 202') || seen.has(tab)) continue;
     seen.add(tab);
     tab.click();
   }

@@ -5,6 +5,7 @@
 
 import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
+import { isOwnMachine } from '../http/own-machine.ts';
 import { waitForLocks } from './local-lock.ts';
 import { pageRoutes } from './routes.tsx';
 
@@ -16,16 +17,20 @@ const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 
 const service = createApp();
 const serviceWithPages = createApp({ developmentPages: pageRoutes() });
+/** A URL cannot be parsed when the Host header is no valid authority. */
+const NO_URL = { origin: '', pathname: '', hostname: '' };
 /** One object for all requests with the same bindings, because the parsed vars are kept by it. */
 const localEnvs = new WeakMap<Env, Env>();
 
 export default {
   async fetch(request, env, ctx) {
-    if (!readConfig(env).isDevelopment) return service.fetch(request, env, ctx);
+    const { origin, pathname, hostname } = URL.parse(request.url) ?? NO_URL;
+    // A page of another site could lead its own name to this machine, and read the key.
+    const hasPages = readConfig(env).isDevelopment && isOwnMachine(hostname);
+    if (!hasPages) return service.fetch(request, env, ctx);
     const localEnv = localEnvs.get(env) ?? { ...env, DB: waitForLocks(env.DB) };
     localEnvs.set(env, localEnv);
     const response = await serviceWithPages.fetch(request, localEnv, ctx);
-    const { origin, pathname } = new URL(request.url);
     if (response.body === null || !WITH_PHOTOS.test(pathname)) return response;
     // Drawings take the place of these photos, on whichever port this runs.
     const text = (await response.text()).replaceAll(SAMPLE_PHOTOS, `${origin}/sample-photos/`);

@@ -21,27 +21,29 @@ import townhouse from './photos/townhouse.webp';
 import villa from './photos/villa.webp';
 import windmill from './photos/windmill.webp';
 
-const DRAWINGS: Readonly<Record<string, ArrayBuffer>> = {
-  barn,
-  bedroom,
-  boat,
-  chalet,
-  coast,
-  kitchen,
-  lighthouse,
-  living,
-  lodge,
-  mountains,
-  penthouse,
-  slope,
-  'stone-house': stoneHouse,
-  terrace,
-  townhouse,
-  villa,
-  windmill,
-};
+const DRAWINGS = new Map(
+  Object.entries({
+    barn,
+    bedroom,
+    boat,
+    chalet,
+    coast,
+    kitchen,
+    lighthouse,
+    living,
+    lodge,
+    mountains,
+    penthouse,
+    slope,
+    'stone-house': stoneHouse,
+    terrace,
+    townhouse,
+    villa,
+    windmill,
+  }),
+);
 
 export function findPhoto(path: string): ArrayBuffer | undefined {
   const [, name = ''] = /\/\d+-([\w-]+)\.webp$/.exec(path) ?? [];
-  return DRAWINGS[name];
+  return DRAWINGS.get(name);
 }

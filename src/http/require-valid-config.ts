@@ -1,16 +1,23 @@
 /** Keeps every route closed while a var is malformed. */
 
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, readConfig } from '../config.ts';
+import { type AppEnv, NOT_DEVELOPMENT, readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
+import { isOwnMachine } from './own-machine.ts';
 
-/** Throws 500 `internal_error` while any var is malformed. The log names the var. */
-export function requireValidConfig() {
+/**
+ * Throws 500 `internal_error` while any var is malformed; the log names the var. With `isDeployed`,
+ * so is `development` as the environment, but at the machine itself, where `wrangler dev` serves.
+ */
+export function requireValidConfig({ isDeployed }: { isDeployed: boolean }) {
   return createMiddleware<AppEnv>(async function requireValidConfig(c, next) {
-    const { faults } = readConfig(c.env);
-    if (faults.length === 0) return next();
+    const { faults, isDevelopment } = readConfig(c.env);
+    const isMisplaced =
+      isDeployed && isDevelopment && !isOwnMachine(URL.parse(c.req.url)?.hostname ?? '');
+    if (faults.length === 0 && !isMisplaced) return next();
+    const all = [...faults, ...(isMisplaced ? [NOT_DEVELOPMENT] : [])];
     throw new ApiError('internal_error', 'The service is misconfigured.', {
-      cause: new Error(`malformed configuration: ${faults.join('; ')}`),
+      cause: new Error(`malformed configuration: ${all.join('; ')}`),
     });
   });
 }

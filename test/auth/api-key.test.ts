@@ -10,11 +10,11 @@ type KeyConfig = Parameters<typeof identifyKey>[1];
 
 const scopes: KeyConfig['namedKeys'][number]['scopes'] = ['feed:read'];
 const config: KeyConfig = {
-  apiKeys: ['first-key', 'second-longer-key', 'ключ'],
+  apiKeys: ['first-key-of-all', 'second-longer-key', 'ключ ключ ключ ключ'],
   namedKeys: [
     { name: 'site', scopes, sha256: await sha256('site-key') },
     { name: 'old-site', scopes, sha256: await sha256('old-site-key'), expires: '2027-06-30' },
-    { name: 'twice', scopes, sha256: await sha256('first-key') },
+    { name: 'twice', scopes, sha256: await sha256('first-key-of-all') },
     { name: 'empty', scopes, sha256: await sha256('') },
   ],
   isDevelopment: false,
@@ -23,10 +23,10 @@ const config: KeyConfig = {
 it('a key is compared with every configured key, whatever was sent and found', async () => {
   const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual');
   const digest = vi.spyOn(crypto.subtle, 'digest');
-  await identifyKey('first-key', config, NOW);
+  await identifyKey('first-key-of-all', config, NOW);
   compare.mockClear();
   digest.mockClear();
-  for (const sent of ['first-key', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
+  for (const sent of ['first-key-of-all', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
     await identifyKey(sent, config, NOW);
   }
   expect(compare).toHaveBeenCalledTimes(4 * 7);
@@ -34,7 +34,8 @@ it('a key is compared with every configured key, whatever was sent and found', a
 });
 
 it('a key of API_KEY opens everything, also if a named key is the same', async () => {
-  expect(await identifyKey('first-key', config, NOW)).toMatchObject({ caller: 'api-key' });
+  const verdict = await identifyKey('first-key-of-all', config, NOW);
+  expect(verdict).toMatchObject({ caller: 'api-key' });
 });
 
 it('a named key is recognized by its hash, to the end of the day of its date in UTC', async () => {
@@ -47,16 +48,40 @@ it('a named key is recognized by its hash, to the end of the day of its date in 
 
 it('a key that begins with dev_ opens everything in development, and nothing elsewhere', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const production = { ...config, apiKeys: ['dev_key_1', 'other'] };
+  const production = { ...config, apiKeys: ['dev_key_1_of_the_file', 'another-long-key'] };
   const development = { ...production, isDevelopment: true };
-  expect(await identifyKey('dev_key_1', development, NOW)).toMatchObject({ caller: 'api-key' });
+  expect(await identifyKey('dev_key_1_of_the_file', development, NOW)).toMatchObject({
+    caller: 'api-key',
+  });
   expect(log).not.toHaveBeenCalled();
-  for (const sent of ['dev_key_1', 'dev_unknown', 'dev_key_1']) {
+  for (const sent of ['dev_key_1_of_the_file', 'dev_unknown', 'dev_key_1_of_the_file']) {
     const verdict = await identifyKey(sent, production, NOW);
     expect(verdict).toEqual({ outcome: 'unknown', fault: 'a development key' });
   }
-  expect(await identifyKey('other', production, NOW)).toMatchObject({ outcome: 'valid' });
+  expect(await identifyKey('another-long-key', production, NOW)).toMatchObject({
+    outcome: 'valid',
+  });
   expect(log).toHaveBeenCalledOnce();
   expect(log.mock.lastCall?.[0]).toContain('begins with dev_: it opens nothing here');
   expect(log.mock.lastCall?.[0]).not.toContain('dev_key_1');
+});
+
+it('a key of fewer than 16 characters opens everything in development, and nothing elsewhere', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const production = { ...config, apiKeys: ['15-characters-x', '16-characters-xx'] };
+  const development = { ...production, isDevelopment: true };
+  expect(await identifyKey('15-characters-x', development, NOW)).toMatchObject({
+    caller: 'api-key',
+  });
+  expect(log).not.toHaveBeenCalled();
+  for (let n = 0; n < 2; n += 1) {
+    const verdict = await identifyKey('15-characters-x', production, NOW);
+    expect(verdict).toEqual({ outcome: 'unknown', fault: 'a short key' });
+  }
+  expect(await identifyKey('16-characters-xx', production, NOW)).toMatchObject({
+    outcome: 'valid',
+  });
+  expect(log).toHaveBeenCalledOnce();
+  expect(log.mock.lastCall?.[0]).toContain('fewer than 16 characters: it opens nothing here');
+  expect(log.mock.lastCall?.[0]).not.toContain('15-characters-x');
 });

@@ -119,7 +119,7 @@ describe('the feed and the events', () => {
 
   it.each<[string, string | undefined, string | undefined, feed: string, events: string]>([
     ['no credential', NONE, NONE, REQUIRED, REQUIRED],
-    ['the second key of API_KEY', 'test-key-two', NONE, 'api-key', 'api-key'],
+    ['the second key of API_KEY', 'test-key-number-two', NONE, 'api-key', 'api-key'],
     ['a prefix of a key', API_KEY.slice(0, -1), NONE, UNKNOWN, UNKNOWN],
     ['an empty key', '', NONE, `${INVALID}, empty`, `${INVALID}, empty`],
     ['an expired key', expired.key, NONE, EXPIRED, EXPIRED],

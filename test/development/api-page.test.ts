@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
 import { type Changes, expectError, expectStatus, send, sendUndescribed } from '../support/http.ts';
 
-const ask = (path: string, changes: Changes, init?: RequestInit) =>
-  sendUndescribed(worker, changes, path, init);
+const ask = (path: string, changes: Changes, init?: RequestInit, host = 'localhost:4000') =>
+  sendUndescribed(worker, changes, `http://${host}${path}`, init);
 
 const FILES = [
   '/api/docs/openapi.json',
@@ -53,6 +53,7 @@ describe('in development', () => {
 });
 
 describe('elsewhere', () => {
+  const development = { ENVIRONMENT: 'development' };
   const PREVIEW = ['/preview', '/preview/listings/casa-marea', '/preview/preview.css'];
   const PATHS = [
     '/',
@@ -76,4 +77,21 @@ describe('elsewhere', () => {
       await expectError(await request('/api/docs', 'POST'), 404, 'resource_missing');
     },
   );
+
+  it.each([
+    ['127.0.0.1:4000', 200],
+    ['[::1]:4000', 200],
+    ['192.168.1.7:4000', 404],
+    ['localhost.evil.example', 404],
+    ['127.0.0.1.evil.example', 404],
+  ])('in development, at %s, every page is a %i', async (host, status) => {
+    for (const path of PATHS.filter((each) => !/casa-marea|docs\/$/.test(each))) {
+      await expectStatus(await ask(path, development, {}, host), status);
+    }
+  });
+
+  it.each(['constructor', '__proto__', 'villas'])('the photo %s is a 404', async (name) => {
+    const path = `/sample-photos/x/1-${name}.webp`;
+    await expectStatus(await ask(path, development), 404);
+  });
 });

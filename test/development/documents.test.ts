@@ -7,8 +7,10 @@ import { expectStatus, sendUndescribed } from '../support/http.ts';
 
 const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
 
+const ask = (path: string) => sendUndescribed(worker, vars, `http://localhost:4000${path}`);
+
 async function pageOf(path: string): Promise<string> {
-  const response = await sendUndescribed(worker, vars, path);
+  const response = await ask(path);
   await expectStatus(response, 200);
   return response.text();
 }
@@ -30,14 +32,14 @@ it('every link of every page leads to a page and to a heading that exist', async
   const statuses = new Map<string, number>();
   for (const [page, html] of pages) {
     for (const target of targetsIn(html).filter((each) => /^[/#]/.test(each))) {
-      const { pathname, hash } = new URL(target, `https://api.example.com${page}`);
+      const { pathname, hash } = new URL(target, `http://localhost:4000${page}`);
       if (hash !== '')
         expect([page, pages.get(pathname) ?? html]).toEqual([
           page,
           expect.stringContaining(`id="${hash.slice(1)}"`),
         ]);
       if (!statuses.has(pathname)) {
-        const { status } = await sendUndescribed(worker, vars, pathname);
+        const { status } = await ask(pathname);
         statuses.set(pathname, status);
       }
     }
@@ -55,18 +57,18 @@ it('headings have the anchors that they have on GitHub', async () => {
 it('commands have the running origin and key, and a button that copies them', async () => {
   const html = await pageOf('/docs/guides/quickstart.md');
   expect(html).toContain(
-    '<code>curl -s &#39;https://api.example.com/api/v1/web/properties?limit=2&amp;locale=en&#39; -H &#39;x-api-key: running-key&#39;</code></pre>\n<button type="button" class="copy">',
+    '<code>curl -s &#39;http://localhost:4000/api/v1/web/properties?limit=2&amp;locale=en&#39; -H &#39;x-api-key: running-key&#39;</code></pre>\n<button type="button" class="copy">',
   );
   expect(html).not.toMatch(/3001|dev_key_/);
 });
 
 it('a document that does not exist is a page', async () => {
-  const response = await sendUndescribed(worker, vars, '/none.md');
+  const response = await ask('/none.md');
   await expectStatus(response, 404);
   expect(await response.text()).toContain('There is no page <code>/none.md</code>');
 });
 
 it('/docs leads to the index', async () => {
-  const { status, headers } = await sendUndescribed(worker, vars, '/docs');
+  const { status, headers } = await ask('/docs');
   expect([status, headers.get('Location')]).toEqual([302, '/docs/README.md']);
 });

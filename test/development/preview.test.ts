@@ -9,7 +9,8 @@ import { sourceOf, storeListings } from '../support/listings.ts';
 const API_KEY = 'a-key-that-no-page-has';
 
 async function textOf(path: string, status = 200): Promise<string> {
-  const response = await sendUndescribed(worker, { ENVIRONMENT: 'development', API_KEY }, path);
+  const url = `http://localhost:4000${path}`;
+  const response = await sendUndescribed(worker, { ENVIRONMENT: 'development', API_KEY }, url);
   await expectStatus(response, status);
   expect(response.headers.get('Cache-Control')).toBe('no-store');
   expect(response.headers.get('Content-Security-Policy')?.split('; ')).toEqual([

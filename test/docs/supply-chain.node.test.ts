@@ -1,6 +1,6 @@
 /** The packages: which are installed, which run install scripts, and which are in the Worker. */
 
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { codesIn, tableOf } from './markdown.ts';
@@ -19,6 +19,7 @@ const manifest = z
 
 const lockedPackage = z.object({
   hasInstallScript: flag,
+  integrity: z.string().default(''),
   dev: flag,
   optional: flag,
   devOptional: flag,
@@ -57,4 +58,17 @@ it('production dependencies have none of their own, and a reason in the document
   expect(namesOf(inProduction)).toEqual(names);
   const { rows } = tableOf('docs/explain/dependencies.md', 'package');
   expect(rows.flatMap(([name = '']) => codesIn(name)).sort()).toEqual(names);
+});
+
+it('the lockfile has a hash of every package, also of those for other platforms', () => {
+  const unproven = locked.filter(({ integrity }) => !integrity.startsWith('sha512-'));
+  expect(unproven.map(({ place }) => place)).toEqual([]);
+});
+
+it('workflows name the actions that they use by their commits', () => {
+  const files = globSync(['{.github/workflows,docs/examples}/*.yml']).sort();
+  expect(files).toEqual(['.github/workflows/ci.yml', 'docs/examples/import.yml']);
+  const used = files.flatMap((file) => readFileSync(file, 'utf8').match(/uses: .*/g) ?? []);
+  expect(used).toHaveLength(4);
+  for (const action of used) expect(action).toMatch(/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 });

@@ -7,6 +7,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import deployed from '../../src/index.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -133,6 +134,21 @@ describe('a malformed var', () => {
       expect(line).not.toContain('c2VjcmV0');
     },
   );
+});
+
+it('development is a malformed var of the deployed entry, but at the machine itself', async () => {
+  const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const vars = { ENVIRONMENT: 'development' };
+  const statusAt = async (origin: string) => {
+    const response = await sendWith(vars, `${origin}/api/health`, {}, deployed);
+    return response.status;
+  };
+  expect(await statusAt('https://api.example.com')).toBe(500);
+  expect(String(logged.mock.calls[0]?.[0])).toContain('ENVIRONMENT must not be development');
+  expect(await statusAt('https://localhost.example.com')).toBe(500);
+  for (const host of ['localhost:3001', '127.0.0.1:3001', '[::1]:3001']) {
+    expect(await statusAt(`http://${host}`)).toBe(200);
+  }
 });
 
 it('vars are parsed once per isolate', () => {

@@ -23,7 +23,7 @@ describe('the responses of a working copy that is not set up', () => {
   it('give the hint too when only the tables are missing', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     await env.DB.exec('ALTER TABLE events RENAME TO away');
-    const message = await messageOf('http://localhost:3001', {}, 'test-key-one');
+    const message = await messageOf('http://localhost:3001', {}, 'test-key-number-one');
     await env.DB.exec('ALTER TABLE away RENAME TO events');
     expect(message).toContain(HINT);
   });

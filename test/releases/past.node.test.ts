@@ -14,7 +14,7 @@ import { productionBundle } from '../support/node/production-service.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import { fixtures, LEDGER, readFixture, readKey, writeDatabase } from './release.ts';
 
-const API_KEY = 'key-of-the-test';
+const API_KEY = 'the-key-of-the-test';
 const INGEST = '/api/public/events/ingest';
 
 const folder = mkdtempSync(join(tmpdir(), 'release-'));

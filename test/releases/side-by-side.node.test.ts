@@ -14,7 +14,7 @@ import { productionBundle } from '../support/node/production-service.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import { readFixture, writeDatabase } from './release.ts';
 
-const API_KEY = 'key-of-the-test';
+const API_KEY = 'the-key-of-the-test';
 const FEED = '/api/v1/web/properties';
 const LIMIT = 20;
 

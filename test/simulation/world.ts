@@ -12,7 +12,7 @@ import { CounterObject } from './objects.ts';
 import { Random } from './random.ts';
 import { type Owner, Scheduler, START } from './scheduler.ts';
 
-const API_KEY = 'simulated-key';
+const API_KEY = 'the-simulated-key';
 /**
  * The vars of every run, except those that a run sets. A malformed var would make every response a
  * 500.

@@ -7,7 +7,7 @@ import { createApp } from '../../src/app.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { differencesFromDocument } from './documented.ts';
 
-export const API_KEY = 'test-key-one';
+export const API_KEY = 'test-key-number-one';
 
 /** Sends a GET with the API key and `init.headers`. */
 export function get(path: string, init: RequestInit = {}): Promise<Response> {

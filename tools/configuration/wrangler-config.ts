@@ -1,6 +1,6 @@
 /** What wrangler.toml says of the Worker of an environment, and of its resources. */
 
-import { findFaults } from '../../src/config.ts';
+import { findFaults, NOT_DEVELOPMENT } from '../../src/config.ts';
 import {
   formatVars,
   getOwn,
@@ -64,6 +64,7 @@ export function requireDeployable({ config, environment, routes }: Deployment): 
     bytes: Buffer.byteLength(text),
   }));
   const faults = [
+    ...(vars.ENVIRONMENT === 'development' ? [NOT_DEVELOPMENT] : []),
     ...findFaults(vars),
     ...sizes
       .filter(({ bytes }) => bytes > MAX_VAR_BYTES)
