@@ -59,7 +59,9 @@ export function respond(
       <h1>
         There is no page <code>{c.req.path}</code>
       </h1>
-      <a href="/">To the start page</a>
+      <p>
+        <a href="/">The start page</a> and <a href="/docs">the documents</a> lead on.
+      </p>
     </Frame>
   );
   return c.html(html`<!doctype html>${page ?? notFound}`, status);

@@ -28,56 +28,57 @@ const API_PAGE_SOURCES =
   "script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:";
 
 export function pageRoutes() {
-  return new Hono<AppEnv>()
-    .get('/', (c) => {
-      const { origin } = new URL(c.req.url);
-      return respond(c, <StartPage apiKey={readConfig(c.env).apiKeys[0]} origin={origin} />);
-    })
-    .get('/docs', (c) => c.redirect('/docs/README.md'))
-    .get('/:document{.+\\.md}', (c) => {
-      const running = {
-        origin: new URL(c.req.url).origin,
-        apiKey: readConfig(c.env).apiKeys[0] ?? '',
-      };
-      return respond(c, findDocumentPage(c.req.param('document'), running));
-    })
-    .get('/docs/page.css', (c) => sendFile(c, frameStyle + style + documentStyle, 'text/css'))
-    .get('/docs/images/preview.png', (c) => sendImage(c, previewShot, 'image/png'))
-    .get('/docs/images/preview-listing.png', (c) => sendImage(c, listingShot, 'image/png'))
-    .get('/docs/*', (c) => respond(c, undefined))
-    .get('/sample-photos/*', (c) => {
-      const photo = findPhoto(c.req.path);
-      return photo ? sendImage(c, photo, 'image/webp') : respond(c, undefined);
-    })
-    .get('/preview', async (c) => {
-      const listings = await readListings(c.env);
-      return respond(c, <CataloguePage listings={listings} view={view.parse(c.req.query())} />);
-    })
-    .get('/preview/listings/:slug', async (c) => {
-      const slug = c.req.param('slug');
-      const [listing] = await readListings(c.env, slug);
-      const chosen = view.parse(c.req.query());
-      return listing
-        ? respond(c, <ListingPage listing={listing} view={chosen} />)
-        : respond(c, <NoListing slug={slug} view={chosen} />, { status: 404 });
-    })
-    .get('/preview/listings/:slug/feed.json', async (c) => {
-      const [listing] = await readListings(c.env, c.req.param('slug'));
-      return listing && listing.status !== 'hidden' ? c.json(listing) : c.notFound();
-    })
-    .get('/preview/preview.css', (c) => sendFile(c, frameStyle + style, 'text/css'))
-    .get('/preview/pages.js', (c) => sendFile(c, script, 'text/javascript'))
-    .get('/preview/*', (c) => respond(c, undefined))
-    .get('/api/docs', (c) =>
-      respond(c, <ApiPage apiKey={readConfig(c.env).apiKeys[0]} />, {
-        sources: API_PAGE_SOURCES,
-      }),
-    )
-    .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
-    .get('/api/docs/page.json', (c) => c.json(pageDocument()))
-    .get('/api/docs/scalar.js', (c) => sendFile(c, scalar, 'text/javascript'))
-    .get('/api/docs/page.css', (c) => sendFile(c, frameStyle + apiStyle, 'text/css'))
-    .get('/api/docs/start.js', (c) => sendFile(c, apiScript, 'text/javascript'));
+  return (
+    new Hono<AppEnv>()
+      .get('/', (c) => {
+        const { origin } = new URL(c.req.url);
+        return respond(c, <StartPage apiKey={readConfig(c.env).apiKeys[0]} origin={origin} />);
+      })
+      .get('/docs', (c) => c.redirect('/docs/README.md'))
+      .get('/docs/page.css', (c) => sendFile(c, frameStyle + style + documentStyle, 'text/css'))
+      .get('/docs/images/preview.png', (c) => sendImage(c, previewShot, 'image/png'))
+      .get('/docs/images/preview-listing.png', (c) => sendImage(c, listingShot, 'image/png'))
+      .get('/sample-photos/*', (c) => {
+        const photo = findPhoto(c.req.path);
+        return photo ? sendImage(c, photo, 'image/webp') : respond(c, undefined);
+      })
+      .get('/preview', async (c) => {
+        const listings = await readListings(c.env);
+        return respond(c, <CataloguePage listings={listings} view={view.parse(c.req.query())} />);
+      })
+      .get('/preview/listings/:slug', async (c) => {
+        const slug = c.req.param('slug');
+        const [listing] = await readListings(c.env, slug);
+        const chosen = view.parse(c.req.query());
+        return listing
+          ? respond(c, <ListingPage listing={listing} view={chosen} />)
+          : respond(c, <NoListing slug={slug} view={chosen} />, { status: 404 });
+      })
+      .get('/preview/listings/:slug/feed.json', async (c) => {
+        const [listing] = await readListings(c.env, c.req.param('slug'));
+        return listing && listing.status !== 'hidden' ? c.json(listing) : c.notFound();
+      })
+      .get('/preview/preview.css', (c) => sendFile(c, frameStyle + style, 'text/css'))
+      .get('/preview/pages.js', (c) => sendFile(c, script, 'text/javascript'))
+      .get('/api/docs', (c) =>
+        respond(c, <ApiPage apiKey={readConfig(c.env).apiKeys[0]} />, {
+          sources: API_PAGE_SOURCES,
+        }),
+      )
+      .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
+      .get('/api/docs/page.json', (c) => c.json(pageDocument()))
+      .get('/api/docs/scalar.js', (c) => sendFile(c, scalar, 'text/javascript'))
+      .get('/api/docs/page.css', (c) => sendFile(c, frameStyle + apiStyle, 'text/css'))
+      .get('/api/docs/start.js', (c) => sendFile(c, apiScript, 'text/javascript'))
+      // Last: a document, or a page that leads on.
+      .get('/:document{(?!api(?:/|$)).+}', (c) => {
+        const running = {
+          origin: new URL(c.req.url).origin,
+          apiKey: readConfig(c.env).apiKeys[0] ?? '',
+        };
+        return respond(c, findDocumentPage(c.req.param('document'), running));
+      })
+  );
 }
 
 function sendImage(c: Context<AppEnv>, bytes: ArrayBuffer, type: string): Response {

@@ -27,19 +27,21 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       <h2>First requests</h2>
       {apiKey === undefined && <p>API_KEY is empty in .dev.vars.</p>}
       {firstRequests(origin, apiKey ?? '').map((line) => (
-        <p class="box">
-          <code>{line}</code>{' '}
+        <div class="box">
+          <pre tabindex={0}>
+            <code>{line}</code>
+          </pre>
           <button type="button" class="copy">
             Copy
           </button>
-        </p>
+        </div>
       ))}
       <h2>More</h2>
       <ul class="grid">
         {PARTS.map(({ path, name, subject }) => (
           <li class="card">
             <h2>
-              <a href={path}>{name}</a> <span data-state={path}>…</span>
+              <a href={path}>{name}</a> <span data-state={path} />
             </h2>
             <p>{subject}</p>
           </li>

@@ -57,15 +57,40 @@ it('headings have the anchors that they have on GitHub', async () => {
 it('commands have the running origin and key, and a button that copies them', async () => {
   const html = await pageOf('/docs/guides/quickstart.md');
   expect(html).toContain(
-    '<code>curl -s &#39;http://localhost:4000/api/v1/web/properties?limit=2&amp;locale=en&#39; -H &#39;x-api-key: running-key&#39;</code></pre>\n<button type="button" class="copy">',
+    '<code>curl -s &#39;http://localhost:4000/api/v1/web/properties?limit=2&amp;locale=en&#39; -H &#39;x-api-key: running-key&#39;</code></pre><button type="button" class="copy">',
   );
   expect(html).not.toMatch(/3001|dev_key_/);
 });
 
-it('a document that does not exist is a page', async () => {
-  const response = await ask('/none.md');
-  await expectStatus(response, 404);
-  expect(await response.text()).toContain('There is no page <code>/none.md</code>');
+it('a response that is shown has no button', async () => {
+  const html = await pageOf('/README.md');
+  expect(html).toMatch(/\{&quot;object&quot;:&quot;list&quot;.*<\/pre><\/div>/);
+});
+
+it.each(['/none.md', '/docs/none', '/none', '/constructor'])(
+  '%s, which does not exist, is a page that leads on',
+  async (path) => {
+    const response = await ask(path);
+    await expectStatus(response, 404);
+    const html = await response.text();
+    expect(html).toContain(`There is no page <code>${path}</code>`);
+    expect(targetsIn(html)).toContain('/docs');
+  },
+);
+
+it('a document has its page without .md too, between its neighbours of the index', async () => {
+  const html = await pageOf('/docs/guides/building-a-site');
+  expect(html).toBe(await pageOf('/docs/guides/building-a-site.md'));
+  expect(html).toMatch(/Previous: <a href="\/docs\/guides\/quickstart.md">Quickstart<\/a>/);
+  expect(html).toMatch(/Next: <a href="\/docs\/guides\/site-recipes.md">/);
+});
+
+it('the sidebar has the order of the index', async () => {
+  const [, sidebar = ''] = (await pageOf('/docs/README.md')).split('<nav id="documents"');
+  const listed = targetsIn(sidebar).filter((path) => path.startsWith('/docs/reference/'));
+  const [table = ''] = (await pageOf('/docs/README.md')).split('<nav id="documents"');
+  const indexed = targetsIn(table).filter((path) => path.startsWith('/docs/reference/'));
+  expect(listed).toEqual([...new Set(indexed)]);
 });
 
 it('/docs leads to the index', async () => {

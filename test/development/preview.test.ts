@@ -38,7 +38,7 @@ it.each([
 ])('%s is a page that says so, and leads on', async (path, text) => {
   const html = await textOf(path, 404);
   expect(html).toContain(text);
-  expect(html).toMatch(/<\/h1><a href="\/(preview\?lang=es)?">/);
+  expect(html).toMatch(/<\/h1>(<p>)?<a href="\/(preview\?lang=es)?">/);
 });
 
 it('texts of a listing and of the address are escaped', async () => {

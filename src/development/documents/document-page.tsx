@@ -8,9 +8,14 @@ import { Marked } from 'marked';
 import { Frame } from '../frame.tsx';
 import { TEXTS } from './texts.ts';
 
-/** What commands in documents name, and the running service has its own value of. */
+/** The languages of blocks that are there to be copied. */
+const COMMANDS = ['sh', 'bash'];
+
+/** What documents name, and the running service has its own value of. */
 const ORIGIN = 'http://localhost:3001';
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
+
+const INDEX = 'docs/README.md';
 
 const FOLDERS = [
   { prefix: 'docs/guides/', name: 'Guides' },
@@ -22,14 +27,31 @@ const FOLDERS = [
 
 const folderOf = (path: string) => FOLDERS.find(({ prefix }) => path.startsWith(prefix));
 
-const PATHS = Object.keys(TEXTS);
+/** By folder, and in a folder in the order of the index. */
+const PATHS = FOLDERS.flatMap((folder) =>
+  [...new Set([...linksOf(INDEX), ...Object.keys(TEXTS)])].filter(
+    (path) => path in TEXTS && folderOf(path) === folder,
+  ),
+);
+
+/** The files of the repository that a document leads to. */
+function linksOf(path: string): string[] {
+  const links = (TEXTS[path] ?? '').matchAll(/\]\(([^)#]+)/g);
+  return [...links].map(([, href = '']) => resolvePath(href, path).slice(1));
+}
 
 type Running = { origin: string; apiKey: string };
 
-/** Undefined if there is no such document. */
-export function findDocumentPage(path: string, running: Running) {
+/** Undefined if there is no such document. The path may lack its `.md`. */
+export function findDocumentPage(asked: string, running: Running) {
+  const path = asked.endsWith('.md') ? asked : `${asked}.md`;
   const text = TEXTS[path];
   if (text === undefined) return undefined;
+  const at = PATHS.indexOf(path);
+  const neighbours = [
+    { words: 'Previous', path: PATHS[at - 1] },
+    { words: 'Next', path: PATHS[at + 1] },
+  ];
   return (
     <Frame title={titleOf(path)} style="/docs/page.css">
       <main id="main" class="document">
@@ -37,6 +59,16 @@ export function findDocumentPage(path: string, running: Running) {
           <a href="#documents">All documents</a>
         </p>
         {raw(render(path, text, running))}
+        <ul class="row neighbours">
+          {neighbours.map(
+            ({ words, path }) =>
+              path && (
+                <li>
+                  {words}: <a href={`/${path}`}>{titleOf(path)}</a>
+                </li>
+              ),
+          )}
+        </ul>
       </main>
       <nav id="documents" aria-label="Documents">
         {FOLDERS.map((folder) => (
@@ -60,7 +92,7 @@ export function findDocumentPage(path: string, running: Running) {
 
 /** A document begins with its title. */
 function titleOf(path: string): string {
-  if (path === 'docs/README.md') return 'The documents';
+  if (path === INDEX) return 'The documents';
   return /^# (.+)$/m.exec(TEXTS[path] ?? '')?.[1] ?? path;
 }
 
@@ -72,10 +104,11 @@ function render(path: string, text: string, { origin, apiKey }: Running): string
         const content = raw(this.parser.parseInline(tokens));
         return `${html`<h${raw(depth)} id="${id}"><a href="#${id}">${content}</a></h${raw(depth)}>`}`;
       },
-      code({ text: code }) {
-        const own = code.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
-        return `${html`<div class="box"><pre tabindex="0"><code>${own}</code></pre>
-<button type="button" class="copy">Copy</button></div>`}`;
+      code({ text: code, lang = '' }) {
+        const copy = COMMANDS.includes(lang)
+          ? html`<button type="button" class="copy">Copy</button>`
+          : '';
+        return `${html`<div class="box"><pre tabindex="0"><code>${code}</code></pre>${copy}</div>`}`;
       },
       table(token) {
         const cells = (row: typeof token.header, tag: string) =>
@@ -96,7 +129,8 @@ function render(path: string, text: string, { origin, apiKey }: Running): string
       },
     },
   });
-  return String(marked.parse(text, { async: false }));
+  const own = text.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
+  return String(marked.parse(own, { async: false }));
 }
 
 /** Of a document, or of another site; undefined for any other file. */
