@@ -35,7 +35,7 @@ const httpUrl = () =>
 export const publicSiteUrl = () =>
   httpUrl()
     .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
-    .transform((url) => url.replace(/\/+$/, ''));
+    .transform((url) => url.replace(/(?<!\/)\/+$/, ''));
 
 function makeVars() {
   const commaSeparated = z
