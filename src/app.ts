@@ -4,7 +4,6 @@
  */
 
 import { Hono } from 'hono';
-import { findOwnLimit } from './auth/api-key.ts';
 import { requireHttps } from './auth/require.ts';
 import { type AppEnv, requireValidConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
@@ -40,7 +39,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(responseHeaders());
   app.use(cors());
   app.use(renderOtherThrown());
-  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
+  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
   // Above for what the rate limit throws; here, so that a route's response gets its headers.
   app.use(renderOtherThrown());
   app.use(requireHttps());
