@@ -51,6 +51,9 @@ type Kind = 'spread' | 'one' | 'any' | 'flood';
 const KINDS: readonly Kind[] = ['spread', 'one', 'any'];
 /** A flood, or a large limit, takes longer than other plans, and needs fewer seeds. */
 const SEEDS_PER_LONG_PLAN = 10;
+/** The isolates of a flood meet the client so far apart. A counter loses its memory in 20 s. */
+const FLOODS_APART_MS = [1_000, 5_000, 20_000];
+const FLOOD_MINUTES = 4;
 /** The requests of a burst, for the limit of an address. */
 const SIZES = [1, 3, 5, 9, 20, 40, 120];
 
@@ -60,7 +63,8 @@ export function rateLimit(seed: string): Plan {
   const hasKey = Number(seed) % SEEDS_PER_LONG_PLAN === 5;
   const limit = hasKey ? KEY_LIMIT : LIMIT;
   const kind = isFlood ? 'flood' : (KINDS[Number(seed) % KINDS.length] ?? 'any');
-  const machines = machinesOf(random, random.between(kind === 'one' && !hasKey ? 1 : 2, 3));
+  const fewest = { spread: 2, one: hasKey ? 2 : 1, any: 2, flood: 3 }[kind];
+  const machines = machinesOf(random, random.between(fewest, 3));
   const anyMachine = () => random.between(0, machines.length - 1);
   const responds = kind === 'spread' || kind === 'flood';
   const isSwift = responds || random.chance(0.5);
@@ -72,7 +76,12 @@ export function rateLimit(seed: string): Plan {
   const operations: Operation[] = [];
   const clients = kind === 'one' && !hasKey ? machines.map((_, index) => index) : [0];
   const requestOf = hasKey ? requestOfKey : requestOfAddress;
-  if (isFlood) operations.push(...floodOf(random, machines.length, 1.4 * LIMIT, 4));
+  const apartMs =
+    FLOODS_APART_MS[(Number(seed) / SEEDS_PER_LONG_PLAN) % FLOODS_APART_MS.length] ?? 0;
+  if (isFlood) {
+    const options = { isolates: machines.length, apartMs, burst: 1.4 * LIMIT };
+    operations.push(...floodOf(random, { ...options, minutes: FLOOD_MINUTES }));
+  }
   for (const client of isFlood ? [] : clients) {
     for (const [burst, startMs] of starts.entries()) {
       const spreadMs = random.pick([0, 20, 500, 4_000]);
@@ -114,8 +123,10 @@ export function rateLimit(seed: string): Plan {
     return [
       ...[...ofClients.values()].flatMap((own) => {
         if (kind === 'one') return exactlyTheLimit(own, limit);
-        const most = responds ? littleMore(own, limit, machines.length - 1) : [];
-        return [...most, ...atLeastTheLimit(own, limit)];
+        const further = machines.length - 1;
+        const most = kind === 'spread' ? littleMore(own, limit, further) : [];
+        const flood = kind === 'flood' ? fewEachMinute(own) : [];
+        return [...most, ...flood, ...atLeastTheLimit(own, limit)];
       }),
       ...neverWaitsLong(exchanges),
       ...[...objects]
@@ -143,16 +154,13 @@ function requestOfKey(_client: number, machine: number): Operation['perform'] {
  */
 export function floodOf(
   random: Random,
-  isolates: number,
-  burst: number,
-  minutes: number,
-  apartMs = random.pick([1_000, 5_000, 10_000, 20_000]),
+  flood: { isolates: number; apartMs: number; burst: number; minutes: number },
 ): Operation[] {
   const operations: Operation[] = [];
-  for (let machine = 0; machine < isolates; machine += 1) {
-    const firstMs = machine * apartMs;
-    for (let startMs = firstMs; startMs < minutes * WINDOW_MS; startMs += WINDOW_MS + 200) {
-      for (let index = 0; index <= burst; index += 1) {
+  for (let machine = 0; machine < flood.isolates; machine += 1) {
+    const firstMs = machine * flood.apartMs;
+    for (let startMs = firstMs; startMs < flood.minutes * WINDOW_MS; startMs += WINDOW_MS + 200) {
+      for (let index = 0; index <= flood.burst; index += 1) {
         const atMs = startMs + (index === 0 ? 0 : random.between(58_000, 59_900));
         const name = `flood ${machine}.${startMs}.${index}`;
         operations.push({ atMs, name, perform: requestOfAddress(0, machine) });
@@ -200,6 +208,14 @@ function littleMore(
   if (passed <= most) return [];
   const how = `${passed} of at most ${most} passed in ${windows} windows`;
   return [{ promise: 'each further isolate adds at most a fifth of the limit', how }];
+}
+
+/** A flood of three isolates. The first window and the last one may be full. */
+function fewEachMinute(exchanges: readonly Exchange[]): Violation[] {
+  const limits = exchanges.filter(hasPassed).length / LIMIT;
+  if (limits <= 1.5 * (FLOOD_MINUTES + 0.5)) return [];
+  const how = `${limits} limits passed in ${FLOOD_MINUTES} minutes`;
+  return [{ promise: 'three isolates let at most 1.5 limits a minute pass', how }];
 }
 
 /**
