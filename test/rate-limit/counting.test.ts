@@ -241,7 +241,7 @@ describe('a failing counter', () => {
     expect(isolate.begun).toBe(62);
   });
 
-  it("stays failing in the client's next window", async () => {
+  it('keeps its state in the next window of the client', async () => {
     const counter = counterWith(() => 2 * WINDOW_MS);
     const isolate = isolateOf(counter);
     // Reports at 8 and 16 requests, which nothing answers.

@@ -34,9 +34,10 @@ const ENTRY = `
 /** Replaces the platform's class. */
 const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
 
-export async function bundleSource(mistake?: Mistake): Promise<Source> {
+/** `entry` exports the `Service`: by default, that of the working copy. */
+export async function bundleSource(mistake?: Mistake, entry = ENTRY): Promise<Source> {
   const { outputFiles } = await build({
-    stdin: { contents: ENTRY, resolveDir: '.' },
+    stdin: { contents: entry, resolveDir: '.' },
     bundle: true,
     write: false,
     format: 'cjs',
