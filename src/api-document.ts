@@ -6,7 +6,7 @@ import { healthChapter } from './health/openapi/chapter.ts';
 import { type DocumentForm, writeDocument } from './openapi/document.ts';
 import { propertyChapter } from './properties/openapi/chapter.ts';
 import { localeName } from './properties/property.ts';
-import { WINDOW_SECONDS } from './rate-limit/window.ts';
+import { WINDOW_SECONDS } from './rate-limit/counter-arithmetic.ts';
 
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 

@@ -4,7 +4,6 @@
  */
 
 import { Hono } from 'hono';
-import { findCaller, findOwnLimit } from './auth/api-key.ts';
 import type { AppEnv } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
@@ -45,8 +44,8 @@ export function createApp({ developmentPages, isDeployed = false }: AppOptions =
   app.use(responseHeaders());
   app.use(cors());
   app.use(renderOtherThrown());
-  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
-  app.use(requireHttps({ findCaller }));
+  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
+  app.use(requireHttps());
   app.use(requireValidConfig({ isDeployed }));
 
   app.route('/', ingest);

@@ -1,7 +1,6 @@
 /** The `x-api-key` credential. */
 
-import type { Context } from 'hono';
-import { type AppEnv, type Config, readConfig } from '../config.ts';
+import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';
 import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from './named-keys.ts';
@@ -62,19 +61,6 @@ export async function identifyKey(
   const { caller, scopes, validBefore, rateLimit } = found;
   if (now >= validBefore) return { outcome: 'expired', caller, fault: 'expired' };
   return { outcome: 'valid', caller, scopes, rateLimit };
-}
-
-/** Finds the rate limit of a valid key, if it has one. Rejects no request. */
-export async function findOwnLimit({ req, env }: Context<AppEnv>) {
-  const key = await identifyKey(req.header(API_KEY_HEADER), readConfig(env), Date.now());
-  if (key?.outcome !== 'valid' || key.rateLimit === undefined) return undefined;
-  return { name: key.caller, limit: key.rateLimit };
-}
-
-/** Finds the name of the valid or expired key of a request. */
-export async function findCaller({ req, env }: Context<AppEnv>): Promise<string | undefined> {
-  const key = await identifyKey(req.header(API_KEY_HEADER), readConfig(env), Date.now());
-  return key !== undefined && 'caller' in key ? key.caller : undefined;
 }
 
 /** Keys that open everything are last, because `identifyKey` takes the last match. */

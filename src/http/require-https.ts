@@ -1,26 +1,25 @@
 /** Rejects plain http: a key would travel in clear. */
 
-import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { API_KEY_HEADER, identifyKey } from '../auth/api-key.ts';
 import { type AppEnv, readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
 import { isOwnMachine } from './own-machine.ts';
 
-type Options = {
-  /** Finds the caller whose key has travelled in clear, for the log. */
-  findCaller: (c: Context<AppEnv>) => Promise<string | undefined>;
-};
-
-/** Rejects plain http with 403 `https_required`, except in development and at the machine itself. */
-export function requireHttps({ findCaller }: Options) {
+/**
+ * Rejects plain http with 403 `https_required`, except in development and at the machine itself. A
+ * valid key is identified for the log only: it has travelled in clear, and has to be replaced.
+ */
+export function requireHttps() {
   return createMiddleware<AppEnv>(async function requireHttps(c, next) {
-    if (!c.req.url.startsWith('http:') || readConfig(c.env).isDevelopment) return next();
+    const config = readConfig(c.env);
+    if (!c.req.url.startsWith('http:') || config.isDevelopment) return next();
     // A URL cannot be parsed when the Host header is no valid authority.
     const { hostname, pathname } = URL.parse(c.req.url) ?? {};
     const isApi = pathname === '/api' || pathname?.startsWith('/api/') === true;
     if (!isApi || isOwnMachine(hostname ?? '')) return next();
-    const caller = await findCaller(c);
-    if (caller !== undefined) c.set('caller', caller);
+    const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
+    if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
     throw httpsRequired();
   });
 }

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { ApiError } from '../http/errors.ts';
-import { WINDOW_SECONDS } from '../rate-limit/window.ts';
+import { WINDOW_SECONDS } from '../rate-limit/counter-arithmetic.ts';
 import { patternText, requestIdText } from './error-resource.ts';
 
 /** `id` names its component in the document; by default the header's name. */

@@ -1,181 +1,200 @@
 /**
- * One client's requests in one window, counted by this isolate and reported to the client's object
- * (counter.ts). Most requests pass at once. While much is not confirmed, each request reserves a
- * place, and waits until the object grants or denies it.
+ * The isolate's part of the rate limit: one client's requests in the current window, which this
+ * isolate reports to the client's counter (counter.ts). Most requests pass at once. While many
+ * requests are unconfirmed, a request reserves a place and asks the counter for it.
  */
 
 import type { Context } from 'hono';
 import { type AppEnv, type Config, readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
-import { type CounterName, WINDOW_MS, WINDOW_SECONDS } from './window.ts';
+import {
+  type PolicyName,
+  type Reply,
+  type Report,
+  WINDOW_MS,
+  WINDOW_SECONDS,
+} from './counter-arithmetic.ts';
 
-/** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests reserve. */
+/** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests ask. */
 const REPORT_DIVISOR = 12;
 const UNCONFIRMED_DIVISOR = 5;
 /** Caps of the two. With them, 20 isolates exceed a limit of 6,000 by 8 %; without, by 137 %. */
 const MAX_UNSENT = 25;
 const MAX_UNCONFIRMED = 60;
-/** After this time, the object counts as failing. */
+/** After this time, the counter is failing. */
 const CALL_DEADLINE_MS = 300;
-/** Between two reports to an object that fails. */
+/** Between two reports to a failing counter. */
 const PROBE_PAUSE_MS = 1_000;
 
-type Tally = {
+/** `client` is an address, unless `isKey`: then it names the key. */
+type Quota = { client: string; isKey: boolean; policy: PolicyName; limit: number };
+
+/** `overloaded`: the client floods its own counter. */
+type Verdict = 'passed' | 'rejected' | 'overloaded';
+
+/** A window, as this isolate knows it. */
+type Window = {
+  /** The random id of `Report`. */
+  record: string;
+  /** Milliseconds since the epoch. */
+  beganAt: number;
   passed: number;
-  /** Requests that wait for the object. */
+  /** Requests that wait for the counter. */
   reserved: number;
   /** The count of the latest report, perhaps not received yet. */
   sent: number;
-  /** The greatest count that the object has confirmed. */
+  /** The greatest count that the counter has confirmed. */
   confirmed: number;
-  /** The requests of all other isolates, from the object's replies. */
+  /** The requests of all other isolates, from the counter's replies. */
   others: number;
 };
 
-/** `msSinceReport`: since the latest report was sent. */
-type ObjectHealth = { isFailing: boolean; msSinceReport: number };
-
-/** `report`: the request passes, and a report is due. Pure. */
-function decide(
-  { passed, reserved, sent, confirmed, others }: Tally,
-  limit: number,
-  { isFailing, msSinceReport }: ObjectHealth,
-): 'pass' | 'report' | 'reserve' | 'reject' {
-  if (passed + reserved + others >= limit) return 'reject';
-  if (isFailing) return msSinceReport >= PROBE_PAUSE_MS ? 'report' : 'pass';
-  const unconfirmed = passed + reserved - confirmed;
-  const fifth = Math.max(1, Math.floor(limit / UNCONFIRMED_DIVISOR));
-  if (unconfirmed >= Math.min(fifth, MAX_UNCONFIRMED)) return 'reserve';
-  const passedWithThis = passed + 1;
-  // `sent` may fall below `confirmed`: a reservation reports `passed + reserved`, a later report
-  // only `passed`.
-  const unsent = passedWithThis - Math.max(sent, confirmed);
-  const twelfth = Math.max(1, Math.floor(limit / REPORT_DIVISOR));
-  return unsent >= Math.min(twelfth, MAX_UNSENT) ? 'report' : 'pass';
+function beginWindow(now: number): Window {
+  const record = crypto.randomUUID();
+  return { record, beganAt: now, passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };
 }
 
-/** `client` is an address, unless `isKey`: then it names the key. */
-type Quota = { client: string; isKey: boolean; counter: CounterName; limit: number };
-
-/** `called`: no reply since the call made at `at`. It counts as failing 300 ms later. */
-type ObjectState = { kind: 'responding' } | { kind: 'called'; at: number } | { kind: 'failing' };
-
-/** `overloaded`: the client floods its own object. */
-type Verdict = 'passed' | 'rejected' | 'overloaded';
-
-/** A window of one client on one counter. Times are in milliseconds since the epoch. */
+/** The current window of one client under one policy. Times are milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
-  /** The random id of this window (`Report`). */
-  readonly #record = crypto.randomUUID();
-  readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };
-  #beganAt: number;
+  readonly #maxUnsent: number;
+  readonly #maxUnconfirmed: number;
+  #window: Window;
   #sentAt = Number.NEGATIVE_INFINITY;
-  #objectState: ObjectState;
+  /** The first call since the latest reply. Infinite without one, negative after a fault. */
+  #silentSince = Number.POSITIVE_INFINITY;
 
-  /** `former` is the client's previous window. */
-  constructor(quota: Quota, now: number, former?: ClientWindow) {
+  constructor(quota: Quota, now: number) {
+    const shareOf = (divisor: number) => Math.max(1, Math.floor(quota.limit / divisor));
     this.#quota = quota;
-    this.#beganAt = now;
-    this.#objectState = former ? former.#objectState : { kind: 'responding' };
+    this.#maxUnsent = Math.min(shareOf(REPORT_DIVISOR), MAX_UNSENT);
+    this.#maxUnconfirmed = Math.min(shareOf(UNCONFIRMED_DIVISOR), MAX_UNCONFIRMED);
+    this.#window = beginWindow(now);
   }
 
-  /** A clock that was set back by a whole window ends it too. */
+  /** The next request begins another window. A clock that was set back by a window ends it too. */
   hasEnded(now: number): boolean {
-    return Math.abs(now - this.#beganAt) >= WINDOW_MS;
+    return Math.abs(now - this.#window.beganAt) >= WINDOW_MS;
   }
 
-  /** After the end, that of a new window, which begins with the client's next request. */
+  /** After the end, the state of a new window. */
   stateAt(now: number): { remaining: number; resetSeconds: number } {
-    if (this.hasEnded(now)) return { remaining: this.#quota.limit, resetSeconds: WINDOW_SECONDS };
-    const { passed, reserved, others } = this.#tally;
-    const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);
-    const resetSeconds = Math.max(1, Math.ceil((this.#beganAt + WINDOW_MS - now) / 1_000));
+    const { limit } = this.#quota;
+    if (this.hasEnded(now)) return { remaining: limit, resetSeconds: WINDOW_SECONDS };
+    const { beganAt, passed, reserved, others } = this.#window;
+    const remaining = Math.max(0, limit - passed - reserved - others);
+    const resetSeconds = Math.max(1, Math.ceil((beganAt + WINDOW_MS - now) / 1_000));
     return { remaining, resetSeconds };
   }
 
-  /** Counts a request. Only a reservation waits, at most 300 ms. Never throws. */
+  /** Decides about a request. Only one that asks for a place waits, at most 300 ms. Never throws. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
-    const state = this.#objectState;
-    const isLate = state.kind === 'called' && now > state.at + CALL_DEADLINE_MS;
-    const isFailing = isLate || state.kind === 'failing';
-    const decision = decide(this.#tally, this.#quota.limit, {
-      isFailing,
-      msSinceReport: now - this.#sentAt,
-    });
-    if (decision === 'reject') return 'rejected';
-    if (decision === 'reserve') {
-      const reserving = this.#reserve(env);
+    if (this.hasEnded(now)) this.#window = beginWindow(now);
+    const { passed, reserved, sent, confirmed, others } = this.#window;
+    if (passed + reserved + others >= this.#quota.limit) return 'rejected';
+
+    const isFailing = now > this.#silentSince + CALL_DEADLINE_MS;
+    if (!isFailing && passed + reserved - confirmed >= this.#maxUnconfirmed) {
+      const asking = this.#askForPlace(env, this.#window);
       // Even if the request is cancelled.
-      executionCtx.waitUntil(reserving);
-      return reserving;
+      executionCtx.waitUntil(asking);
+      return asking;
     }
-    this.#tally.passed += 1;
-    if (decision === 'report') executionCtx.waitUntil(this.#send(env, this.#tally.passed, false));
+
+    this.#window.passed += 1;
+    // `sent` may fall below `confirmed`: a request that asks sends `passed + reserved`, a later
+    // report only `passed`.
+    const unsent = this.#window.passed - Math.max(sent, confirmed);
+    const isDue = isFailing ? now - this.#sentAt >= PROBE_PAUSE_MS : unsent >= this.#maxUnsent;
+    if (isDue) executionCtx.waitUntil(this.#report(env, this.#window));
     return 'passed';
   }
 
-  /** The request passes unless the object denies the place in time, or is overloaded. */
-  async #reserve(env: Env): Promise<Verdict> {
+  async #report(env: Env, window: Window): Promise<void> {
+    await this.#call(env, window, window.passed, false);
+  }
+
+  /** The counter decides in time, or else the isolate alone: the place was free when it asked. */
+  async #askForPlace(env: Env, window: Window): Promise<Verdict> {
     const startedAt = Date.now();
     // Before the call, so that concurrent requests do not exceed the limit.
-    this.#tally.reserved += 1;
-    const calling = this.#send(env, this.#tally.passed + this.#tally.reserved, true);
-    const result = await firstWithin(calling, CALL_DEADLINE_MS, 'late');
-    if (result === 'late') this.#noteFault(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
+    window.reserved += 1;
+    const calling = this.#call(env, window, window.passed + window.reserved, true);
+    const inTime = await firstWithin(calling, CALL_DEADLINE_MS, undefined);
+    if (inTime === undefined) {
+      this.#noteFault(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
+    }
+    const verdict = inTime ?? 'passed';
     addToLogField('counter_ms', Date.now() - startedAt);
-    this.#tally.reserved -= 1;
-    if (result === 'denied') return 'rejected';
-    if (result === 'overloaded') return 'overloaded';
-    // Granted, or the object fails: then the isolate decides alone.
-    this.#tally.passed += 1;
-    return 'passed';
+    window.reserved -= 1;
+    if (verdict === 'passed') window.passed += 1;
+    return verdict;
   }
 
-  /** Sends a report. Only a reservation needs the result. Never throws. */
-  async #send(
-    env: Env,
-    count: number,
-    wantsPlace: boolean,
-  ): Promise<'granted' | 'denied' | 'overloaded' | 'failed'> {
-    const { client, isKey, counter, limit } = this.#quota;
-    const now = Date.now();
-    this.#tally.sent = count;
-    this.#sentAt = now;
-    if (this.#objectState.kind === 'responding') this.#objectState = { kind: 'called', at: now };
+  /** Returns the verdict on a request that asks for a place: `passed` if the counter fails. */
+  async #call(env: Env, window: Window, count: number, wantsPlace: boolean): Promise<Verdict> {
+    const { client, isKey, policy, limit } = this.#quota;
+    window.sent = count;
+    this.#sentAt = Date.now();
+    this.#silentSince = Math.min(this.#silentSince, this.#sentAt);
     try {
-      const report = { record: this.#record, count, ageMs: now - this.#beganAt, wantsPlace };
       const name = isKey ? client : await nameOfAddress(env, client);
-      // The result of a remote call keeps the call open until it is disposed of.
-      using reply = await getObject(env, name).report(counter, limit, report);
-      this.#objectState = { kind: 'responding' };
+      const { record, beganAt } = window;
+      const reply = await send(env, name, policy, limit, { record, count, beganAt, wantsPlace });
+      this.#silentSince = Number.POSITIVE_INFINITY;
       // Replies may overtake each other: a smaller count is old.
-      this.#tally.confirmed = Math.max(this.#tally.confirmed, reply.own);
-      this.#tally.others = Math.max(this.#tally.others, reply.others);
-      // The window began with the client's first request, perhaps in another isolate.
-      this.#beganAt = Math.min(this.#beganAt, Date.now() - reply.ageMs);
-      return reply.isGranted ? 'granted' : 'denied';
+      window.confirmed = Math.max(window.confirmed, reply.own);
+      window.others = Math.max(window.others, reply.others);
+      // The window began with the client's first request, perhaps in another isolate. Without
+      // another isolate, an earlier begin is a difference of clocks.
+      if (reply.others > 0) window.beganAt = Math.min(window.beganAt, reply.beganAt);
+      return reply.isGranted ? 'passed' : 'rejected';
     } catch (error) {
       this.#noteFault(error);
       // The platform's mark of an object with too many requests.
       const isOverloaded = error instanceof Error && 'overloaded' in error && error.overloaded;
-      return isOverloaded === true ? 'overloaded' : 'failed';
+      return isOverloaded === true ? 'overloaded' : 'passed';
     }
   }
 
   /** Logs the first fault since the last reply. */
   #noteFault(error: unknown): void {
-    if (this.#objectState.kind !== 'failing') logFault('rate counter failed', error);
-    this.#objectState = { kind: 'failing' };
+    if (this.#silentSince >= 0) logFault('rate counter failed', error);
+    this.#silentSince = Number.NEGATIVE_INFINITY;
   }
 }
 
-/** A stub that has thrown stays broken: each call needs a new one. */
-function getObject(env: Env, name: string) {
+/** Calls an object that is named `health`. An empty report stores nothing. */
+export async function callCounter(env: Env): Promise<void> {
+  const report = { record: 'health', count: 0, beganAt: Date.now(), wantsPlace: false };
+  await send(env, 'health', 'default', 1, report);
+}
+
+async function send(
+  env: Env,
+  name: string,
+  policy: PolicyName,
+  limit: number,
+  report: Report,
+): Promise<Reply> {
   const { jurisdiction } = readConfig(env);
-  const objects = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
-  return objects.get(objects.idFromName(name));
+  const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
+  const id = counters.idFromName(name);
+  try {
+    // The result of a remote call keeps the call open until it is disposed of.
+    using reply = await counters.get(id).count(policy, limit, report);
+    const { isGranted, own, others, beganAt } = reply;
+    return { isGranted, own, others, beganAt };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    // The method is missing: a deployment has not replaced this counter of 1.0.0 yet. A stub that
+    // has thrown stays broken.
+    const former = { ...report, ageMs: Date.now() - report.beganAt };
+    using reply = await counters.get(id).report(policy, limit, former);
+    const { isGranted, own, others, ageMs } = reply;
+    return { isGranted, own, others, beganAt: Date.now() - ageMs };
+  }
 }
 
 const encoder = new TextEncoder();
@@ -194,10 +213,4 @@ async function nameOfAddress(env: Env, address: string): Promise<string> {
   namingKeys.set(config, importing);
   const code = await crypto.subtle.sign(hmac.name, await importing, encoder.encode(address));
   return new Uint8Array(code).toHex();
-}
-
-/** Calls an object, for the health check. It stores nothing for an empty report. */
-export async function callCounter(env: Env): Promise<void> {
-  const report = { record: 'health', count: 0, ageMs: 0, wantsPlace: false };
-  using _reply = await getObject(env, 'health').report('default', 1, report);
 }

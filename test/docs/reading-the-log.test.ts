@@ -96,6 +96,7 @@ beforeAll(async () => {
   for (const id of ['last-allowed', 'limited']) {
     await send(id, FEED, site, once, { RATE_LIMIT_DEFAULT: '1' });
   }
+  await send('limited-unknown-key', FEED, { key: 'none' }, once, { RATE_LIMIT_DEFAULT: '1' });
   const RATE_COUNTER = tapObjects(env.RATE_COUNTER, async (call) => {
     await scheduler.wait(SLOW_COUNTER_MS);
     return call();
@@ -150,9 +151,11 @@ describe('the fields of a request', () => {
     expect(lineOf(id)).toMatchObject(fields);
   });
 
-  it('name no caller of a request that is rejected before its credential is read', () => {
-    expect(lineOf('limited')).toMatchObject({ status: 429, error_code: 'rate_limit_exceeded' });
-    expect(lineOf('limited')).not.toHaveProperty('caller');
+  it('name the caller of a 429, also of a key without a limit of its own', () => {
+    const limited = { status: 429, error_code: 'rate_limit_exceeded', caller: 'site' };
+    expect(lineOf('limited')).toMatchObject(limited);
+    expect(lineOf('limited-unknown-key')).toMatchObject({ status: 429 });
+    expect(lineOf('limited-unknown-key')).not.toHaveProperty('caller');
   });
 
   it('take at most 400 bytes', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resolveClient } from '../../src/rate-limit/middleware.ts';
+import { resolveClient } from '../../src/rate-limit/client-address.ts';
 
 const OTHER_ZONES = '2a06:98c0:3600::103';
 

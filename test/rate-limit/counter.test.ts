@@ -1,5 +1,5 @@
 /**
- * The counter object: what it adds up, what it stores, and what an eviction and an alarm change.
+ * The counter: what it adds up, what it stores, and what an eviction and an alarm change.
  */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
@@ -13,6 +13,8 @@ const START = Date.parse('2030-01-01T00:00:00Z');
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 const LIMIT = 100;
 
+type FormerReport = { record: string; count: number; ageMs: number; wantsPlace: boolean };
+
 let object: ReturnType<typeof env.RATE_COUNTER.get>;
 
 beforeEach(() => {
@@ -23,23 +25,28 @@ beforeEach(() => {
 /** Lets time pass since the start of the test. */
 const setTime = (ms: number) => vi.setSystemTime(START + ms);
 
-/** Reports a count of a record. Returns the reply as data. */
+/** Reports a count of a record, whose window began at `beganAt` after the start of the test. */
 async function report(record: string, count: number, more: object = {}, isIngest = false) {
-  const message = { record, count, ageMs: 0, wantsPlace: false, ...more };
-  using reply = await object.report(isIngest ? 'ingest' : 'default', LIMIT, message);
-  const { isGranted, own, others, ageMs } = reply;
-  return { isGranted, own, others, ageMs };
+  const message = { record, count, beganAt: Date.now(), wantsPlace: false, ...more };
+  using reply = await object.count(isIngest ? 'ingest' : 'default', LIMIT, message);
+  const { isGranted, own, others, beganAt } = reply;
+  return { isGranted, own, others, beganAt: beganAt - START };
 }
 
-/** The stored counts of each counter, and the alarm in seconds from the start. */
+const at = (ms: number) => ({ beganAt: START + ms });
+const place = { wantsPlace: true };
+
+type Stored = { counts: Map<string, number>; countsBefore: Map<string, number> };
+
+/** The stored counts of each policy with those of the window before, and the alarm in seconds. */
 function stored() {
   return runInDurableObject(object, async (_, { storage }) => {
     const alarm = await storage.getAlarm();
-    const entries = [...storage.kv.list<{ windows: { counts: Map<string, number> }[] }>()];
     return {
-      counts: entries.map(([key, { windows }]) => [
+      counts: [...storage.kv.list<Stored>()].map(([key, { counts, countsBefore }]) => [
         key,
-        ...windows.map(({ counts }) => Object.fromEntries(counts)),
+        Object.fromEntries(counts),
+        Object.fromEntries(countsBefore),
       ]),
       alarmSeconds: alarm === null ? null : (alarm - START) / 1_000,
     };
@@ -49,152 +56,178 @@ function stored() {
 const NOTHING = { counts: [], alarmSeconds: null };
 
 describe('the total of a window', () => {
-  it('is the sum of the greatest count of each record, whatever the order, per counter', async () => {
+  it('is the sum of the greatest count of each record, in any order', async () => {
     await report('a', 8);
     await report('b', 16);
     await report('a', 24);
     expect(await report('a', 16)).toMatchObject({ own: 24, others: 16 });
     expect(await report('a', 24)).toMatchObject({ own: 24, others: 16 });
     expect(await report('b', 17)).toMatchObject({ own: 17, others: 24 });
+  });
+
+  it('is separate for each policy', async () => {
+    await report('a', 24);
     expect(await report('b', 3, {}, true)).toMatchObject({ own: 3, others: 0 });
   });
 
   it('has a place while it is below the limit', async () => {
     await report('a', 70);
-    const place = (number: number) => report('b', number, { wantsPlace: true });
-    expect(await place(29)).toMatchObject({ isGranted: true, own: 29 });
-    expect(await place(30)).toMatchObject({ isGranted: true, own: 30 });
-    expect(await place(31)).toMatchObject({ isGranted: false, own: 30 });
+    expect(await report('b', 29, place)).toMatchObject({ isGranted: true, own: 29 });
+    expect(await report('b', 30, place)).toMatchObject({ isGranted: true, own: 30 });
+    expect(await report('b', 31, place)).toMatchObject({ isGranted: false, own: 30 });
   });
 
   it('counts a place that was asked for late once: its request has been reported', async () => {
     await report('a', 10);
     await report('b', LIMIT);
     for (const number of [6, 10]) {
-      const late = await report('a', number, { wantsPlace: true });
-      expect(late).toMatchObject({ isGranted: true, own: 10 });
+      expect(await report('a', number, place)).toMatchObject({ isGranted: true, own: 10 });
     }
     expect(await report('b', 0)).toMatchObject({ others: 10 });
   });
 });
 
-describe('a window', () => {
-  it('began with the earliest request that is reported', async () => {
-    await report('a', 8, { ageMs: 5_000 });
-    expect((await report('b', 8, { ageMs: 50_000 })).ageMs).toBe(50_000);
-    expect((await report('a', 9, { ageMs: 5_000 })).ageMs).toBe(50_000);
-    setTime(WINDOW_MS - 50_000);
-    expect(await report('c', 1)).toMatchObject({ others: 0, ageMs: 0 });
+describe('the first window', () => {
+  it('begins when the window of its first report did', async () => {
+    setTime(30_000);
+    expect(await report('a', 8, at(5_000))).toMatchObject({ beganAt: 5_000 });
   });
 
-  it('takes the reports of windows that began less than 50 s before or after', async () => {
-    await report('a', 50);
-    setTime(49_999);
-    expect(await report('b', 8)).toMatchObject({ own: 8, others: 50, ageMs: 49_999 });
-    expect(await report('a', 51, { ageMs: 49_999 })).toMatchObject({ own: 51, others: 8 });
-    setTime(50_000);
-    expect(await report('next', 8)).toMatchObject({ own: 8, others: 0, ageMs: 0 });
-  });
-
-  it('still takes reports when the next one has begun', async () => {
-    await report('a', 50);
-    setTime(55_000);
-    await report('next', 8);
-    expect(await report('b', 9, { ageMs: 30_000 })).toMatchObject({ others: 50, ageMs: 55_000 });
-    expect(await report('next', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
-  });
-
-  it('is known until a second window has begun after it', async () => {
-    await report('a', 8);
-    for (const at of [52_000, 104_000]) {
-      setTime(at);
-      await report(`window of ${at}`, 8);
-    }
-    setTime(105_000);
-    // It began at 46 s. The window of 0 s would be the earlier one.
-    expect(await report('b', 1, { ageMs: 59_000 })).toMatchObject({ others: 8, ageMs: 59_000 });
-  });
-
-  it('is found by an isolate that met the client in it and reports after its end', async () => {
-    await report('a', 50);
-    setTime(WINDOW_MS + 39_000);
-    // It began at 40 s by the clock of the test, and belongs to the window of `a`.
-    const late = await report('b', 30, { ageMs: 59_000 });
-    expect(late).toEqual({ isGranted: true, own: 30, others: 0, ageMs: WINDOW_MS + 39_000 });
-    expect(await report('b', 1)).toMatchObject({ own: 1, others: 0, ageMs: 0 });
+  it('never begins after the report has arrived: clocks differ', async () => {
+    expect(await report('a', 8, at(1_500))).toMatchObject({ beganAt: 0 });
   });
 
   it.each([
-    ['of a record that it counted', 'a', WINDOW_MS],
-    ['of a record that it never counted', 'c', WINDOW_MS - 100],
-  ])('that has ended takes no late report %s', async (_, record, ageMs) => {
-    await report('a', 50);
-    setTime(WINDOW_MS);
-    await report('b', 8);
-    expect(await report(record, 60, { ageMs })).toMatchObject({ others: 0, ageMs: WINDOW_MS });
-    expect(await report('b', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
-  });
+    [2 * WINDOW_MS, -2 * WINDOW_MS],
+    [2 * WINDOW_MS + 1, 0],
+  ])(
+    'of a begin %i ms ago begins at %i: a clock with a larger error is not used',
+    async (age, ms) => {
+      expect(await report('a', 8, at(-age))).toMatchObject({ beganAt: ms });
+    },
+  );
 });
 
-it('a window goes on after its clock was set back, for isolates that it does not know too', async () => {
-  await report('a', 50);
-  setTime(WINDOW_MS);
-  await report('b', 8);
-  setTime(WINDOW_MS - 200_000);
-  await report('b', 9, { ageMs: 10 });
-  expect(await report('c', 1, { ageMs: 5 })).toMatchObject({ own: 1, others: 9 });
+describe('the next window', () => {
+  // The last one begins at 0 s with 50 requests of `a`.
+  beforeEach(() => report('a', 50));
+
+  it.each([
+    ['a report at 60 s', 60_000, 20_000],
+    ['a report of a window that began 50 s after the last one', 50_000, 50_000],
+  ])('begins with %s', async (_, now, beganAt) => {
+    setTime(now - 1);
+    expect(await report('c', 1, at(beganAt - 1))).toMatchObject({ others: 50, beganAt: 0 });
+    setTime(now);
+    expect(await report('b', 8, at(beganAt))).toMatchObject({ others: 0, beganAt: now });
+  });
+
+  it.each([
+    ['at the end of the last one', 10_000, 60_000],
+    ['with the window of the report, if this began later', 65_000, 65_000],
+  ])('begins %s', async (_, recordBeganAt, beganAt) => {
+    setTime(70_000);
+    expect(await report('b', 8, at(recordBeganAt))).toMatchObject({ beganAt });
+  });
+
+  it('has the requests of a record that the last one has not counted', async () => {
+    await report('a', 60, at(20_000));
+    setTime(75_000);
+    // `b` has 60 places in this window. Of the 100 requests of `a`, 60 were in the last window.
+    await report('b', 60, at(61_000));
+    expect(await report('a', 100, { ...place, ...at(20_000) })).toEqual({
+      isGranted: true,
+      own: 100,
+      others: 60,
+      beganAt: 61_000,
+    });
+    expect(await report('a', 101, { ...place, ...at(20_000) })).toMatchObject({ isGranted: false });
+    expect(await report('b', 60)).toMatchObject({ others: 40 });
+  });
+
+  it('has no request of a window that ended before it began', async () => {
+    setTime(60_000);
+    await report('next', 8, at(60_000));
+    // Sent before 60 s: they are in the window before, which has 100 places.
+    expect(await report('a', 90, { ...place, ...at(0) })).toMatchObject({
+      isGranted: true,
+      own: 90,
+    });
+    expect(await report('b', 10, { ...place, ...at(9_999) })).toMatchObject({ isGranted: true });
+    expect(await report('b', 11, { ...place, ...at(9_999) })).toMatchObject({ isGranted: false });
+    expect(await report('next', 9, at(60_000))).toMatchObject({ own: 9, others: 0 });
+  });
+
+  it('begins anew after a pause of 50 s: no report can be of the window before', async () => {
+    setTime(109_999);
+    await report('b', 1);
+    expect(await report('c', 1, at(50_000))).toMatchObject({ others: 50 });
+    setTime(219_999);
+    await report('d', 1);
+    expect(await report('e', 1, at(160_000))).toMatchObject({ others: 0 });
+  });
+
+  it('begins when the clock was set back by a window', async () => {
+    setTime(-WINDOW_MS);
+    expect(await report('b', 8)).toMatchObject({ others: 0, beganAt: -WINDOW_MS });
+    expect(await report('c', 8)).toMatchObject({ others: 8 });
+  });
 });
 
 describe('the storage of a counter', () => {
-  it('has nothing after one report, then the counts after each change, with one alarm at the end', async () => {
+  it('has nothing after one report', async () => {
     await report('health', 0);
     await report('a', 8);
     expect(await stored()).toEqual(NOTHING);
-    setTime(5_000);
-    await report('a', 16, { ageMs: 5_000 });
-    expect(await stored()).toEqual({
-      counts: [['default windows', { a: 16 }]],
-      alarmSeconds: 2 * WINDOW_SECONDS,
-    });
-    await report('b', 1);
-    expect(await stored()).toMatchObject({ counts: [['default windows', { a: 16, b: 1 }]] });
   });
 
-  it('outlives an eviction; what one forgot is restored by the next report', async () => {
+  it('has the counts after each change from the second on, with one alarm', async () => {
+    await report('a', 8);
+    setTime(5_000);
+    await report('a', 16, at(0));
+    const alarmSeconds = 2 * WINDOW_SECONDS;
+    expect(await stored()).toEqual({ counts: [['default window', { a: 16 }, {}]], alarmSeconds });
+    await report('b', 1);
+    const counts = [['default window', { a: 16, b: 1 }, {}]];
+    expect(await stored()).toEqual({ counts, alarmSeconds });
+  });
+
+  it('outlives an eviction; a forgotten count is restored by the next report', async () => {
     await report('a', 8);
     await evictDurableObject(object);
     setTime(20_000);
-    await report('a', 16, { ageMs: 20_000 });
-    expect(await report('b', 1)).toMatchObject({ others: 16, ageMs: 20_000 });
+    await report('a', 16, at(0));
+    expect(await report('b', 1)).toMatchObject({ others: 16, beganAt: 0 });
     await evictDurableObject(object);
     setTime(WINDOW_MS / 2);
-    expect(await report('c', 1)).toMatchObject({ others: 17, ageMs: WINDOW_MS / 2 });
+    expect(await report('c', 1)).toMatchObject({ others: 17, beganAt: 0 });
   });
 
-  it('has both windows, and the latest begin, which the alarm of 1.0.0 reads', async () => {
+  it('has the counts of the window before', async () => {
     for (const count of [8, 16]) await report('a', count);
     setTime(WINDOW_MS);
     for (const count of [8, 16]) await report('next', count);
     await evictDurableObject(object);
-    expect(await stored()).toMatchObject({
-      counts: [['default windows', { a: 16 }, { next: 16 }]],
-    });
-    const latest = await runInDurableObject(object, (_, { storage }) =>
-      storage.kv.get<{ beganAt: number }>('default windows'),
-    );
-    expect(latest?.beganAt).toBe(START + WINDOW_MS);
-    expect((await report('b', 1, { ageMs: 59_000 })).ageMs).toBe(WINDOW_MS);
+    expect(await stored()).toMatchObject({ counts: [['default window', { next: 16 }, { a: 16 }]] });
+    expect(await report('b', 1, at(1_000))).toMatchObject({ others: 16 });
   });
 });
 
-describe('what version 1.0.0 has left', () => {
-  it('a report of it, with the field that was dropped since, is counted', async () => {
+describe('version 1.0.0', () => {
+  it('sends a report with the age of its window, and reads an age in the reply', async () => {
+    const [[, , { record, ...message }]] = former.counter.messages as [
+      [string, number, FormerReport],
+    ];
     await report('a', 8);
-    const reply = await report('b', 16, { formerRecord: 'none', ageMs: 5_000 });
-    expect(reply).toEqual({ isGranted: false, own: 16, others: 8, ageMs: 5_000 });
+    setTime(5_000);
+    using reply = await object.report('default', LIMIT, { ...message, record, ageMs: 27 });
+    const { isGranted, own, others, ageMs } = reply;
+    expect({ isGranted, own, others, ageMs }).toEqual({
+      ...{ isGranted: false, own: 8, others: 8, ageMs: 5_000 },
+    });
   });
 
-  it('a window that it stored is not counted, and deleted after its end', async () => {
+  it('has stored a window that is not counted, and deleted after its end', async () => {
     const { counts, ...rest } = former.counter.stored.default;
     const window = { ...rest, beganAt: START, counts: new Map(counts as [string, number][]) };
     await runInDurableObject(object, async (_, { storage }) => {
@@ -222,7 +255,7 @@ describe('the alarm', () => {
     await fill('a', true);
     setTime(2 * WINDOW_MS);
     expect(await runDurableObjectAlarm(object)).toBe(true);
-    const counts = ['default', 'ingest'].map((counter) => [`${counter} windows`, { a: 16 }]);
+    const counts = ['default', 'ingest'].map((policy) => [`${policy} window`, { a: 16 }, {}]);
     expect(await stored()).toEqual({ counts, alarmSeconds: 2.5 * WINDOW_SECONDS });
     setTime(2.5 * WINDOW_MS);
     await runDurableObjectAlarm(object);
@@ -235,7 +268,7 @@ describe('the alarm', () => {
     await fill('a');
     setTime(2 * WINDOW_MS - 10);
     await runDurableObjectAlarm(object);
-    const counts = [['default windows', { a: 16 }]];
+    const counts = [['default window', { a: 16 }, {}]];
     expect(await stored()).toEqual({ counts, alarmSeconds: 2 * WINDOW_SECONDS + 0.99 });
   });
 });

@@ -1,13 +1,18 @@
 /**
- * How isolates count: exactly for a client of one isolate, whatever its object does, and in few
- * calls.
+ * How isolates count: exactly for a client of one isolate, whatever its counter does, and in few
+ * calls. With the limit of 100, an isolate reports each 8 requests (100 / 12), and from 20
+ * unconfirmed requests on (100 / 5), each request asks for a place.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { addReport, type ObjectWindow, type Report } from '../../src/rate-limit/window.ts';
+import {
+  addReport,
+  type CounterWindow,
+  type Report,
+} from '../../src/rate-limit/counter-arithmetic.ts';
 import former from '../releases/1.0.0/fixtures.json';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
@@ -23,31 +28,33 @@ beforeEach(() => {
   error = vi.spyOn(console, 'error').mockReturnValue(undefined);
 });
 
-/** What an object does with a call: it takes this time, or fails. */
+/** What a counter does with a call: it takes this time, or fails. */
 type Fate = number | Error;
 
-/**
- * The object of one client, which adds up as the real one does. `fateOf` decides about each call.
- */
-function objectWith(fateOf: (call: number) => Fate = () => 10) {
+/** The counter of one client, which adds up as the real one does. `fateOf` decides on each call. */
+function counterWith(fateOf: (call: number) => Fate = () => 10) {
   const reports: Report[] = [];
-  let known: readonly ObjectWindow[] = [];
+  let last: CounterWindow | undefined;
   const stub = {
-    async report(_counter: string, limit: number, report: Report) {
+    async count(_policy: string, limit: number, report: Report) {
       const fate = fateOf(reports.push(report));
       if (fate instanceof Error) throw fate;
-      const { windows, reply } = addReport(known, report, limit, Date.now());
-      known = windows;
+      const { changed, reply } = addReport(last, report, limit, Date.now());
+      last = changed ?? last;
       await new Promise((resolve) => setTimeout(resolve, fate));
       return { ...reply, [Symbol.dispose]: () => {} };
     },
   };
+  return { reports, binding: bindingOf(stub) };
+}
+
+function bindingOf(stub: object): Env['RATE_COUNTER'] {
   const binding = { idFromName: (name: string) => name, get: () => stub };
-  return { reports, binding: binding as unknown as Env['RATE_COUNTER'] };
+  return binding as unknown as Env['RATE_COUNTER'];
 }
 
 /** An isolate that serves one client. Its route counts the requests that have begun. */
-function isolateOf({ binding }: ReturnType<typeof objectWith>, limit = 100) {
+function isolateOf({ binding }: { binding: Env['RATE_COUNTER'] }, limit = 100) {
   const app = createApp().get('/api/v1/work', (c) => {
     isolate.begun += 1;
     return c.json({});
@@ -96,55 +103,67 @@ describe.each<[string, (call: number) => Fate]>([
   ['starts', (call) => (call === 1 ? 1_500 : 10)],
   ['fails', () => outOfOrder],
   ['fails at times', (call) => (call % 3 === 0 ? 10 : outOfOrder)],
-])('a client of one isolate whose object %s', (_, fateOf) => {
-  it.each([1, 19, 100])(
-    'gets exactly its limit of %i at once, and rejected requests do not begin',
-    async (limit) => {
-      const isolate = isolateOf(objectWith(fateOf), limit);
-      expect(passedOf(await sendAtOnce(isolate, 2 * limit))).toBe(limit);
-      expect(isolate.begun).toBe(limit);
-      expect(passedOf(await sendAtOnce(isolate, 20))).toBe(0);
-      vi.setSystemTime(START + WINDOW_MS);
-      expect(passedOf(await sendAtOnce(isolate, 2 * limit))).toBe(limit);
-    },
-  );
+])('a client of one isolate whose counter %s', (_, fateOf) => {
+  // Determined: how many pass. Which ones pass depends on the order of the replies.
+  it.each([1, 19, 100])('gets exactly its limit of %i at once', async (limit) => {
+    const isolate = isolateOf(counterWith(fateOf), limit);
+    expect(passedOf(await sendAtOnce(isolate, 2 * limit))).toBe(limit);
+    // No rejected request has begun.
+    expect(isolate.begun).toBe(limit);
+    expect(passedOf(await sendAtOnce(isolate, 20))).toBe(0);
+    vi.setSystemTime(START + WINDOW_MS);
+    expect(passedOf(await sendAtOnce(isolate, 2 * limit))).toBe(limit);
+  });
 
   it('gets its limit one by one, each with one request less that remains', async () => {
-    const responses = await sendInTurn(isolateOf(objectWith(fateOf)), 101);
+    const responses = await sendInTurn(isolateOf(counterWith(fateOf)), 101);
     const remaining = responses.map(({ headers }) => Number(headers.get('X-RateLimit-Remaining')));
     expect(remaining).toEqual([...Array(100).keys(), 0].toSorted((a, b) => b - a));
     expect(responses.at(-1)?.status).toBe(429);
   });
 });
 
-describe('the calls of the object', () => {
-  it('carry the count so far, the age of the window, and a new record for each window', async () => {
-    const object = objectWith();
-    const isolate = isolateOf(object);
+describe('the calls of the counter', () => {
+  it('carry the count so far, the begin of the window, and a new record for each window', async () => {
+    const counter = counterWith();
+    const isolate = isolateOf(counter);
     await isolate.send();
     await vi.advanceTimersByTimeAsync(5_000);
+    // 16 requests in the first window: reports at 8 and 16. Then 8 in the next one.
     await sendInTurn(isolate, 15);
     await vi.advanceTimersByTimeAsync(20);
     vi.setSystemTime(START + WINDOW_MS);
     await sendInTurn(isolate, 8);
-    const [first, second, next] = object.reports;
-    expect(object.reports.map(({ count }) => count)).toEqual([8, 16, 8]);
-    expect(first?.ageMs).toBeGreaterThanOrEqual(5_000);
+    const [first, second, next] = counter.reports;
+    expect(counter.reports.map(({ count }) => count)).toEqual([8, 16, 8]);
+    const begins = counter.reports.map(({ beganAt }) => beganAt - START);
+    expect(begins).toEqual([0, 0, WINDOW_MS]);
     expect(second?.record).toBe(first?.record);
     expect(next?.record).not.toBe(first?.record);
   });
 
-  it('have the form of the release before: another form needs another method', async () => {
-    const object = objectWith();
-    await sendInTurn(isolateOf(object), 10);
+  it('have the form of 1.0.0 for a counter of 1.0.0, which lacks the method', async () => {
+    const messages: Record<string, unknown>[] = [];
+    const stub = {
+      report(_policy: string, _limit: number, message: { count: number }) {
+        messages.push(message);
+        const reply = { isGranted: true, own: message.count, others: 3, ageMs: 20_000 };
+        return Promise.resolve({ ...reply, [Symbol.dispose]: () => {} });
+      },
+    };
+    const responses = await sendInTurn(isolateOf({ binding: bindingOf(stub) }), 9);
     const [[, , message] = []] = former.counter.messages;
-    const typesOf = (sent: object = {}) =>
-      Object.entries(sent).map(([name, value]) => [name, typeof value]);
-    expect(typesOf(object.reports[0])).toEqual(typesOf(Object(message)));
+    for (const [name, value] of Object.entries(Object(message))) {
+      expect([name, typeof messages[0]?.[name]]).toEqual([name, typeof value]);
+    }
+    // 9 requests of this isolate, 3 of others, in a window that is 20 s old.
+    const { headers } = responses[8] ?? new Response();
+    expect(headers.get('RateLimit')).toBe('"default";r=88;t=40');
+    expect(error).not.toHaveBeenCalled();
   });
 
-  it('outlive their requests: waitUntil has the report and the place', async () => {
-    const isolate = isolateOf(objectWith());
+  it('outlive their requests', async () => {
+    const isolate = isolateOf(counterWith());
     const held: number[] = [];
     const sending = Array.from({ length: 30 }, (_, sent) => {
       const context = createExecutionContext();
@@ -153,13 +172,14 @@ describe('the calls of the object', () => {
     });
     await vi.advanceTimersByTimeAsync(300);
     await Promise.all(sending);
+    // The 8th and the 16th request report. After 20, which are unconfirmed, each one asks.
     expect(held).toEqual([7, 15, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
   });
 });
 
 it('a client of several isolates shares one window, which began with its first request', async () => {
-  const object = objectWith();
-  const [one, other] = [isolateOf(object), isolateOf(object)];
+  const counter = counterWith();
+  const [one, other] = [isolateOf(counter), isolateOf(counter)];
   await sendInTurn(one, 100);
   vi.setSystemTime(START + WINDOW_MS - 20_000);
   const [rejected] = (await sendInTurn(other, 30)).filter(({ status }) => status === 429);
@@ -168,36 +188,47 @@ it('a client of several isolates shares one window, which began with its first r
   expect(passedOf(await sendInTurn(one, 8))).toBe(8);
 });
 
+// 50 requests come before the jump, and 300 after it. The limit is 100: a window that continues has
+// 50 places left, and a new one 100.
 it.each([
   [WINDOW_MS, 150],
   [20_000, 100],
   [-20_000, 100],
   [-2 * WINDOW_MS, 150],
 ])('an isolate whose clock jumps by %i ms lets %i of 350 requests pass', async (jumpMs, passed) => {
-  const isolate = isolateOf(objectWith());
+  const isolate = isolateOf(counterWith());
   await sendInTurn(isolate, 50);
   vi.setSystemTime(Date.now() + jumpMs);
   for (const count of [150, 150]) await sendAtOnce(isolate, count);
   expect(isolate.begun).toBe(passed);
 });
 
-describe('an object that fails', () => {
-  it('makes no request wait, is probed once a second, and is logged once', async () => {
-    const object = objectWith(() => outOfOrder);
-    const isolate = isolateOf(object);
+describe('a failing counter', () => {
+  it('is probed once a second', async () => {
+    const counter = counterWith(() => outOfOrder);
+    const isolate = isolateOf(counter);
+    // The report of the 8th request, at 7 ms, fails. No later request waits, or reports.
     await sendInTurn(isolate, 40);
-    // The report after the eighth request, at 7 ms, fails. No later request waits, or asks.
-    expect(object.reports).toHaveLength(1);
-    expect(error).toHaveBeenCalledOnce();
+    expect(counter.reports.map(({ count }) => count)).toEqual([8]);
+    // The 41st request comes at 1,006 ms, and the 42nd a second after the report.
     vi.setSystemTime(START + 1_006);
     await sendInTurn(isolate, 10);
-    expect(object.reports.map(({ count }) => count)).toEqual([8, 42]);
-    expect(error).toHaveBeenCalledOnce();
-    expect(error.mock.calls[0]?.[0]).toContain('rate counter failed');
+    expect(counter.reports.map(({ count }) => count)).toEqual([8, 42]);
   });
 
-  it('makes only requests wait that ask before it counts as failing, for 300 ms, not begun, and is logged', async () => {
-    const isolate = isolateOf(objectWith(() => 1_500));
+  it('is logged once', async () => {
+    const isolate = isolateOf(counterWith(() => outOfOrder));
+    await sendInTurn(isolate, 40);
+    vi.setSystemTime(START + 1_006);
+    await sendInTurn(isolate, 10);
+    expect(error.mock.calls.map(([line]) => JSON.parse(line).message)).toEqual([
+      'rate counter failed',
+    ]);
+  });
+
+  it('makes requests wait for 300 ms, until it counts as failing', async () => {
+    const isolate = isolateOf(counterWith(() => 1_500));
+    // 20 unconfirmed requests pass. The next two ask, and have not begun while they wait.
     await sendInTurn(isolate, 20);
     const waiting = [isolate.send(), isolate.send()];
     await vi.advanceTimersByTimeAsync(299);
@@ -205,14 +236,32 @@ describe('an object that fails', () => {
     await vi.advanceTimersByTimeAsync(1);
     await Promise.all(waiting);
     expect(error).toHaveBeenCalledOnce();
+    // 22 have begun. No further request waits.
     await sendInTurn(isolate, 40);
     expect(isolate.begun).toBe(62);
   });
 
+  it('keeps its state in the next window of the client', async () => {
+    const counter = counterWith(() => 2 * WINDOW_MS);
+    const isolate = isolateOf(counter);
+    // Reports at 8 and 16 requests, which nothing answers.
+    await sendInTurn(isolate, 20);
+    vi.setSystemTime(START + WINDOW_MS);
+    const sending = Array.from({ length: 30 }, () => isolate.send());
+    await vi.advanceTimersByTimeAsync(0);
+    // Otherwise the 21st request of the window would wait. The first one probes.
+    expect(isolate.begun).toBe(20 + 30);
+    expect(counter.reports.map(({ count }) => count)).toEqual([8, 16, 1]);
+    await Promise.all(sending);
+  });
+
   it('is not asked again by an overload: the response is 429 with Retry-After 1', async () => {
     const busy = Object.assign(new Error('busy'), { overloaded: true });
-    const object = objectWith(() => busy);
-    const isolate = isolateOf(object, 5);
+    const isolate = isolateOf(
+      counterWith(() => busy),
+      5,
+    );
+    // Of a limit of 5, one request may be unconfirmed: the second and the third ask.
     const rejected = (await sendAtOnce(isolate, 3)).find(({ status }) => status === 429);
     expect(rejected?.headers.get('Retry-After')).toBe('1');
     const { message } = await expectError(rejected ?? new Response(), 429, 'rate_limit_exceeded');
@@ -224,7 +273,7 @@ describe('the name of an object', () => {
   /** Returns the names of the objects that a request from each address has called. */
   async function namesOf(addresses: readonly string[], vars: Partial<Env>): Promise<string[]> {
     const idFromName = vi.fn((name: string) => name);
-    const RATE_COUNTER = { ...objectWith().binding, idFromName };
+    const RATE_COUNTER = { ...counterWith().binding, idFromName };
     const bindings = { ...vars, RATE_COUNTER, RATE_LIMIT_DEFAULT: '1' } as unknown as Partial<Env>;
     for (const address of addresses) {
       await sendWith(bindings, '/api/none', { headers: { 'CF-Connecting-IP': address } });
@@ -255,8 +304,8 @@ describe('the name of an object', () => {
 
 it('the counters are in the jurisdiction of the var, also for health, and not in development', async () => {
   vi.useRealTimers();
-  const jurisdiction = vi.fn(() => objectWith().binding);
-  const RATE_COUNTER = { ...objectWith().binding, jurisdiction } as unknown as Env['RATE_COUNTER'];
+  const jurisdiction = vi.fn(() => counterWith().binding);
+  const RATE_COUNTER = { ...counterWith().binding, jurisdiction } as unknown as Env['RATE_COUNTER'];
   const vars = { RATE_COUNTER, JURISDICTION: 'eu', RATE_LIMIT_DEFAULT: '1' } as const;
   const response = await sendWith(vars, '/api/health/detailed');
   expect(await response.json()).toMatchObject({ status: 'ok' });

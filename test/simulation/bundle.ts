@@ -2,7 +2,7 @@
  * The source of the service, loaded once more for each simulated machine: with its own modules, and
  * with the clock, the timers and the randomness of that machine in place of Node's.
  *
- * A variant is the source with one function or constant replaced. It is loaded in the same way.
+ * A variant is the source with one mistake. It is loaded in the same way.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
 
-/** `by` of a module makes the wrong function, or constant, of the real one: `name` of a file. */
-export type Mistake = { file: string; name: string; module: string; by: string };
+/** A file of the service with a plausible mistake. */
+export type Mistake = { file: string; change: (source: string) => string };
 
 type App = { fetch(request: Request, env: object, context: object): Promise<Response> };
 /** The methods of a Durable Object. */
@@ -34,9 +34,10 @@ const ENTRY = `
 /** Replaces the platform's class. */
 const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
 
-export async function bundleSource(mistake?: Mistake): Promise<Source> {
+/** `entry` exports the `Service`: by default, that of the working copy. */
+export async function bundleSource(mistake?: Mistake, entry = ENTRY): Promise<Source> {
   const { outputFiles } = await build({
-    stdin: { contents: ENTRY, resolveDir: '.' },
+    stdin: { contents: entry, resolveDir: '.' },
     bundle: true,
     write: false,
     format: 'cjs',
@@ -50,7 +51,8 @@ export async function bundleSource(mistake?: Mistake): Promise<Source> {
           onLoad({ filter: /^/, namespace: 'platform' }, () => ({ contents: DURABLE_OBJECT }));
           onLoad({ filter: /\.ts$/ }, ({ path }) => {
             if (mistake === undefined || path !== resolve(mistake.file)) return undefined;
-            return { contents: withMistake(readFileSync(path, 'utf8'), mistake), loader: 'ts' };
+            const contents = mistake.change(readFileSync(path, 'utf8'));
+            return { contents, loader: 'ts' };
           });
         },
       },
@@ -63,17 +65,6 @@ export async function bundleSource(mistake?: Mistake): Promise<Source> {
     compileFunction(bundle?.text ?? '', names)(require, module, ...Object.values(globals));
     return module.exports;
   };
-}
-
-/** Renames the real one, and gives its name to the wrong one. */
-function withMistake(source: string, { name, module, by }: Mistake): string {
-  const declaration = new RegExp(`^(export )?((?:async )?function|const) ${name}\\b`, 'm');
-  const [, exported = ''] = declaration.exec(source) ?? [];
-  const renamed = source.replace(declaration, `$2 real_${name}`);
-  if (renamed === source) throw new Error(`${name} is not declared`);
-  return `import { ${by} } from ${JSON.stringify(resolve(module))};
-${renamed}
-${exported}const ${name} = ${by}(real_${name});`;
 }
 
 /** Methods of workerd's byte arrays that Node does not have yet. */

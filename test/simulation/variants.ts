@@ -3,54 +3,94 @@
  * a check that finds no mistake proves nothing.
  */
 
+import { resolve } from 'node:path';
 import type { Mistake } from './bundle.ts';
 
 /** What is done wrong → how. */
 type Variants = Record<string, Mistake>;
 
-const STORE = 'src/events/store.ts';
-const ISOLATE = 'src/rate-limit/client-window.ts';
-const ARITHMETIC = 'src/rate-limit/window.ts';
-const COUNTER = 'src/rate-limit/counter.ts';
+/** Replaces a function of a file by what `by` of bad-events.ts makes of it. */
+function badFunction(file: string, name: string, by: string): Mistake {
+  const declaration = new RegExp(`^(export )?((?:async )?function) ${name}\\b`, 'm');
+  const change = (source: string) => {
+    const [, exported = ''] = declaration.exec(source) ?? [];
+    const renamed = replaceIn(source, declaration, `$2 real_${name}`);
+    return `import { ${by} } from ${JSON.stringify(resolve('test/simulation/bad-events.ts'))};
+${renamed}
+${exported}const ${name} = ${by}(real_${name});`;
+  };
+  return { file, change };
+}
 
-const events = (file: string, name: string, by: string): Mistake => ({
-  ...{ file, name, by },
-  module: 'test/simulation/bad-events.ts',
-});
-const rateLimit = (file: string, name: string, by: string): Mistake => ({
-  ...{ file, name, by },
-  module: 'test/simulation/bad-rate-limit.ts',
-});
+/** Replaces texts of a file, in pairs of the right and the wrong one. */
+function badText(file: string, ...pairs: readonly (readonly [right: string, wrong: string])[]) {
+  const change = (source: string) =>
+    pairs.reduce((changed, [right, wrong]) => replaceIn(changed, right, wrong), source);
+  return { file: `src/rate-limit/${file}`, change };
+}
+
+function replaceIn(source: string, right: string | RegExp, wrong: string): string {
+  const replaced = source.replace(right, wrong);
+  if (replaced === source) throw new Error(`the source does not have ${right}`);
+  return replaced;
+}
+
+const STORE = 'src/events/store.ts';
 
 export const BAD_EVENTS: Variants = {
-  'the key is checked, then the event is inserted': events(STORE, 'acceptKeyed', 'checkThenInsert'),
-  'the events of a batch are stored one by one': events(STORE, 'acceptKeyed', 'storeOneByOne'),
-  'an entry of KV is valid for as long as KV has it': events(
+  'the key is checked, then the event is inserted': badFunction(
+    STORE,
+    'acceptKeyed',
+    'checkThenInsert',
+  ),
+  'the events of a batch are stored one by one': badFunction(STORE, 'acceptKeyed', 'storeOneByOne'),
+  'an entry of KV is valid for as long as KV has it': badFunction(
     'src/events/replay-cache.ts',
     'findCachedResponse',
     'trustKvForEver',
   ),
 };
 
+const ISOLATE = 'client-window.ts';
+const COUNTER = 'counter.ts';
+const ARITHMETIC = 'counter-arithmetic.ts';
+
 export const BAD_RATE_LIMIT: Variants = {
-  'a count is added to the one before, and does not replace it': rateLimit(
-    ARITHMETIC,
-    'addReport',
-    'addUp',
+  'a count is added to the one before, and does not replace it': badText(ARITHMETIC, [
+    'Math.max(known, number)',
+    'known + number',
+  ]),
+  'no place is reserved': badText(
+    ISOLATE,
+    ['window.reserved += 1', ''],
+    ['window.reserved -= 1', ''],
   ),
-  'no place is reserved': rateLimit(ISOLATE, 'decide', 'reserveNothing'),
-  'any number may be unconfirmed': rateLimit(ISOLATE, 'decide', 'neverWait'),
-  'the next window of an isolate is counted in the last one': rateLimit(
-    ARITHMETIC,
-    'SAME_WINDOW_MS',
-    'moreThanAWindow',
-  ),
-  'each isolate has a window of its own': rateLimit(ARITHMETIC, 'SAME_WINDOW_MS', 'aMillisecond'),
-  'a window is forgotten when it ends': rateLimit(COUNTER, 'KEPT_MS', 'aWindow'),
-  'a place is denied because a later number has overtaken it': rateLimit(
-    ARITHMETIC,
-    'addReport',
-    'denyOvertaken',
-  ),
-  'the object alone ends the wait': rateLimit(ISOLATE, 'CALL_DEADLINE_MS', 'aSecond'),
+  'any number may be unconfirmed': badText(ISOLATE, ['if (!isFailing && ', 'if (false && ']),
+  'the next window of an isolate is counted in the last one': badText(ARITHMETIC, [
+    'APART_MS = WINDOW_MS - 10_000',
+    'APART_MS = WINDOW_MS + 10_000',
+  ]),
+  'the last reports of an isolate are counted in its next window': badText(ARITHMETIC, [
+    'const isLate = ',
+    'const isLate = false && ',
+  ]),
+  'each isolate has a window of its own': badText(ARITHMETIC, [
+    'counts.values().reduce((sum, each) => sum + each, 0) - known',
+    '0',
+  ]),
+  'a window is forgotten when it ends': badText(COUNTER, ['2 * WINDOW_MS', 'WINDOW_MS']),
+  'what has ended is granted': badText(ARITHMETIC, [
+    '  const window = openWindow(',
+    `  const hasEnded = now - recordBeganAt >= WINDOW_MS;
+     if (hasEnded) return { reply: { isGranted: true, own: count, others: 0, beganAt: recordBeganAt } };
+     const window = openWindow(`,
+  ]),
+  'a place is denied because a later number has overtaken it': badText(ARITHMETIC, [
+    'number <= known || ',
+    '',
+  ]),
+  'the counter alone ends the wait': badText(ISOLATE, [
+    'CALL_DEADLINE_MS = 300',
+    'CALL_DEADLINE_MS = 1_000',
+  ]),
 };

@@ -122,10 +122,11 @@ export class World {
     this.#start(machine);
   }
 
-  /** Evicts the counter object of an address. */
-  evict(address: string): void {
-    this.note(`the object of ${address} is evicted`);
-    this.objects.get(createHmac('sha256', API_KEY).update(address).digest('hex'))?.evict();
+  /** Evicts the counter of an address, or of `key NAME`. */
+  evict(client: string): void {
+    this.note(`the counter of ${client} is evicted`);
+    const ofAddress = createHmac('sha256', API_KEY).update(client).digest('hex');
+    this.objects.get(client.startsWith('key ') ? client : ofAddress)?.evict();
   }
 
   /** Lets all calls of a service fail for some milliseconds. */
@@ -223,9 +224,9 @@ export class World {
       RATE_COUNTER: {
         idFromName: (name: string) => name,
         get: (name: string) => ({
-          report: (...values: unknown[]) =>
+          count: (...values: unknown[]) =>
             this.#call('counter', isolate, () => {
-              const reply = this.#objectNamed(name).call('report', values);
+              const reply = this.#objectNamed(name).call('count', values);
               this.note(`${isolate.name} reports: ${JSON.stringify([...values, reply])}`);
               return reply;
             }),

@@ -11,7 +11,7 @@ import service, { RateCounter as Counter } from '../../src/index.ts';
  * return an object that has such methods.
  */
 const HOPS = {
-  counter: { ms: 15, methods: /^report$/ },
+  counter: { ms: 15, methods: /^count$/ },
   d1: { ms: 30, methods: /^(all|run|first|raw|batch)$/ },
   kv: { ms: 20, methods: /^(get|put|delete)$/ },
   edge: { ms: 7, methods: /^(match|put|delete)$/ },

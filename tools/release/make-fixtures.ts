@@ -31,14 +31,14 @@ const PATCH = 'patch.json';
 const STATE = '.wrangler/state/v3';
 /** Of the counters whose storage and messages are kept. */
 const CLIENT = '203.0.113.7';
-/** A counter that keeps the messages, and grants each place. */
+/** A counter that keeps the messages of the method `count`, and grants each place. */
 const RECORDER = `import { DurableObject } from 'cloudflare:workers';
 const calls = [];
 export class RateCounter extends DurableObject {
-  report(...call) {
+  count(...call) {
     calls.push(call);
-    const [, , { count, ageMs }] = call;
-    return { isGranted: true, own: count, others: 0, ageMs };
+    const [, , { count, beganAt }] = call;
+    return { isGranted: true, own: count, others: 0, beganAt };
   }
 }
 export default { fetch: () => Response.json(calls) };`;

@@ -1,0 +1,42 @@
+/** The client of a request, as the rate limit knows it. */
+
+import * as z from 'zod';
+
+/** Requests of other zones' Workers all come from this network. `CF-Worker` names the zone. */
+const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
+/** All requests without a readable address share one limit. */
+export const UNKNOWN = 'unknown';
+
+const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
+const MAX_ZONE_CHARACTERS = 255;
+
+/**
+ * Names the client by `CF-Connecting-IP`: a client can forge `X-Forwarded-For`. Returns an IPv4
+ * address, an IPv6 /64 (one subscriber), `worker ZONE`, or `unknown`.
+ */
+export function resolveClient(
+  connectingIp: string | undefined,
+  worker: string | undefined,
+): string {
+  if (connectingIp === undefined) return UNKNOWN;
+  if (z.regexes.ipv4.test(connectingIp)) return connectingIp;
+  const network = parseNetwork(connectingIp);
+  if (network !== OTHER_ZONES_WORKERS || worker === undefined) return network ?? UNKNOWN;
+  return `worker ${worker.slice(0, MAX_ZONE_CHARACTERS).toLowerCase()}`;
+}
+
+/** Returns the /64 of an IPv6 address; the IPv4 address in one (RFC 4291 section 2.5.5.2). */
+function parseNetwork(address: string): string | undefined {
+  const url = IPV6_CHARACTERS.test(address) ? URL.parse(`http://[${address}]`) : null;
+  if (url === null) return undefined;
+  // E.g. `[2001:db8::1]`: the URL parser writes each group in its shortest form.
+  const halves = url.hostname.slice(1, -1).split('::');
+  const [before = [], after = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
+  const zeros = Array<string>(8 - before.length - after.length).fill('0');
+  const groups = [...before, ...zeros, ...after];
+  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
+    const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
+    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}

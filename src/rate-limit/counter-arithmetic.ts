@@ -1,0 +1,101 @@
+/**
+ * The arithmetic of a counter, which only grows: each isolate reports its count so far, and the
+ * counter adds up the greatest counts, so a report may be repeated, late or lost.
+ */
+
+export const WINDOW_SECONDS = 60;
+export const WINDOW_MS = WINDOW_SECONDS * 1_000;
+
+/** The limits of an address. A key with a limit of its own uses `default` for all routes. */
+export type PolicyName = 'default' | 'ingest';
+
+/** A message of an isolate about one window of one client. Times are milliseconds since the epoch. */
+export type Report = {
+  /** A random id of the isolate's window: a restarted isolate hides no count. */
+  record: string;
+  /** The requests so far. A request that wants a place has its own number here. */
+  count: number;
+  /** By the isolate's clock. An age would be wrong by the time that the report was under way. */
+  beganAt: number;
+  /** Whether a request waits for the reply. */
+  wantsPlace: boolean;
+};
+
+/** `own` is the count of the record, and `others` the sum of all other records in the window. */
+export type Reply = { isGranted: boolean; own: number; others: number; beganAt: number };
+
+/** Record → its requests in one window. */
+type Counts = ReadonlyMap<string, number>;
+
+/** The client's window, by the counter's clock, and the counts of the window before. */
+export type CounterWindow = {
+  beganAt: number;
+  counts: Counts;
+  countsBefore: Counts;
+  /** Reports that changed a count. */
+  changes: number;
+};
+
+/** Windows of one isolate begin 60 s apart. To the counter they may seem up to 10 s closer. */
+const APART_MS = WINDOW_MS - 10_000;
+/** A clock with a larger error is not used. */
+const MAX_CLOCK_ERROR_MS = 2 * WINDOW_MS;
+
+/**
+ * Adds a report to the open window, and grants a place while the total with the request's number is
+ * within the limit. Each request is in one window: the counts of the window before are subtracted.
+ * `changed` is the window with the new count, if there is one.
+ *
+ * @example
+ * // 30 of the 40 requests of `a` were in the window before. With 60 of `b`, `a` gets 70 in all.
+ * const open = { beganAt: 60_000, counts: new Map([['b', 60]]), countsBefore: new Map([['a', 30]]), changes: 1 };
+ * addReport(open, { record: 'a', count: 40, beganAt: 20_000, wantsPlace: true }, 100, 75_000);
+ */
+export function addReport(
+  last: CounterWindow | undefined,
+  report: Report,
+  limit: number,
+  now: number,
+): { reply: Reply; changed?: CounterWindow } {
+  const { record, count, wantsPlace } = report;
+  const isUsable = Math.abs(now - report.beganAt) <= MAX_CLOCK_ERROR_MS;
+  const recordBeganAt = isUsable ? report.beganAt : now;
+  const window = openWindow(last, recordBeganAt, now);
+
+  // The record's window ended before the open one began: its requests were in the window before.
+  const isLate = window.beganAt - recordBeganAt >= APART_MS;
+  const counts = isLate ? window.countsBefore : window.counts;
+  const before = isLate ? 0 : (window.countsBefore.get(record) ?? 0);
+  const number = count - before;
+  const known = counts.get(record) ?? 0;
+  const others = counts.values().reduce((sum, each) => sum + each, 0) - known;
+  // Already counted, because a later number was reported first: it has its place.
+  const isGranted = wantsPlace && (number <= known || number + others <= limit);
+  const own = isGranted || !wantsPlace ? Math.max(known, number) : known;
+  const reply = { isGranted, own: own + before, others, beganAt: window.beganAt };
+  if (own === known) return { reply };
+
+  const name = isLate ? 'countsBefore' : 'counts';
+  const changes = window.changes + 1;
+  return { reply, changed: { ...window, [name]: new Map(counts).set(record, own), changes } };
+}
+
+/** Returns the last window, or begins the next one: at the record's begin, but never after `now`. */
+function openWindow(
+  last: CounterWindow | undefined,
+  recordBeganAt: number,
+  now: number,
+): CounterWindow {
+  const none: Counts = new Map();
+  if (last === undefined) {
+    const beganAt = Math.min(recordBeganAt, now);
+    return { beganAt, counts: none, countsBefore: none, changes: 0 };
+  }
+  // A clock that was set back by a whole window ends it too.
+  const hasEnded = Math.abs(now - last.beganAt) >= WINDOW_MS;
+  if (!hasEnded && recordBeganAt - last.beganAt < APART_MS) return last;
+  const endAt = last.beganAt + WINDOW_MS;
+  const beganAt = Math.min(Math.max(recordBeganAt, endAt), now);
+  const countsBefore = beganAt - endAt < APART_MS ? last.counts : none;
+  return { beganAt, counts: none, countsBefore, changes: 0 };
+}
