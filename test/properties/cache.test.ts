@@ -265,7 +265,7 @@ describe('a cached response', () => {
       await expectStatus(response, 304);
       expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
       expect(response.headers.get('ETag')).toBe(etag);
-      expect(response.headers.get('Cache-Control')).toBe('private, no-cache');
+      expect(response.headers.get('Cache-Control')).toBe('private, max-age=0, must-revalidate');
       expect(response.headers.get('RateLimit')).toBe(`"default";r=99;t=${WINDOW_SECONDS}`);
       expect(await response.text()).toBe('');
     }
