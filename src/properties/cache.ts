@@ -16,7 +16,7 @@ import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
-import { type Check, KnownVersions, RENEWAL_PART, type Version } from './versions.ts';
+import { type Check, KnownVersions, RENEWAL_PART, type Verdict, type Version } from './versions.ts';
 
 /** Raise it when an entry of the edge cache gets another form. */
 const EDGE_FORM = 2;
@@ -31,9 +31,12 @@ const MAX_ENTRY_PART = 1 / 16;
 /** A missing listing has no content. A Blob, because a `Response` copies plain bytes once more. */
 export type FeedResponse = { version: Version; content?: { body: Blob; etag: string } };
 
-export type CachedResponse = { response: FeedResponse; level: 'memory' | 'edge' } & ReturnType<
-  KnownVersions['judge']
->;
+export type CachedResponse = Verdict & {
+  response: FeedResponse;
+  level: 'memory' | 'edge';
+  /** Why memory did not serve the request, as in RFC 9211. */
+  memoryFwd: 'stale' | 'miss';
+};
 
 /** For all requests of an isolate. A key is the JSON text of a request. */
 export class FeedCache {
@@ -62,17 +65,14 @@ export class FeedCache {
     const inMemory = this.#memory.get(key);
     const memory = inMemory && this.versions.judge(inMemory.version);
     const edge = atEdge && this.versions.judge(atEdge.version);
-    if (edge && edge.rank < (memory?.rank ?? Number.POSITIVE_INFINITY)) {
-      return { response: atEdge, level: 'edge', ...edge };
+    const memoryFwd = memory ? 'stale' : 'miss';
+    if (edge && (!memory || edge.rank < memory.rank)) {
+      return { response: atEdge, level: 'edge', memoryFwd, ...edge };
     }
-    return memory && { response: inMemory, level: 'memory', ...memory };
+    return memory && { response: inMemory, level: 'memory', memoryFwd, ...memory };
   }
 
-  has(key: string): boolean {
-    return this.#memory.has(key);
-  }
-
-  /** Keeps a response in memory. */
+  /** Keeps a response of the edge cache in memory. */
   remember(key: string, response: FeedResponse): void {
     this.#memory.set(key, response);
   }
@@ -80,7 +80,7 @@ export class FeedCache {
   /** Caches a response in both levels, and shares the checks. Never rejects. */
   async put(url: string, key: string, response: FeedResponse): Promise<void> {
     if (this.#currentMs === 0) return;
-    this.remember(key, response);
+    this.#memory.set(key, response);
     await this.shareChecks(url);
     const { version, content } = response;
     // Another isolate has shared a newer version.

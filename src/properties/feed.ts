@@ -108,13 +108,13 @@ export class Feed {
     const { c, cache, key } = call;
     const cached = cache.find(key, atEdge);
     if (cached === undefined || !mayServe(cached, reason)) return undefined;
-    const { response, level, state, ttlMs, ageMs } = cached;
+    const { response, level, memoryFwd, state, ttlMs, ageMs } = cached;
     if (state === 'due') c.executionCtx.waitUntil(this.#renewCheck(call));
     const detail = state === 'stale' ? `; detail=${reason}` : '';
     const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
     // RFC 9211: the cache nearest the origin comes first.
     const cacheStatus =
-      level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, ${missInMemory(call)}`;
+      level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`;
     if (level === 'edge') cache.remember(key, response);
     return state === 'stale'
       ? { response, source: 'stale', cacheStatus, ageMs }
@@ -130,8 +130,9 @@ export class Feed {
     const served = this.#serveCached(call, atEdge, isPaused ? 'failed' : undefined);
     if (served) return served;
 
-    const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, ${missInMemory(call)}`;
-    const reading = this.#readThrough(call, cacheStatus, cache.find(key, atEdge)?.response);
+    const cached = cache.find(key, atEdge);
+    const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
+    const reading = this.#readThrough(call, cacheStatus, cached?.response);
     // It continues after a stale response was served.
     c.executionCtx.waitUntil(reading.catch(() => undefined));
     const serveStale = async (reason: StaleReason) =>
@@ -209,11 +210,6 @@ function isWithin(time: number, milliseconds: number): boolean {
 /** The value of a promise that has settled; undefined for one that is pending. */
 function settledValue<T>(promise: Promise<T>): Promise<T | undefined> {
   return Promise.race([promise, undefined]);
-}
-
-/** Memory has an older response, or none. */
-function missInMemory({ cache, key }: FeedCall): string {
-  return `isolate; fwd=${cache.has(key) ? 'stale' : 'miss'}`;
 }
 
 function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReason): boolean {

@@ -23,7 +23,7 @@ export type Version = { id: string; generation: string; number: number };
 export type Check = { version: Version; at: number };
 
 /** What may be done with a response of a version. */
-type Verdict = {
+export type Verdict = {
   /** `due`: current, and the check has to be renewed. `stale`: served while D1 is slow or failed. */
   state: 'current' | 'due' | 'stale' | 'expired';
   /** Until the response is stale; negative afterwards. */
@@ -37,7 +37,7 @@ type Verdict = {
 /** For all requests of an isolate. */
 export class KnownVersions {
   /** The current version, then the others, from the latest check to the earliest. */
-  #checks: readonly Check[] = [];
+  checks: readonly Check[] = [];
   /** How long a check keeps the current version current, and a response of any version usable. */
   readonly #currentMs: number;
   readonly #staleMs: number;
@@ -47,14 +47,10 @@ export class KnownVersions {
     this.#staleMs = staleMs;
   }
 
-  get checks(): readonly Check[] {
-    return this.#checks;
-  }
-
   judge({ id }: Version): Verdict {
     let rank = 0;
-    while (rank < this.#checks.length && this.#checks[rank]?.version.id !== id) rank += 1;
-    const ageMs = ageOf(this.#checks[rank]);
+    while (rank < this.checks.length && this.checks[rank]?.version.id !== id) rank += 1;
+    const ageMs = ageOf(this.checks[rank]);
     const ttlMs = this.#currentMs - ageMs;
     if (rank === 0 && ttlMs > 0) {
       const state = ageMs < this.#currentMs * RENEWAL_PART ? 'current' : 'due';
@@ -74,11 +70,11 @@ export class KnownVersions {
     query: (session: D1DatabaseSession) => Promise<Result>,
     constraint: D1SessionConstraint = 'first-unconstrained',
   ): Promise<Result> {
-    const before = this.#checks[0]?.version.id;
+    const before = this.checks[0]?.version.id;
     const at = Date.now();
     const result = await query(database.withSession(constraint));
     const { version } = result;
-    const current = this.#checks[0]?.version.id;
+    const current = this.checks[0]?.version.id;
     // The primary does not decide if another read changed the current version meanwhile.
     const isDecided = constraint === 'first-primary' && current === before;
     if (version.id !== current && !this.#isNewer(version) && !isDecided) {
@@ -90,7 +86,7 @@ export class KnownVersions {
 
   /** Adds the checks of another isolate, and follows it to a newer version. */
   learn(shared: readonly Check[]): void {
-    const [own] = this.#checks;
+    const [own] = this.checks;
     const [theirs] = shared;
     if (theirs === undefined) return;
     // A check that has ended may be of a version that a rewind undid: it replaces no recent one.
@@ -102,18 +98,19 @@ export class KnownVersions {
   /** Keeps the latest check of each version. */
   #add(found: readonly Check[], current: Version): void {
     const checks: Check[] = [];
-    for (const check of [...found, ...this.#checks].sort((a, b) => ageOf(a) - ageOf(b))) {
+    const ids = new Set<string>();
+    for (const check of [...found, ...this.checks].sort((a, b) => ageOf(a) - ageOf(b))) {
       const { id } = check.version;
-      if (checks.some(({ version }) => version.id === id)) continue;
-      if (id === current.id) checks.unshift(check);
-      else if (ageOf(check) <= this.#staleMs) checks.push(check);
+      if (id === current.id && !ids.has(id)) checks.unshift(check);
+      else if (ageOf(check) <= this.#staleMs && !ids.has(id)) checks.push(check);
+      ids.add(id);
     }
-    this.#checks = checks.slice(0, MAX_CHECKS);
+    this.checks = checks.slice(0, MAX_CHECKS);
   }
 
   /** Whether a version is of the current generation, and newer than all known ones of it. */
   #isNewer({ generation, number }: Version): boolean {
-    return this.#checks.every(({ version }, rank) =>
+    return this.checks.every(({ version }, rank) =>
       version.generation === generation ? version.number < number : rank > 0,
     );
   }
