@@ -2,7 +2,7 @@
  * The feed's cache: the latest response to each request in two levels, the memory of this isolate
  * and the edge cache of the data centre. A response has the version of the catalogue that it shows
  * (versions.ts), so that any number of imports later it is still known how old it is. At the edge,
- * the isolates share their checks too, and an entry belongs to one version of the Worker:
+ * the isolates share their checks too, and an entry belongs to one version of the Worker. Decoded:
  *
  *     https://api.example.com/api/.feed/2/ID-OF-THE-WORKER 3 https://www.example.com checks
  *     https://api.example.com/api/.feed/2/ID-OF-THE-WORKER 3 https://www.example.com ["page",{…}]

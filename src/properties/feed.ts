@@ -90,7 +90,7 @@ export class Feed {
     const key = JSON.stringify([reader.name, query, locale]);
     const call = { c, reader, query, locale, fresh, cache: this.#cache, key };
     const bypass = fresh ? 'request' : 'bypass';
-    // Feed read, 3.
+    // Feed read, 3: memory.
     const served =
       fresh || config.feedCacheSeconds === 0
         ? await this.#readThrough(call, `edge; fwd=${bypass}, isolate; fwd=${bypass}`)
@@ -99,7 +99,10 @@ export class Feed {
     return httpResponse(c, served);
   }
 
-  /** Serves the cached response if it is current, or for a reason a stale one. */
+  /**
+   * Serves the response in memory, or from the edge if that has a later version: if it is current,
+   * or stale and there is a reason to serve it.
+   */
   #serveCached(
     call: FeedCall,
     atEdge?: FeedResponse,
@@ -121,11 +124,12 @@ export class Feed {
       : { response, source: level, cacheStatus };
   }
 
-  /** Feed read, 4: when memory has no current response. */
+  /** Feed read, 4: the edge cache, then D1. */
   async #serveFromEdgeOrD1(call: FeedCall): Promise<ServedResponse> {
     const { c, cache, key } = call;
     const edgeLookup = cache.findAtEdge(c.req.url, key);
     const atEdge = await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
+    // 20 ms.
     const isPaused = isWithin(this.#faultAt, FAULT_PAUSE_MS);
     const served = this.#serveCached(call, atEdge, isPaused ? 'failed' : undefined);
     if (served) return served;
@@ -135,21 +139,23 @@ export class Feed {
     const reading = this.#readThrough(call, cacheStatus, cached?.response);
     // It continues after a stale response was served.
     c.executionCtx.waitUntil(reading.catch(() => undefined));
-    const serveStale = async (reason: StaleReason) =>
+    const fromCaches = async (reason: StaleReason) =>
       this.#serveCached(call, await settledValue(edgeLookup), reason);
     try {
       return (
         (await firstWithin(reading, D1_HEAD_START_MS, undefined)) ??
-        (await serveStale(isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow')) ??
+        // 300 ms: D1 is slow.
+        (await fromCaches(isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow')) ??
         (await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined)) ??
-        (await serveStale('failed')) ??
+        // 2 s: D1 has stalled, which `#watch` notes.
+        (await fromCaches('failed')) ??
         (await reading)
       );
     } catch (error) {
-      // D1 has failed, after 5 s at most. Only if memory has no response, wait for the edge cache.
-      const stale =
-        (await serveStale('failed')) ?? this.#serveCached(call, await edgeLookup, 'failed');
-      if (stale) return stale;
+      // D1 has failed, after 5 s at most. Without a response in memory, wait for the edge cache.
+      const late =
+        (await fromCaches('failed')) ?? this.#serveCached(call, await edgeLookup, 'failed');
+      if (late) return late;
       throw error;
     }
   }
@@ -176,15 +182,14 @@ export class Feed {
     this.#renewalAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Notes a failure or a stall of D1 as a fault. Throws a 500 after 5 s. */
+  /** Waits 5 s at most, else throws a 500. Notes a failure or a stall of D1 as a fault. */
   async #watch<Result>(reading: Promise<Result>): Promise<Result> {
     const stall = new Error(`a read took over ${STALL_MS} ms`);
     const timer = setTimeout(() => this.#noteFault(stall), STALL_MS);
     try {
       const result = await firstWithin(reading, READ_DEADLINE_MS, undefined);
-      const late = new Error(`D1 took over ${READ_DEADLINE_MS} ms`);
-      if (result === undefined) throw internalError(late, RETRY_SECONDS);
-      return result;
+      if (result !== undefined) return result;
+      throw internalError(new Error(`D1 took over ${READ_DEADLINE_MS} ms`), RETRY_SECONDS);
     } catch (error) {
       this.#noteFault(error);
       throw error;

@@ -207,12 +207,14 @@ const LOCATION_ID = sql`
  *     union all … order by display_order, id limit ?
  */
 function pageStatement({ list, filters }: FeedList) {
-  const conditions = FILTER_COLUMNS.filter((name) => name in filters).map(
-    (name) => sql`and ${properties[name]} = ${placeholder(name)} `,
-  );
-  if ('location' in filters) conditions.push(sql`and ${properties.location_id} = ${LOCATION_ID} `);
-  const range = (index: number) =>
-    sql`${status} = ${placeholder(`status${index}`)} ${sql.join(conditions)}`;
+  const conditions = sql``;
+  for (const name of FILTER_COLUMNS) {
+    if (name in filters) conditions.append(sql` and ${properties[name]} = ${placeholder(name)}`);
+  }
+  if ('location' in filters) {
+    conditions.append(sql` and ${properties.location_id} = ${LOCATION_ID}`);
+  }
+  const range = (index: number) => sql`${status} = ${placeholder(`status${index}`)}${conditions}`;
   const query = keysetPage<ListingRow>({
     columns: listingText(REPRESENTATIONS[list]),
     from: properties,

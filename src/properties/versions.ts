@@ -30,7 +30,7 @@ export type Verdict = {
   ttlMs: number;
   /** Of the check. */
   ageMs: number;
-  /** The place of the version among the checks: 0 for the current one. */
+  /** 0 for the current version, and more for earlier ones. */
   rank: number;
 };
 
@@ -38,7 +38,7 @@ export type Verdict = {
 export class KnownVersions {
   /** The current version, then the others, from the latest check to the earliest. */
   checks: readonly Check[] = [];
-  /** How long a check keeps the current version current, and a response of any version usable. */
+  /** How long a check keeps the current version current, and a response of its version usable. */
   readonly #currentMs: number;
   readonly #staleMs: number;
 
