@@ -120,8 +120,7 @@ export class FeedCache {
   #edgeAddress(url: string, name: string): string {
     // A URL cannot be parsed if the Host header is no valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
-    const path = encodeURIComponent(`${this.#edgePrefix} ${name}`);
-    return `${origin}/api/.feed/${EDGE_FORM}/${path}`;
+    return `${origin}/api/.feed/${EDGE_FORM}/${encodeURIComponent(`${this.#edgePrefix} ${name}`)}`;
   }
 }
 

@@ -50,11 +50,10 @@ type FeedOptions = {
   fresh?: boolean | undefined;
 };
 
-type FeedCall = Pick<FeedOptions, 'locale'> & {
+type FeedCall = FeedOptions & {
   c: Context<AppEnv>;
   reader: FeedReader<unknown>;
   query: unknown;
-  fresh: boolean;
   cache: FeedCache;
   key: string;
 };
@@ -83,7 +82,7 @@ export class Feed {
     c: Context<AppEnv>,
     reader: FeedReader<Query>,
     query: Query,
-    { locale, fresh = false }: FeedOptions,
+    { locale, fresh }: FeedOptions,
   ): Promise<Response> {
     const config = readConfig(c.env);
     this.#cache ??= new FeedCache(workerVersion(c.env), config);
@@ -160,14 +159,26 @@ export class Feed {
     }
   }
 
-  /** Reads D1, conditionally if a response is cached, and caches what D1 responds. */
+  /**
+   * Reads D1 in one round trip, which returns no rows while the version is that of the cached
+   * response, and caches what D1 responds.
+   */
   async #readThrough(
-    call: FeedCall,
+    { c, reader, query, locale, fresh, cache, key }: FeedCall,
     cacheStatus: string,
     cached?: FeedResponse,
   ): Promise<ServedResponse> {
-    const { c, cache, key } = call;
-    const response = await this.#watch(readFromD1(call, cached));
+    const { publicSiteUrl } = readConfig(c.env);
+    const options = { publicSiteUrl, cachedVersion: cached?.version };
+    const read = async (session: D1DatabaseSession) => {
+      const page = await reader.read(session, query, options);
+      if (page === 'unchanged' && cached) return cached;
+      if (page === 'unchanged') throw new Error('no cached response is unchanged');
+      const { version, json } = page;
+      return makeResponse(json && locale ? inLanguages(json, locale) : json, version);
+    };
+    const constraint = fresh ? 'first-primary' : 'first-unconstrained';
+    const response = await this.#watch(cache.versions.read(c.env.DB, read, constraint));
     c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
     return { response, source: 'database', cacheStatus };
   }
@@ -223,32 +234,6 @@ function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReaso
   // While D1 fails, a listing that was missing gets a 500: an import may have published it since.
   if (response.content === undefined) return false;
   return reason === 'failed' || (reason === 'slow' && -ttlMs <= SLOW_GRACE_MS);
-}
-
-/**
- * Reads D1 in one round trip, which returns no rows while the version is that of the cached
- * response. The lag of a replica that `versions.read` cannot see is assumed to be under
- * `FEED_CACHE_SECONDS`.
- */
-function readFromD1(
-  { c, reader, query, locale, fresh, cache }: FeedCall,
-  cached?: FeedResponse,
-): Promise<FeedResponse> {
-  const { publicSiteUrl } = readConfig(c.env);
-  const options = { publicSiteUrl, cachedVersion: cached?.version };
-  return cache.versions.read(
-    c.env.DB,
-    async (session) => {
-      const read = await reader.read(session, query, options);
-      if (read === 'unchanged') {
-        if (cached) return cached;
-        throw new Error('a read without a cached response has returned none');
-      }
-      const { version, json } = read;
-      return makeResponse(json && locale ? inLanguages(json, locale) : json, version);
-    },
-    fresh ? 'first-primary' : 'first-unconstrained',
-  );
 }
 
 /** Feed read, 7: makes a 200 or a 304, or throws a 404. */

@@ -10,7 +10,6 @@ import {
   keysetPage,
   nullIfOversized,
   placeholder,
-  queryBuilder,
   readPage,
   statementOf,
 } from '../storage/statement.ts';
@@ -35,15 +34,9 @@ export type FeedReader<Query> = {
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;
 
 /** Selects the version of the catalogue, in the batch of each read: one row. */
-const CATALOGUE_VERSION = statementOf(
-  queryBuilder
-    .select({
-      id: sql<string>`${catalogue_version}`.as('id'),
-      generation,
-      number: sql<number>`${catalogue_number}`.as('number'),
-    })
-    .from(databaseIdentity),
-);
+const CATALOGUE_VERSION = statementOf(sql<Version>`
+  select ${catalogue_version} as id, ${generation}, ${catalogue_number} as number
+  from ${databaseIdentity}`);
 
 /**
  * The limit of a page's statement: no row while the catalogue has the version of the cached
@@ -180,12 +173,11 @@ export function formatListing(
   return JSON.stringify(listing && representation === 'card' ? toCard(listing) : listing);
 }
 
-const { display_order, id, status, document, source } = properties;
+const { display_order, id, status } = properties;
 
 const listingBy = (name: 'id' | 'slug') =>
   statementOf(sql<ListingText>`
-    select ${isRenderedSql} as is_rendered, iif(${isRenderedSql}, ${document}, ${source}) as text
-    from ${properties}
+    select ${listingText('document')} from ${properties}
     where ${properties[name]} = ${placeholder(name)} and ${status} <> 'hidden'
     limit ${maxRowsUnlessCached}`);
 
