@@ -1,14 +1,11 @@
 /**
- * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache
- * of the data centre. The key of an entry has the version of the catalogue, e.g.
+ * The feed's cache: the latest response to each request in two levels, the memory of this isolate
+ * and the edge cache of the data centre. A response has the version of the catalogue that it shows
+ * (versions.ts), so that any number of imports later it is still known how old it is. At the edge,
+ * the isolates share their checks too, and an entry belongs to one version of the Worker. Decoded:
  *
- *     9b8305d194e26a0a92b55a6485c3e2c7 12 7c1d2c0e-…    generation, number, id of the import
- *
- * and at the edge the version of the Worker. So an entry never changes. It is current while it has
- * the known version of the catalogue, and while the last check of this version is recent. An import
- * that changes a response raises the number. After a rewind (Time Travel), until `after-time-travel`
- * begins a new generation, two imports may have raised it to the same number. Across generations,
- * the primary decides.
+ *     https://api.example.com/api/.feed/2/ID-OF-THE-WORKER 3 https://www.example.com checks
+ *     https://api.example.com/api/.feed/2/ID-OF-THE-WORKER 3 https://www.example.com ["page",{…}]
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
  * nothing on a `workers.dev` address.
@@ -19,52 +16,35 @@ import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
+import { type Check, KnownVersions, RENEWAL_PART, type Verdict, type Version } from './versions.ts';
 
-/** Of a check's lifetime, `FEED_CACHE_SECONDS`. */
-const RENEWAL_PART = 3 / 4;
-/** The clocks of two machines differ by less. */
-const MAX_CLOCK_SKEW_MS = 5_000;
+/** Raise it when an entry of the edge cache gets another form. */
+const EDGE_FORM = 2;
 const EDGE_DEADLINE_MS = 1_000;
 const EDGE_SECONDS = 604_800;
-/** The header with the known version, in the edge entry that shares it. */
-const KNOWN_VERSION = 'X-Known-Version';
+const VERSION_HEADER = 'X-Catalogue-Version';
 const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
 /** A larger response is cached at the edge only. */
 const MAX_ENTRY_PART = 1 / 16;
 
-/** A version, and the start of the last read that found it, in milliseconds since the epoch. */
-type Check = { version: string; at: number };
+/** A missing listing has no content. A Blob, because a `Response` copies plain bytes once more. */
+export type FeedResponse = { version: Version; content?: { body: Blob; etag: string } };
 
-/** The current version, and the one before it. */
-type KnownVersion = Check & { former?: Check | undefined };
-
-/** A missing listing has no body. A Blob, because a `Response` copies plain bytes once more. */
-export type FeedResponse = { version: string } & (
-  | { body: Blob; headers: Headers }
-  | { body?: never; headers?: never }
-);
-
-export type CachedResponse = {
+export type CachedResponse = Verdict & {
   response: FeedResponse;
   level: 'memory' | 'edge';
-  /** `due`: current, and the check has to be renewed. `stale`: served while D1 is slow or failed. */
-  state: 'current' | 'due' | 'stale' | 'expired';
-  /** Until the response is stale; negative afterwards. */
-  ttlMs: number;
-  /** Of the check. */
-  ageMs: number;
+  /** Why memory did not serve the request, as in RFC 9211. */
+  memoryFwd: 'stale' | 'miss';
 };
 
 /** For all requests of an isolate. A key is the JSON text of a request. */
 export class FeedCache {
-  #known: KnownVersion | undefined;
-  #lastShared: Check = { version: '', at: 0 };
+  readonly versions: KnownVersions;
   readonly #memory: LRUCache<string, FeedResponse>;
   /** Without a deployment's id, Workers for different sites may share a version. */
   readonly #edgePrefix: string;
   readonly #currentMs: number;
-  readonly #staleMs: number;
 
   constructor(workerVersion: string, config: Config) {
     const { feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl } = config;
@@ -72,200 +52,110 @@ export class FeedCache {
       // `FEED_MEMORY_BYTES=0` caches nothing: no entry fits into one byte.
       maxSize: Math.max(1, feedMemoryBytes),
       maxEntrySize: Math.max(1, Math.floor(feedMemoryBytes * MAX_ENTRY_PART)),
-      sizeCalculation: ({ body }, key) => (body?.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES,
+      sizeCalculation: ({ content }, key) =>
+        (content?.body.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
     this.#edgePrefix = `${workerVersion} ${formatRendering(publicSiteUrl)}`;
     this.#currentMs = feedCacheSeconds * 1_000;
-    this.#staleMs = feedStaleSeconds * 1_000;
+    this.versions = new KnownVersions(this.#currentMs, feedStaleSeconds * 1_000);
   }
 
-  /**
-   * Finds the response of the current version, else of the former one, in memory or in what the
-   * edge cache returned.
-   */
-  find(key: string, edge?: FeedResponse): CachedResponse | undefined {
-    for (const check of [this.#known, this.#known?.former]) {
-      if (check === undefined) return undefined;
-      const inMemory = this.#memory.get(`${check.version} ${key}`);
-      if (inMemory) return { response: inMemory, level: 'memory', ...this.#judge(check) };
-      if (edge?.version === check.version)
-        return { response: edge, level: 'edge', ...this.#judge(check) };
+  /** Finds the response of the later version: in memory, or the one that the edge cache returned. */
+  find(key: string, atEdge?: FeedResponse): CachedResponse | undefined {
+    const inMemory = this.#memory.get(key);
+    const memory = inMemory && this.versions.judge(inMemory.version);
+    const edge = atEdge && this.versions.judge(atEdge.version);
+    const memoryFwd = memory ? 'stale' : 'miss';
+    if (edge && (!memory || edge.rank < memory.rank)) {
+      return { response: atEdge, level: 'edge', memoryFwd, ...edge };
     }
-    return undefined;
+    return memory && { response: inMemory, level: 'memory', memoryFwd, ...memory };
   }
 
-  #judge(check: Check): Pick<CachedResponse, 'state' | 'ttlMs' | 'ageMs'> {
-    const ageMs = Date.now() - check.at;
-    const ttlMs = this.#currentMs - ageMs;
-    if (check === this.#known && !this.#hasEnded(check)) {
-      return { state: this.#hasEnded(check, RENEWAL_PART) ? 'due' : 'current', ttlMs, ageMs };
-    }
-    const state = ageMs <= this.#staleMs ? 'stale' : 'expired';
-    // Negative also for the former version, whose check may be recent.
-    return { state, ttlMs: Math.min(-1, ttlMs), ageMs };
-  }
-
-  /** Keeps a response in memory. */
+  /** Keeps a response of the edge cache in memory. */
   remember(key: string, response: FeedResponse): void {
-    this.#memory.set(`${response.version} ${key}`, response);
+    this.#memory.set(key, response);
   }
 
-  /** Caches a response in both levels, and shares the known version. Never rejects. */
+  /** Caches a response in both levels, and shares the checks. Never rejects. */
   async put(url: string, key: string, response: FeedResponse): Promise<void> {
     if (this.#currentMs === 0) return;
-    this.remember(key, response);
-    const { version, body, headers } = response;
-    const address = this.#edgeAddress(url, version, key);
-    await Promise.all([putAtEdge(address, body, headers), this.shareVersion(url)]);
-  }
-
-  /**
-   * Reads D1, and learns the version. A replica may lag: a read that finds neither the current
-   * version nor a newer one is repeated at the primary, which decides. Throws D1's error.
-   */
-  async read<Result extends { version: string }>(
-    database: D1Database,
-    query: (session: D1DatabaseSession) => Promise<Result>,
-    constraint: D1SessionConstraint = 'first-unconstrained',
-  ): Promise<Result> {
-    const before = this.#known?.version;
-    const at = Date.now();
-    const result = await query(database.withSession(constraint));
-    const { version } = result;
-    const current = this.#known?.version;
-    // The primary does not decide if another read changed the current version meanwhile.
-    const isDecided = constraint === 'first-primary' && current === before;
-    if (version !== current && !this.#isNewer(version) && !isDecided) {
-      return this.read(database, query, 'first-primary');
-    }
-    this.#learn({ version, at });
-    return result;
-  }
-
-  /**
-   * Finds a response of a known version. Learns the shared version if the isolate's check is due:
-   * first if the check has ended, because the address of a response has a version. Never rejects.
-   */
-  findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
-    return withinEdgeDeadline(this.#readAtEdge(url, key));
-  }
-
-  async #readAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
-    const isDue = this.#hasEnded(this.#known, RENEWAL_PART);
-    const learning = isDue ? this.#learnShared(url) : undefined;
-    if (this.#hasEnded(this.#known)) await learning;
-    const [response] = await Promise.all([this.#matchKnown(url, key), learning]);
-    return response;
-  }
-
-  async #matchKnown(url: string, key: string): Promise<FeedResponse | undefined> {
-    for (const check of [this.#known, this.#known?.former]) {
-      if (check === undefined) return undefined;
-      const { version } = check;
-      const entry = await caches.default.match(this.#edgeAddress(url, version, key));
-      // A missing listing has no ETag.
-      const etag = entry?.headers.get('ETag');
-      if (entry)
-        return etag ? buildResponse(await entry.arrayBuffer(), etag, version) : { version };
-    }
-    return undefined;
-  }
-
-  /** Shares the known version, unless this isolate did so recently. Never rejects. */
-  async shareVersion(url: string): Promise<void> {
-    const known = this.#known;
-    if (known === undefined) return;
-    const { version, at } = this.#lastShared;
-    const isRecent = Math.abs(known.at - at) < this.#currentMs * (1 - RENEWAL_PART);
-    if (version === known.version && isRecent) return;
-    this.#lastShared = known;
-    await withinEdgeDeadline(this.#learnShared(url));
+    this.#memory.set(key, response);
+    await this.shareChecks(url);
+    const { version, content } = response;
     // Another isolate has shared a newer version.
-    if (this.#known?.version !== known.version) return;
-    const headers = new Headers({ [KNOWN_VERSION]: JSON.stringify(known) });
-    await putAtEdge(this.#edgeAddress(url), undefined, headers);
+    if (this.versions.checks[0]?.version.id !== version.id) return;
+    const headers = new Headers({ [VERSION_HEADER]: JSON.stringify(version) });
+    if (content) headers.set('ETag', content.etag);
+    await putAtEdge(this.#edgeAddress(url, key), content?.body ?? null, headers);
   }
 
-  async #learnShared(url: string): Promise<void> {
-    const entry = await caches.default.match(this.#edgeAddress(url));
-    const shared: KnownVersion | null = JSON.parse(entry?.headers.get(KNOWN_VERSION) ?? 'null');
-    if (shared === null) return;
-    const known = this.#known;
-    // A time in the future is from a clock that was set back since.
-    const at = shared.at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : shared.at;
-    if (shared.version === known?.version) {
-      this.#learn({ version: shared.version, at: Math.max(at, known.at) });
-      return;
-    }
-    // A check that has ended may be of a version that a rewind undid: it replaces no recent one.
-    const mayReplace = !this.#hasEnded({ ...shared, at }) || this.#hasEnded(known);
-    if (mayReplace && this.#isNewer(shared.version)) this.#learn({ ...shared, at });
+  /** Finds a response, and learns the shared checks. Never rejects. */
+  async findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
+    const lookup = Promise.all([readEntry(this.#edgeAddress(url, key)), this.#learnChecks(url)]);
+    return (await withinEdgeDeadline(lookup))?.[0];
   }
 
-  #learn({ version, at, former }: KnownVersion): void {
-    const known = this.#known;
-    if (known === undefined) this.#known = { version, at, former };
-    else if (known.version === version) this.#known = { ...known, at };
-    else this.#known = { version, at, former: { version: known.version, at: known.at } };
+  /** Learns the shared checks, and shares its own unless the shared ones are recent. Never rejects. */
+  async shareChecks(url: string): Promise<void> {
+    const shared = await withinEdgeDeadline(this.#learnChecks(url));
+    const { checks } = this.versions;
+    const [current] = checks;
+    if (current === undefined) return;
+    const isRecent =
+      Math.abs(current.at - (shared?.at ?? 0)) < this.#currentMs * (1 - RENEWAL_PART);
+    if (isRecent && shared?.version.id === current.version.id) return;
+    await putAtEdge(this.#edgeAddress(url, 'checks'), JSON.stringify(checks), new Headers());
   }
 
-  /** Whether a version is of the current generation, and newer than the known ones of it. */
-  #isNewer(version: string): boolean {
-    if (this.#known === undefined) return true;
-    const [generation, number] = version.split(' ');
-    const known = [this.#known, this.#known.former].map((check) => check?.version.split(' ') ?? []);
-    if (known[0]?.[0] !== generation) return false;
-    return known.every(
-      ([own, ownNumber]) => own !== generation || Number(ownNumber) < Number(number),
-    );
+  /** Returns the shared check of the current version. */
+  async #learnChecks(url: string): Promise<Check | undefined> {
+    const entry = await caches.default.match(this.#edgeAddress(url, 'checks'));
+    const shared = (await entry?.json<Check[]>()) ?? [];
+    this.versions.learn(shared);
+    return shared[0];
   }
 
-  /** In the request's zone, as the Cache API asks. Without a version, that of the shared one. */
-  #edgeAddress(url: string, version = 'known', key = ''): string {
+  /** In the request's zone, as the Cache API asks. */
+  #edgeAddress(url: string, name: string): string {
     // A URL cannot be parsed if the Host header is no valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
-    return `${origin}/api/.feed/${encodeURIComponent(`${this.#edgePrefix} ${version} ${key}`)}`;
-  }
-
-  /** Whether a part of the check's lifetime has ended. Also if the clock was set back since. */
-  #hasEnded(check: Check | undefined, part = 1): boolean {
-    const ageMs = Date.now() - (check?.at ?? 0);
-    return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;
+    return `${origin}/api/.feed/${EDGE_FORM}/${encodeURIComponent(`${this.#edgePrefix} ${name}`)}`;
   }
 }
 
-async function putAtEdge(address: string, body?: Blob, headers?: Headers): Promise<void> {
-  const stored = new Headers(headers);
-  stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
-  const entry = new Response(body ?? null, { headers: stored });
-  await withinEdgeDeadline(caches.default.put(address, entry));
+async function readEntry(address: string): Promise<FeedResponse | undefined> {
+  const entry = await caches.default.match(address);
+  const version = entry?.headers.get(VERSION_HEADER);
+  if (!entry || !version) return undefined;
+  const etag = entry.headers.get('ETag');
+  const content = etag ? { content: { body: await entry.blob(), etag } } : {};
+  return { version: JSON.parse(version), ...content };
+}
+
+async function putAtEdge(address: string, body: BodyInit | null, headers: Headers): Promise<void> {
+  headers.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
+  await withinEdgeDeadline(caches.default.put(address, new Response(body, { headers })));
 }
 
 /** Logs a fault, and never rejects. */
-function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
-  return withDeadline(call, EDGE_DEADLINE_MS, 'edge cache call').catch(logEdgeFault);
-}
-
-function logEdgeFault(error: unknown): undefined {
-  logFault('the edge cache failed', error);
+async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await withDeadline(call, EDGE_DEADLINE_MS, 'edge cache call');
+  } catch (error) {
+    logFault('the edge cache failed', error);
+    return undefined;
+  }
 }
 
 /** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts, equal tags. */
 export async function makeResponse(
   json: string | undefined,
-  version: string,
+  version: Version,
 ): Promise<FeedResponse> {
   if (json === undefined) return { version };
   const bytes = new TextEncoder().encode(json);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return buildResponse(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, version);
-}
-
-function buildResponse(
-  bytes: Uint8Array | ArrayBuffer,
-  etag: string,
-  version: string,
-): FeedResponse {
-  const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
-  return { body: new Blob([bytes], { type: 'application/json' }), headers, version };
+  const etag = `"${digest.subarray(0, TAG_BYTES).toHex()}"`;
+  return { version, content: { body: new Blob([bytes], { type: 'application/json' }), etag } };
 }

@@ -1,10 +1,9 @@
 /**
- * Serves the feed from a cache or from D1, which may be slow or failed. A check is the last time
- * that D1 had the version of a response (cache.ts).
+ * Serves the feed from a cache or from D1, which may be slow or failed:
  *
  *     0 ms      memory: current → serve it, and renew a check that is due in the background
  *               edge cache: the same, and keep the response in memory
- *     20 ms     D1 failed or stalled in the last 5 s, and a stale response is known → serve it
+ *     20 ms     D1 failed or stalled in the last 5 s → serve a stale response
  *               otherwise read D1 (the edge cache may still respond)
  *     300 ms    D1 is slow → a response stale for at most five minutes;
  *               any stale one if D1 failed in the last minute
@@ -13,8 +12,8 @@
  *     any time  D1 responds → serve it, and cache it in both levels
  *               D1 fails → any stale response, else 500
  *
- * Times from 300 ms on count from the start of the read. A response may be stale for at most
- * `FEED_STALE_SECONDS`.
+ * At each time memory comes first. Times from 300 ms on count from the start of the read. versions.ts
+ * says when a response is stale: for at most `FEED_STALE_SECONDS`.
  */
 
 import type { Context } from 'hono';
@@ -51,11 +50,10 @@ type FeedOptions = {
   fresh?: boolean | undefined;
 };
 
-type FeedCall = Pick<FeedOptions, 'locale'> & {
+type FeedCall = FeedOptions & {
   c: Context<AppEnv>;
   reader: FeedReader<unknown>;
-  request: unknown;
-  fresh: boolean;
+  query: unknown;
   cache: FeedCache;
   key: string;
 };
@@ -67,11 +65,9 @@ type ServedResponse = {
   response: FeedResponse;
   source: 'memory' | 'edge' | 'database' | 'stale';
   cacheStatus: string;
-  /** Undefined for a response of D1. */
-  cached?: CachedResponse;
+  /** Of the check of a stale response. */
+  ageMs?: number;
 };
-
-type EdgeLookup = Promise<FeedResponse | undefined>;
 
 /** One for each isolate. */
 export class Feed {
@@ -82,117 +78,129 @@ export class Feed {
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error. */
-  async respond<Request>(
+  async respond<Query>(
     c: Context<AppEnv>,
-    reader: FeedReader<Request>,
-    request: Request,
-    { locale, fresh = false }: FeedOptions,
+    reader: FeedReader<Query>,
+    query: Query,
+    { locale, fresh }: FeedOptions,
   ): Promise<Response> {
     const config = readConfig(c.env);
     this.#cache ??= new FeedCache(workerVersion(c.env), config);
-    const key = JSON.stringify([reader.name, request, locale]);
-    const call = { c, reader, request, locale, fresh, cache: this.#cache, key };
-    const isBypass = fresh || config.feedCacheSeconds === 0;
-    const served = isBypass ? await this.#bypassCache(call) : await this.#serve(call);
+    const key = JSON.stringify([reader.name, query, locale]);
+    const call = { c, reader, query, locale, fresh, cache: this.#cache, key };
+    const bypass = fresh ? 'request' : 'bypass';
+    // Feed read, 3: memory.
+    const served =
+      fresh || config.feedCacheSeconds === 0
+        ? await this.#readThrough(call, `edge; fwd=${bypass}, isolate; fwd=${bypass}`)
+        : (this.#serveCached(call) ?? (await this.#serveFromEdgeOrD1(call)));
     setLogFields({ cache: served.source });
     return httpResponse(c, served);
   }
 
-  /** Feed read, 3 and 4. */
-  async #serve(call: FeedCall): Promise<ServedResponse> {
-    const { c, cache, key } = call;
-    // Without a reason, nothing stale is served: the edge cache may have a current response.
-    const inMemory = serveCached(call);
-    if (inMemory) return this.#followUp(call, inMemory);
-    const edgeLookup = cache.findAtEdge(c.req.url, key);
-    const served =
-      (await this.#serveFromEdge(call, edgeLookup)) ?? (await this.#serveFromD1(call, edgeLookup));
-    return this.#followUp(call, served);
-  }
-
-  /** Until 20 ms. */
-  async #serveFromEdge(
+  /**
+   * Serves the response in memory, or from the edge if that has a later version: if it is current,
+   * or stale and there is a reason to serve it.
+   */
+  #serveCached(
     call: FeedCall,
-    edgeLookup: EdgeLookup,
-  ): Promise<ServedResponse | undefined> {
-    const edge = await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
-    return serveCached(call, edge, isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : undefined);
+    atEdge?: FeedResponse,
+    reason?: StaleReason,
+  ): ServedResponse | undefined {
+    const { c, cache, key } = call;
+    const cached = cache.find(key, atEdge);
+    if (cached === undefined || !mayServe(cached, reason)) return undefined;
+    const { response, level, memoryFwd, state, ttlMs, ageMs } = cached;
+    if (state === 'due') c.executionCtx.waitUntil(this.#renewCheck(call));
+    const detail = state === 'stale' ? `; detail=${reason}` : '';
+    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
+    // RFC 9211: the cache nearest the origin comes first.
+    const cacheStatus =
+      level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`;
+    if (level === 'edge') cache.remember(key, response);
+    return state === 'stale'
+      ? { response, source: 'stale', cacheStatus, ageMs }
+      : { response, source: level, cacheStatus };
   }
 
-  /** Serves what D1 responds, or a stale response at 300 ms, at 2 s, or after a failure. */
-  async #serveFromD1(call: FeedCall, edgeLookup: EdgeLookup): Promise<ServedResponse> {
+  /** Feed read, 4: the edge cache, then D1. */
+  async #serveFromEdgeOrD1(call: FeedCall): Promise<ServedResponse> {
     const { c, cache, key } = call;
-    const atEdge = await settledValue(edgeLookup);
-    const inMemory = cache.find(key) ? 'stale' : 'miss';
-    const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${inMemory}`;
-    const newestKnown = cache.find(key, atEdge)?.response;
-    const reading = this.#readThrough(call, newestKnown);
+    const edgeLookup = cache.findAtEdge(c.req.url, key);
+    const atEdge = await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
+    // 20 ms.
+    const isPaused = isWithin(this.#faultAt, FAULT_PAUSE_MS);
+    const served = this.#serveCached(call, atEdge, isPaused ? 'failed' : undefined);
+    if (served) return served;
+
+    const cached = cache.find(key, atEdge);
+    const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
+    const reading = this.#readThrough(call, cacheStatus, cached?.response);
     // It continues after a stale response was served.
     c.executionCtx.waitUntil(reading.catch(() => undefined));
-    const fromD1 = async (waitMs: number): Promise<ServedResponse | undefined> => {
-      const response = await firstWithin(reading, waitMs, undefined);
-      return response && { response, source: 'database', cacheStatus };
-    };
     const fromCaches = async (reason: StaleReason) =>
-      serveCached(call, await settledValue(edgeLookup), reason);
+      this.#serveCached(call, await settledValue(edgeLookup), reason);
     try {
-      const slow = () => (isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow');
       return (
-        (await fromD1(D1_HEAD_START_MS)) ??
-        (await fromCaches(slow())) ??
-        (await fromD1(STALL_MS - D1_HEAD_START_MS)) ??
-        (await fromCaches('failed')) ?? { response: await reading, source: 'database', cacheStatus }
+        (await firstWithin(reading, D1_HEAD_START_MS, undefined)) ??
+        // 300 ms: D1 is slow.
+        (await fromCaches(isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow')) ??
+        (await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined)) ??
+        // 2 s: D1 has stalled, which `#watch` notes.
+        (await fromCaches('failed')) ??
+        (await reading)
       );
     } catch (error) {
-      // D1 has failed, after 5 s at most.
-      const served = serveCached(call, await edgeLookup, 'failed');
-      if (served) return served;
+      // D1 has failed, after 5 s at most. Without a response in memory, wait for the edge cache.
+      const late =
+        (await fromCaches('failed')) ?? this.#serveCached(call, await edgeLookup, 'failed');
+      if (late) return late;
       throw error;
     }
   }
 
-  /** Keeps a response of the edge in memory, and renews a check that is due. */
-  #followUp(call: FeedCall, served: ServedResponse): ServedResponse {
-    const { response, cached } = served;
-    if (cached?.level === 'edge') call.cache.remember(call.key, response);
-    if (cached?.state === 'due') call.c.executionCtx.waitUntil(this.#renewCheck(call));
-    return served;
+  /**
+   * Reads D1 in one round trip, which returns no rows while the version is that of the cached
+   * response, and caches what D1 responds.
+   */
+  async #readThrough(
+    { c, reader, query, locale, fresh, cache, key }: FeedCall,
+    cacheStatus: string,
+    cached?: FeedResponse,
+  ): Promise<ServedResponse> {
+    const { publicSiteUrl } = readConfig(c.env);
+    const options = { publicSiteUrl, cachedVersion: cached?.version };
+    const read = async (session: D1DatabaseSession) => {
+      const page = await reader.read(session, query, options);
+      if (page === 'unchanged' && cached) return cached;
+      if (page === 'unchanged') throw new Error('no cached response is unchanged');
+      const { version, json } = page;
+      return makeResponse(json && locale ? inLanguages(json, locale) : json, version);
+    };
+    const constraint = fresh ? 'first-primary' : 'first-unconstrained';
+    const response = await this.#watch(cache.versions.read(c.env.DB, read, constraint));
+    c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
+    return { response, source: 'database', cacheStatus };
   }
 
   /** Unless another request of this isolate does. Never rejects. */
   async #renewCheck({ c, cache }: FeedCall): Promise<void> {
     if (isWithin(this.#renewalAt, RENEWAL_RETRY_MS)) return;
     this.#renewalAt = Date.now();
-    const read = await this.#watch(cache.read(c.env.DB, readVersion)).catch(() => undefined);
-    if (read === undefined) return;
-    await cache.shareVersion(c.req.url);
+    const reading = cache.versions.read(c.env.DB, readVersion);
+    if ((await this.#watch(reading).catch(() => undefined)) === undefined) return;
+    await cache.shareChecks(c.req.url);
     this.#renewalAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #bypassCache(call: FeedCall): Promise<ServedResponse> {
-    const response = await this.#readThrough(call);
-    const because = call.fresh ? 'request' : 'bypass';
-    const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
-    return { response, source: 'database', cacheStatus };
-  }
-
-  /** Reads D1, and caches what it responds. */
-  async #readThrough(call: FeedCall, cached?: FeedResponse): Promise<FeedResponse> {
-    const { c, cache, key } = call;
-    const reading = firstWithin(readUnlessCached(call, cached), READ_DEADLINE_MS, undefined);
-    const response = await this.#watch(reading);
-    const late = new Error(`D1 took over ${READ_DEADLINE_MS} ms`);
-    if (response === undefined) throw internalError(late, RETRY_SECONDS);
-    c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
-    return response;
-  }
-
-  /** Notes a fault. */
+  /** Waits 5 s at most, else throws a 500. Notes a failure or a stall of D1 as a fault. */
   async #watch<Result>(reading: Promise<Result>): Promise<Result> {
     const stall = new Error(`a read took over ${STALL_MS} ms`);
     const timer = setTimeout(() => this.#noteFault(stall), STALL_MS);
     try {
-      return await reading;
+      const result = await firstWithin(reading, READ_DEADLINE_MS, undefined);
+      if (result !== undefined) return result;
+      throw internalError(new Error(`D1 took over ${READ_DEADLINE_MS} ms`), RETRY_SECONDS);
     } catch (error) {
       this.#noteFault(error);
       throw error;
@@ -220,60 +228,23 @@ function settledValue<T>(promise: Promise<T>): Promise<T | undefined> {
   return Promise.race([promise, undefined]);
 }
 
-/** Finds a response in memory, or in what the edge cache returned, and serves it if it may. */
-function serveCached(
-  { cache, key }: FeedCall,
-  edge?: FeedResponse,
-  reason?: StaleReason,
-): ServedResponse | undefined {
-  const cached = cache.find(key, edge);
-  if (cached === undefined || !mayServe(cached, reason)) return undefined;
-  const { response, level, state, ttlMs } = cached;
-  const detail = state === 'stale' ? `; detail=${reason}` : '';
-  const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
-  // RFC 9211: the cache nearest the origin comes first.
-  const cacheStatus =
-    level === 'memory'
-      ? `isolate; ${hit}`
-      : `edge; ${hit}, isolate; fwd=${cache.find(key) ? 'stale' : 'miss'}`;
-  return { response, source: state === 'stale' ? 'stale' : level, cacheStatus, cached };
-}
-
 function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReason): boolean {
   if (state === 'expired') return false;
   if (state !== 'stale') return true;
   // While D1 fails, a listing that was missing gets a 500: an import may have published it since.
-  if (response.body === undefined) return false;
+  if (response.content === undefined) return false;
   return reason === 'failed' || (reason === 'slow' && -ttlMs <= SLOW_GRACE_MS);
 }
 
-/**
- * Reads D1 in one round trip, which returns no rows while the version is that of the cached
- * response. The lag of a replica that `FeedCache.read` cannot see is assumed to be under
- * `FEED_CACHE_SECONDS`.
- */
-async function readUnlessCached(
-  { c, reader, request, locale, fresh, cache }: FeedCall,
-  cached: FeedResponse | undefined,
-): Promise<FeedResponse> {
-  const { publicSiteUrl } = readConfig(c.env);
-  const { json, version } = await cache.read(
-    c.env.DB,
-    (session) => reader.read(session, request, { publicSiteUrl, cachedVersion: cached?.version }),
-    fresh ? 'first-primary' : 'first-unconstrained',
-  );
-  if (cached?.version === version) return cached;
-  return makeResponse(json && locale ? inLanguages(json, locale) : json, version);
-}
-
 /** Feed read, 7: makes a 200 or a 304, or throws a 404. */
-function httpResponse(c: Context, { response, cacheStatus, cached }: ServedResponse): Response {
-  const { body, headers } = response;
-  if (body === undefined) throw noSuchProperty();
-  const sent = conditionalResponse(c, body, headers);
-  sent.headers.set('Cache-Status', cacheStatus);
-  if (cached?.state === 'stale') {
-    sent.headers.set('Age', String(Math.max(0, Math.floor(cached.ageMs / 1_000))));
-  }
-  return sent;
+function httpResponse(c: Context, { response, cacheStatus, ageMs }: ServedResponse): Response {
+  const { content } = response;
+  if (content === undefined) throw noSuchProperty();
+  const headers = new Headers({
+    'Cache-Control': 'private, max-age=0, must-revalidate',
+    'Cache-Status': cacheStatus,
+    ETag: content.etag,
+  });
+  if (ageMs !== undefined) headers.set('Age', String(Math.floor(ageMs / 1_000)));
+  return conditionalResponse(c, content.body, headers);
 }

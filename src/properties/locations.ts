@@ -10,8 +10,8 @@ import {
   listJson,
 } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
-import { keysetPage, nullIfOversized, readPage, statementOf } from '../storage/statement.ts';
-import { CATALOGUE_VERSION, type FeedReader, maxRowsUnlessCached } from './store.ts';
+import { keysetPage, nullIfOversized, statementOf } from '../storage/statement.ts';
+import { type FeedReader, maxRowsUnlessCached, readUnlessCached } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -26,27 +26,28 @@ export function decodeLocationPosition(cursor: string | undefined) {
   return decodeCursor(cursor, SCOPE, position);
 }
 
-type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
+type LocationsQuery = { limit: number; after?: LocationPosition | undefined };
 
 /** The name is null if it was left out. */
 type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string | null };
 
 const BEGINNING: LocationPosition = ['', ''];
 
-export const LOCATION_PAGE: FeedReader<LocationsRequest> = {
+export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */
-  async read(session, { limit, after = BEGINNING }, { cachedVersion = null }) {
-    const { state, documents, last, hasMore } = await readPage({
+  async read(session, { limit, after = BEGINNING }, { cachedVersion }) {
+    const page = await readUnlessCached(cachedVersion, {
       connection: session,
-      state: CATALOGUE_VERSION,
       page: PAGE,
-      values: { after0: after[0], after1: after[1], cachedVersion },
+      values: { after0: after[0], after1: after[1] },
       limit,
       format: formatLocation,
     });
+    if (page === 'unchanged') return page;
+    const { version, documents, last, hasMore } = page;
     const cursor = hasMore && last ? await encodeCursor(SCOPE, [last.sort_slug, last.id]) : null;
-    return { ...state, json: listJson(documents, cursor) };
+    return { version, json: listJson(documents, cursor) };
   },
 };
 

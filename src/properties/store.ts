@@ -10,7 +10,6 @@ import {
   keysetPage,
   nullIfOversized,
   placeholder,
-  queryBuilder,
   readPage,
   statementOf,
 } from '../storage/statement.ts';
@@ -19,36 +18,51 @@ import type { FeedFilters } from './parameters.ts';
 import { formatRendering, render, toCard } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
+import type { Version } from './versions.ts';
 
-/** Equal requests have equal JSON texts, for the cache. */
-export type FeedReader<Request> = {
+/** A question that the feed asks of D1. Equal queries have equal JSON texts, for the cache. */
+export type FeedReader<Query> = {
   name: string;
-  /** The JSON text is undefined for a missing listing, and meaningless for `cachedVersion`. */
+  /** The JSON text is undefined for a missing listing. */
   read(
     session: D1DatabaseSession,
-    request: Request,
-    options: { publicSiteUrl: string; cachedVersion: string | undefined },
-  ): Promise<{ version: string; json: string | undefined }>;
+    query: Query,
+    options: { publicSiteUrl: string; cachedVersion: Version | undefined },
+  ): Promise<'unchanged' | { version: Version; json: string | undefined }>;
 };
 
-/** Selects the version of the catalogue (cache.ts), in the batch of each read: one row. */
-const version = sql<string>`${databaseIdentity.catalogue_version}`.as('version');
-export const CATALOGUE_VERSION = statementOf(
-  queryBuilder.select({ version }).from(databaseIdentity),
-);
+const { catalogue_version, generation, catalogue_number } = databaseIdentity;
+
+/** Selects the version of the catalogue, in the batch of each read: one row. */
+const CATALOGUE_VERSION = statementOf(sql<Version>`
+  select ${catalogue_version} as id, ${generation}, ${catalogue_number} as number
+  from ${databaseIdentity}`);
 
 /**
  * The limit of a page's statement: no row while the catalogue has the version of the cached
  * response. A limit of 0 ends the statement before it reads a row, unlike a condition.
  */
 export const maxRowsUnlessCached = sql`iif(
-  (select ${databaseIdentity.catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')},
+  (select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')},
   0, ${placeholder('maxRows')})`;
 
-export async function readVersion(session: D1DatabaseSession): Promise<{ version: string }> {
-  const [row] = await readD1(() => CATALOGUE_VERSION.rows(session, {}));
-  if (row === undefined) throw new Error('The database has no identity.');
-  return row;
+/** Reads a page of a statement with `maxRowsUnlessCached`, and the version of the same moment. */
+export async function readUnlessCached<Row>(
+  cachedVersion: Version | undefined,
+  { values, ...request }: Omit<Parameters<typeof readPage<Version, Row>>[0], 'state'>,
+) {
+  const { state: version, ...page } = await readPage({
+    ...request,
+    state: CATALOGUE_VERSION,
+    values: { ...values, cachedVersion: cachedVersion?.id ?? null },
+  });
+  return version.id === cachedVersion?.id ? 'unchanged' : { version, ...page };
+}
+
+export async function readVersion(session: D1DatabaseSession): Promise<{ version: Version }> {
+  const [version] = await readD1(() => CATALOGUE_VERSION.rows(session, {}));
+  if (version === undefined) throw new Error('The database has no identity.');
+  return { version };
 }
 
 /** 404 `resource_missing`, also for a name that no listing can have. */
@@ -66,7 +80,7 @@ type Representation = 'document' | 'card';
 
 type FeedList = CursorScope & { list: keyof typeof REPRESENTATIONS; filters: FeedFilters };
 
-type PageRequest = FeedList & { limit: number; after?: Position | undefined };
+type ListingsQuery = FeedList & { limit: number; after?: Position | undefined };
 
 type ListingKey = { id: string } | { slug: string };
 
@@ -81,13 +95,13 @@ export function decodeListingPosition(
 /** Comes before every position: orders are 32-bit integers. */
 const BEGINNING: Position = [-2_147_483_649, ''];
 
-export const LISTING_PAGE: FeedReader<PageRequest> = {
+export const LISTING_PAGE: FeedReader<ListingsQuery> = {
   name: 'page',
   /** Feed read, 5. Rows read: `limit + 1`, one per further status, and with `location` one per status. */
   async read(
     session,
     { list, filters, limit, after = BEGINNING },
-    { publicSiteUrl, cachedVersion = null },
+    { publicSiteUrl, cachedVersion },
   ) {
     const feedList = { list, filters };
     const { status, ...exact } = filters;
@@ -98,35 +112,34 @@ export const LISTING_PAGE: FeedReader<PageRequest> = {
       after0: after[0],
       after1: after[1],
       rendering: formatRendering(publicSiteUrl),
-      cachedVersion,
     };
-    const { state, documents, last, hasMore } = await readPage({
+    const page = await readUnlessCached(cachedVersion, {
       connection: session,
-      state: CATALOGUE_VERSION,
       page: pageStatement(feedList),
       values,
       limit,
       format: (row) => formatListing(row, publicSiteUrl, REPRESENTATIONS[list]),
     });
+    if (page === 'unchanged') return page;
+    const { version, documents, last, hasMore } = page;
     const cursor =
       hasMore && last ? await encodeCursor(feedList, [last.display_order, last.id]) : null;
-    return { version: state.version, json: listJson(documents, cursor) };
+    return { version, json: listJson(documents, cursor) };
   },
 };
 
 /** One listing. A hidden one is missing. */
 export const LISTING: FeedReader<ListingKey> = {
   name: 'listing',
-  async read(session, key, { publicSiteUrl, cachedVersion = null }) {
-    const { state, documents } = await readPage({
+  async read(session, key, { publicSiteUrl, cachedVersion }) {
+    const page = await readUnlessCached(cachedVersion, {
       connection: session,
-      state: CATALOGUE_VERSION,
       page: 'id' in key ? BY_ID : BY_SLUG,
-      values: { ...key, rendering: formatRendering(publicSiteUrl), cachedVersion },
+      values: { ...key, rendering: formatRendering(publicSiteUrl) },
       limit: 1,
       format: (row) => formatListing(row, publicSiteUrl, 'document'),
     });
-    return { version: state.version, json: documents[0] };
+    return page === 'unchanged' ? page : { version: page.version, json: page.documents[0] };
   },
 };
 
@@ -160,12 +173,11 @@ export function formatListing(
   return JSON.stringify(listing && representation === 'card' ? toCard(listing) : listing);
 }
 
-const { display_order, id, status, document, source } = properties;
+const { display_order, id, status } = properties;
 
 const listingBy = (name: 'id' | 'slug') =>
   statementOf(sql<ListingText>`
-    select ${isRenderedSql} as is_rendered, iif(${isRenderedSql}, ${document}, ${source}) as text
-    from ${properties}
+    select ${listingText('document')} from ${properties}
     where ${properties[name]} = ${placeholder(name)} and ${status} <> 'hidden'
     limit ${maxRowsUnlessCached}`);
 
@@ -187,12 +199,14 @@ const LOCATION_ID = sql`
  *     union all … order by display_order, id limit ?
  */
 function pageStatement({ list, filters }: FeedList) {
-  const conditions = FILTER_COLUMNS.filter((name) => name in filters).map(
-    (name) => sql`and ${properties[name]} = ${placeholder(name)} `,
-  );
-  if ('location' in filters) conditions.push(sql`and ${properties.location_id} = ${LOCATION_ID} `);
-  const range = (index: number) =>
-    sql`${status} = ${placeholder(`status${index}`)} ${sql.join(conditions)}`;
+  const conditions = sql``;
+  for (const name of FILTER_COLUMNS) {
+    if (name in filters) conditions.append(sql` and ${properties[name]} = ${placeholder(name)}`);
+  }
+  if ('location' in filters) {
+    conditions.append(sql` and ${properties.location_id} = ${LOCATION_ID}`);
+  }
+  const range = (index: number) => sql`${status} = ${placeholder(`status${index}`)}${conditions}`;
   const query = keysetPage<ListingRow>({
     columns: listingText(REPRESENTATIONS[list]),
     from: properties,

@@ -13,7 +13,7 @@ export const databaseIdentity = sqliteTable('database_identity', {
   catalogue_number: integer().notNull().default(0),
   /** The import that raised the number: after a rewind, another one may. */
   catalogue_import: text().notNull().default(''),
-  /** The version of the catalogue, which src/properties/cache.ts describes. */
+  /** The version of the catalogue, which src/properties/versions.ts describes. */
   catalogue_version: text()
     .notNull()
     .generatedAlwaysAs(sql`generation || ' ' || catalogue_number || ' ' || catalogue_import`, {

@@ -36,9 +36,9 @@ const requestHeaders = {
 
 const headers = headersOf({
   'Cache-Control': [
-    patternText(/^private, no-cache$/, 20),
+    patternText(/^private, max-age=0, must-revalidate$/, 40),
     'Only you may cache the response. Before each use, revalidate it with its `ETag`.',
-    'Private-No-Cache',
+    'Private-Revalidate',
   ],
   ETag: [
     patternText(/^"[0-9a-f]{32}"$/, 40),

@@ -56,7 +56,7 @@ const TAKE_SLUGS = `
   WHERE former_slugs <> '[]' AND EXISTS (
     SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
 
-/** Cached responses of an earlier version are current no more: see src/properties/cache.ts. */
+/** Cached responses of an earlier version are current no more: see src/properties/versions.ts. */
 const RAISE_VERSION = `
   UPDATE database_identity
   SET catalogue_number = catalogue_number + 1, catalogue_import = ?1`;

@@ -1,0 +1,236 @@
+/**
+ * Which version of the catalogue is the current one: imports, replicas that lag, rewinds, checks
+ * that isolates share, and entries of the edge cache that name their version.
+ */
+
+import { env } from 'cloudflare:workers';
+import { describe, expect, it, vi } from 'vitest';
+import { Random } from '../simulation/random.ts';
+import {
+  atSecond,
+  FAILING,
+  faultsOfD1,
+  freshPath,
+  isolate,
+  laggingReplica,
+  recordRead,
+  rename,
+  turnInto,
+  useDataCentre,
+} from '../support/data-centre.ts';
+import { gatedD1 } from '../support/faults.ts';
+import { expectError } from '../support/http.ts';
+import { tapD1 } from '../support/tap.ts';
+
+const here = useDataCentre();
+
+/** Returns the entries that an action puts into the edge cache, as they were put. */
+async function recordPuts(action: () => Promise<unknown>) {
+  const puts: { address: string; entry: Response }[] = [];
+  const edge = caches.default;
+  const put = edge.put.bind(edge);
+  const spy = vi.spyOn(edge, 'put').mockImplementation(async (address, entry) => {
+    puts.push({ address: String(address), entry: entry.clone() });
+    await put(address, entry);
+  });
+  await action();
+  spy.mockRestore();
+  return puts;
+}
+
+describe('an earlier version', () => {
+  it('is stale at once', async () => {
+    await rename('After');
+    await here.one.get({}, { path: '/api/v1/web/locations?fresh=true' });
+    expect(await here.one.read(FAILING)).toBe('Before: isolate; hit; ttl=-1; detail=failed, Age 0');
+  });
+
+  it('is never served if FEED_STALE_SECONDS is 0', async () => {
+    const reader = isolate({ FEED_STALE_SECONDS: '0' });
+    await reader.read();
+    await rename('After');
+    await reader.get({}, { path: '/api/v1/web/locations?fresh=true' });
+    await expectError(await reader.get(FAILING), 500, 'internal_error');
+  });
+
+  it.each(['this', 'another'])(
+    'read late by %s isolate replaces no newer response',
+    async (which) => {
+      const gate = Promise.withResolvers<void>();
+      const called = Promise.withResolvers<void>();
+      const DB = tapD1(env.DB, async (call) => {
+        const results = await call();
+        called.resolve();
+        await gate.promise;
+        return results;
+      });
+      const reader = which === 'this' ? here.one : isolate();
+      const late = reader.get({ DB }, { path: freshPath() });
+      await called.promise;
+      await rename('After');
+      await here.one.get({}, { path: freshPath() });
+      gate.resolve();
+      await late;
+      for (const again of [here.one, isolate()])
+        expect(await again.read(FAILING)).toMatch(/^After: .*hit; ttl=60/);
+    },
+  );
+
+  it('that replaces a newer entry at the edge is not current', async () => {
+    const reader = isolate();
+    const puts = await recordPuts(() => reader.get({}, { path: freshPath() }));
+    await rename('After');
+    await reader.get({}, { path: freshPath() });
+    for (const { address, entry } of puts) {
+      if (entry.headers.has('ETag')) await caches.default.put(address, entry);
+    }
+    const other = isolate();
+    expect(await other.read()).toBe('After: edge; fwd=stale, isolate; fwd=miss');
+    expect(await other.read()).toBe('After: isolate; hit; ttl=60');
+  });
+
+  it.each([
+    ['an import', 1, undefined],
+    ['a rewind', -100, 'another'],
+  ])('of a replica without %s is read again at the primary', async (_, added, generation) => {
+    await rename('Between');
+    const DB = await laggingReplica();
+    await turnInto('After', added, generation);
+    await here.one.get({ DB }, { path: freshPath() });
+    for (const second of [50, 60, 200]) {
+      atSecond(second);
+      expect(await here.one.read({ DB })).toMatch(/^After/);
+    }
+    expect(faultsOfD1()).toEqual([]);
+  });
+});
+
+describe('a rewind', () => {
+  it.each([
+    ['the same number again', 0, undefined],
+    ['a smaller number', -1, undefined],
+    ['another generation', -100, 'another'],
+  ])(
+    'brings an earlier state back, and the later one stays away: %s',
+    async (_, added, generation) => {
+      atSecond(30);
+      await here.one.read();
+      await turnInto('Rewound', added, generation);
+      for (const second of [61, 107]) {
+        atSecond(second);
+        for (const reader of [here.one, isolate(), here.one])
+          expect(await reader.read()).toMatch(/^Rewound/);
+      }
+    },
+  );
+
+  // The shared check of `After` is 61 s old, so it has ended; that of `Rewound` is new.
+  it('is not undone by a shared check that has ended', async () => {
+    await rename('After');
+    await isolate().get({}, { path: freshPath() });
+    await turnInto('Rewound', -1);
+    atSecond(61);
+    const other = isolate();
+    await other.get({}, { path: freshPath() });
+    expect(await other.read(FAILING)).toBe('Rewound: isolate; hit; ttl=60');
+  });
+});
+
+describe('an isolate', () => {
+  it('follows a shared check to a newer version without a read of D1', async () => {
+    await rename('After');
+    await isolate().get({}, { path: freshPath() });
+    // Its own check has 15 s left, so it asks neither the edge cache nor D1 about the version.
+    atSecond(44);
+    expect(await here.one.read()).toMatch(/^Before: isolate; hit/);
+    // Its check has ended. The shared one has not, because the other isolate has renewed it.
+    const other = isolate();
+    atSecond(50);
+    await other.read();
+    atSecond(70);
+    expect(await here.one.read(FAILING)).toBe('After: edge; hit; ttl=40, isolate; fwd=stale');
+  });
+
+  // Replicas show one of the last five states, and the primary the last one. Only the order of what
+  // one isolate shows is determined, not which state it shows.
+  it.each([1, 2, 3])('never goes back to an earlier version, seed %i', async (seed) => {
+    const random = new Random(`versions-${seed}`);
+    const isolates = [here.one, isolate(), isolate()].map((each) => ({ ...each, seen: 0 }));
+    const states = [await recordRead()];
+    const replica = await laggingReplica(() => random.pick(states.slice(-5)));
+    let second = 0;
+    for (let step = 1; step <= 120; step += 1) {
+      second += random.between(0, 20);
+      atSecond(second);
+      if (random.chance(0.3)) {
+        await rename(`State ${step}`);
+        states.push(await recordRead());
+      }
+      const reader = random.pick(isolates);
+      const path = random.chance(0.1) ? freshPath() : undefined;
+      const response = await reader.get({ DB: replica }, path === undefined ? {} : { path });
+      const { name } = await response.json<{ name: string }>();
+      const shown = name === 'Before' ? 0 : Number(name.replace('State ', ''));
+      expect(shown).toBeGreaterThanOrEqual(reader.seen);
+      reader.seen = shown;
+    }
+  });
+});
+
+describe('at the edge, two versions of the Worker', () => {
+  const deployed = (id: string) =>
+    isolate({ CF_VERSION_METADATA: { id, tag: '', timestamp: '2030-01-01T00:00:00Z' } });
+
+  it('share no response', async () => {
+    const [bad, good, again] = [deployed('bad'), deployed('good'), deployed('bad')];
+    await bad.read();
+    // The version of the catalogue stays: only the Worker makes another response.
+    const sql = `UPDATE properties SET document = json_set(document, '$.name', 'Good') WHERE slug = ?`;
+    await env.DB.prepare(sql).bind(here.slug).run();
+    expect(await good.read()).toBe('Good: edge; fwd=miss, isolate; fwd=miss');
+    expect(await again.read()).toBe('Before: edge; hit; ttl=60, isolate; fwd=miss');
+  });
+
+  it('share no entry', async () => {
+    const one = await recordPuts(() => deployed('one').read());
+    const two = await recordPuts(() => deployed('two').read());
+    expect([one.length, two.length]).toEqual([2, 2]);
+    expect(new Set([...one, ...two].map(({ address }) => address)).size).toBe(4);
+  });
+});
+
+it('a body never changes under its ETag, in whichever order entries are put', async () => {
+  const bodies = new Map<string, Set<string>>();
+  const puts = await recordPuts(async () => {
+    for (const name of ['First', 'Second', 'Third']) {
+      const gate = Promise.withResolvers<void>();
+      const late = isolate().get({ DB: gatedD1(env.DB, gate.promise) });
+      await turnInto(name, 1);
+      await here.one.get({}, { path: freshPath() });
+      gate.resolve();
+      await late;
+      await isolate().read();
+    }
+  });
+  for (const { entry } of puts) {
+    const etag = entry.headers.get('ETag');
+    if (etag) bodies.set(etag, (bodies.get(etag) ?? new Set()).add(await entry.text()));
+  }
+  expect([...bodies.values()].map((texts) => texts.size)).toEqual([1, 1, 1]);
+});
+
+describe('a clock that jumps', () => {
+  it('backwards ends a check', async () => {
+    await rename('After');
+    atSecond(-7_200);
+    expect(await here.one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+    expect(await here.one.read()).toBe('After: isolate; hit; ttl=60');
+  });
+
+  it('forwards ends a check', async () => {
+    await rename('After');
+    atSecond(7_200);
+    expect(await here.one.read()).toMatch(/^After: edge; fwd=stale/);
+    expect(await here.one.read()).toBe('After: isolate; hit; ttl=60');
+  });
+});

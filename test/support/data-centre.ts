@@ -1,0 +1,139 @@
+/** Isolates of the feed in one data centre, whose one listing an import or a rewind changes. */
+
+import { env } from 'cloudflare:workers';
+import { beforeEach, type MockInstance, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { counting, NOTHING } from './counting.ts';
+import { failingD1, gatedD1 } from './faults.ts';
+import { callWith, expectStatus, freshAddress } from './http.ts';
+import { sourceOf, storeListings } from './listings.ts';
+import { tapD1 } from './tap.ts';
+
+export const LIST = '/api/v1/web/properties';
+const START = Date.parse('2030-01-01T00:00:00Z');
+export const FAILING = { DB: failingD1(env.DB, { when: 'before commit' }) };
+
+/** Each test has its own data centre and listing. */
+const here = { host: '', slug: '', one: isolate() };
+let log: MockInstance<typeof console.log>;
+let faultLog: MockInstance<typeof console.error>;
+
+/** For each test of a file. `one` has read the listing, whose name is `Before`, at the start. */
+export function useDataCentre(): Readonly<typeof here> {
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: START });
+    log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+    faultLog = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    moveToAnotherDataCentre();
+    here.slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
+    await storeListings(env.DB, [sourceOf({ slug: here.slug, name: 'Before' })]);
+    here.one = isolate();
+    await here.one.read();
+  });
+  return here;
+}
+
+/** The edge cache is empty there. */
+export function moveToAnotherDataCentre() {
+  here.host = `${crypto.randomUUID()}.example.com`;
+}
+
+export const listingPath = () => `${LIST}/${here.slug}`;
+export const freshPath = () => `${listingPath()}?fresh=true`;
+
+export function atSecond(seconds: number) {
+  vi.setSystemTime(START + seconds * 1_000);
+}
+
+/** Stops the clock and the timers at a time after the start. */
+export function stopAtSecond(seconds: number) {
+  const toFake = ['Date', 'setTimeout', 'clearTimeout'] as const;
+  vi.useFakeTimers({ toFake: [...toFake], now: START + seconds * 1_000 });
+}
+
+/** Renames the listing, and changes the version as an import or a rewind does. */
+export async function turnInto(name: string, added: number, generation = '') {
+  const sql = `UPDATE database_identity SET catalogue_number = catalogue_number + ?,
+    catalogue_import = ?, generation = coalesce(nullif(?, ''), generation)`;
+  const rename = `UPDATE properties SET document = json_set(document, '$.name', ?) WHERE slug = ?`;
+  await env.DB.batch([
+    env.DB.prepare(sql).bind(added, crypto.randomUUID(), generation),
+    env.DB.prepare(rename).bind(name, here.slug),
+  ]);
+}
+
+/** As an import does. */
+export const rename = (name: string) => turnInto(name, 1);
+
+type Sent = { path?: string; headers?: Record<string, string> };
+
+/** Makes an isolate that counts its round trips to D1, and the rows that they read. */
+export function isolate(settings: Partial<Env> = {}) {
+  const app = createApp();
+  const costs = { ...NOTHING };
+  /** Does not wait for the work after the response. */
+  function send(changes: Partial<Env> = {}, { path = listingPath(), headers }: Sent = {}) {
+    const { DB } = counting({ ...env, ...changes }, costs).env;
+    const bindings = { FEED_CACHE_SECONDS: '60', ...settings, ...changes, DB };
+    const init = { headers: { 'CF-Connecting-IP': freshAddress(), ...headers } };
+    return callWith(bindings, `https://${here.host}${path}`, init, app);
+  }
+  /** Waits for all work. */
+  async function get(changes: Partial<Env> = {}, sent: Sent = {}): Promise<Response> {
+    const { response, settled } = await send(changes, sent);
+    await settled;
+    return response;
+  }
+  /** Returns the name in the response, and the caches that it came from. */
+  async function read(changes: Partial<Env> = {}): Promise<string> {
+    return describeResponse(await get(changes));
+  }
+  return { costs, send, get, read };
+}
+
+export async function describeResponse(response: Response): Promise<string> {
+  await expectStatus(response, 200);
+  const { name } = await response.json<{ name: string }>();
+  const age = response.headers.get('Age');
+  return `${name}: ${response.headers.get('Cache-Status')}${age === null ? '' : `, Age ${age}`}`;
+}
+
+/** Returns a database that responds once it is opened. `called` is fulfilled with its first call. */
+export function stalling() {
+  const gate = Promise.withResolvers<void>();
+  const called = Promise.withResolvers<void>();
+  const DB = tapD1(gatedD1(env.DB, gate.promise), (call) => {
+    called.resolve();
+    return call();
+  });
+  return { DB, open: gate.resolve, called: called.promise };
+}
+
+/** What a read of the listing at the primary returns now. */
+export async function recordRead(): Promise<D1Result[]> {
+  const recorded: D1Result[][] = [];
+  const recording = tapD1(env.DB, async (call) => {
+    const results = await call();
+    recorded.push(results);
+    return results;
+  });
+  await isolate({ FEED_CACHE_SECONDS: '0' }).get({ DB: recording }, { path: freshPath() });
+  return recorded[0] ?? [];
+}
+
+/** Returns a database whose replica has what `stateOf` returns; without it, the state of now. */
+export async function laggingReplica(stateOf?: () => D1Result[]): Promise<D1Database> {
+  const now = await recordRead();
+  return tapD1(env.DB, async (call, constraint) =>
+    constraint === 'first-primary' ? call() : (stateOf?.() ?? now),
+  );
+}
+
+export const logLines = () => log.mock.calls.map(([line]) => String(line));
+
+/**
+ * The lines about D1. The moved clock may also end a real call of the edge cache, which has another
+ * line.
+ */
+export const faultsOfD1 = () =>
+  faultLog.mock.calls.filter(([line]) => String(line).includes('D1 failed or stalled'));
