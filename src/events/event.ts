@@ -6,7 +6,7 @@ import { keyFields } from '../named-keys.ts';
 import { problem } from '../openapi/error-resource.ts';
 import { cursorText, listOf } from '../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../schema.ts';
-import { name } from './catalogue.ts';
+import { name } from './event-types.ts';
 import { aggregateFields } from './request.ts';
 
 const timestamp = z.iso.datetime({ precision: 3 }).max(24);

@@ -6,7 +6,7 @@ import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/pagi
 import { commaSeparated, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
-import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './catalogue.ts';
+import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './event-types.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -58,7 +58,7 @@ const FILTERS = {
     condition: () => sql`${events.id} = wanted.value`,
   },
   type: {
-    // Any name: stored events may have a type that the catalogue no longer has.
+    // Any name: stored events may have a type that is no longer accepted.
     schema: valueList(name, MAX_EVENT_TYPES, 'types')
       .exactOptional()
       .register(z.globalRegistry, {

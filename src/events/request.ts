@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { sentOnce } from '../http/repeated-header.ts';
 import { type Parsed, parseWith, withMetadata } from '../schema.ts';
-import { EVENT_TYPES, name } from './catalogue.ts';
+import { EVENT_TYPES, name } from './event-types.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 

@@ -80,7 +80,12 @@ export function eventRoutes() {
         const start = await decodeEventPlace(cursor, query);
         const readNext = (last?: EventPage) =>
           readEvents(c.env.DB, query, limit, last === undefined ? start : last.place);
-        const { result, headers } = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);
+        const { result, headers } = await pollWhile(
+          c,
+          readNext,
+          ({ isDrained }) => isDrained,
+          wait,
+        );
         return json(result.json, headers);
       },
     )

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { EVENT_TYPES } from '../../src/events/catalogue.ts';
+import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
 import { SCOPES } from '../../src/named-keys.ts';
 import { property } from '../../src/properties/property.ts';

@@ -55,7 +55,7 @@ export const ingestBatchRequest = z
 
 /**
  * Makes the union of the stored events of all types. An event that was accepted under an earlier
- * schema is returned as it was stored, so a stored payload has the types of the catalogue and none
+ * schema is returned as it was stored, so a stored payload has the types of today's schema and none
  * of its bounds.
  */
 export function makeStoredEventSchema(payloads: Readonly<Record<string, z.ZodObject>>) {
