@@ -75,7 +75,8 @@ export async function readEvents(
   if (after !== undefined && after.generation !== generation) throw invalidCursor();
   if (start === null) throw unknownAfterId();
 
-  const reached = { start, end, span: spanOf(filters), lastSeq: hasMore ? last?.seq : undefined };
+  const lastSeq = hasMore ? last?.seq : undefined;
+  const reached = { start, end: Math.min(end, newest), span: spanOf(filters), lastSeq };
   const next = order === 'asc' ? nextAscending(reached) : nextDescending(reached);
   const cursorAt = (seq: number, as: Query['order']) =>
     encodeCursor(scopeOf({ ...query, order: as }), [generation, seq]);
@@ -147,40 +148,28 @@ function spanOf(filters: EventFilters): number {
 }
 
 /**
- * The events of the list come after `start`, in its order, up to the event `end`. `start` is null
- * for an unknown `after_id`.
+ * The events of the list come after `start`, in its order, up to `end`, both included in `seq`.
+ * `start` is null for an unknown `after_id`.
  */
 type State = { generation: string; newest: number; start: number | null; end: number };
 
 /** Compiled for each request, because the conditions depend on the filters: 0.1 ms. */
 function makeStatements(query: Query, hasPlace: boolean) {
   const { order, after_id, ...filters } = query;
-  const span = spanOf(filters);
-  const { start, end } = selectEnds(query, hasPlace);
-  const state = sql<State>`select generation, ${NEWEST} as newest, ${start} as start, ${end} as "end"
-    from ${databaseIdentity}`;
-
+  const { start, end, pageEnd } = selectEnds(query, hasPlace);
   const sent = FILTER_ENTRIES.filter(([name]) => name in filters);
   const joined = sent.map(([name, { joinedBefore }]) => joinedBefore?.(placeholder(name)));
   const conditions = sent.map(([name, { condition }]) => condition(placeholder(name)));
-  const pageAfter = (after: SQL, ...more: SQL[]) =>
-    keysetPage<EventRow>({
-      columns: sql`${columns}, ${nullIfOversized(payload)} as payload`,
-      from: sql`${sql.join(joined.filter((join) => join !== undefined))}${events}`,
-      ranges: [and(...conditions, ...more) ?? sql`true`],
-      order: [seq],
-      direction: order,
-      after,
-    });
-  if (span === Number.POSITIVE_INFINITY) {
-    return { state: statementOf(state), page: statementOf(pageAfter(start)) };
-  }
-  const pageEnd =
-    order === 'asc'
-      ? sql`${seq} <= (select min(start + ${span}, "end") from ends)`
-      : sql`${seq} >= (select max(start - ${span}, "end") from ends)`;
-  const page = sql<EventRow>`with ends as materialized (select ${start} as start, ${end} as "end")
-    ${pageAfter(sql`(select start from ends)`, pageEnd)}`;
+  const page = keysetPage<EventRow>({
+    columns: sql`${columns}, ${nullIfOversized(payload)} as payload`,
+    from: sql`${sql.join(joined.filter((join) => join !== undefined))}${events}`,
+    ranges: [and(...conditions, pageEnd) ?? sql`true`],
+    order: [seq],
+    direction: order,
+    after: start,
+  });
+  const state = sql<State>`select generation, ${NEWEST} as newest, ${start} as start, ${end} as "end"
+    from ${databaseIdentity}`;
   return { state: statementOf(state), page: statementOf(page) };
 }
 
@@ -190,21 +179,28 @@ const ANCHOR = sql`(select ${seq} from ${events} where ${events.id} = ${placehol
 /** Clocks differ, and an event is committed a few seconds after its `created_at`. */
 const CLOCK_SKEW_MS = 60_000;
 
+/** `pageEnd` is the condition that ends a page within its span. */
 function selectEnds({ order, after_id, ...filters }: Query, hasPlace: boolean) {
-  const isScan = Number.isFinite(spanOf(filters));
-  const { created_after, created_before }: EventFilters = isScan ? filters : {};
+  const span = spanOf(filters);
+  const isScan = Number.isFinite(span);
   const lowest =
-    created_after === undefined
-      ? sql`0`
-      : bisect(sql`${placeholder('created_after')} - ${CLOCK_SKEW_MS}`, 'max(low)');
+    isScan && 'created_after' in filters
+      ? bisect(sql`${placeholder('created_after')} - ${CLOCK_SKEW_MS}`, 'max(low)')
+      : sql`0`;
+  // An ascending list has no need of its last event, nor has one that reads to the end of an index.
+  const top = isScan && order === 'desc' ? NEWEST : sql`${Number.MAX_SAFE_INTEGER - 1}`;
   const highest =
-    created_before === undefined
-      ? sql`${isScan ? NEWEST : Number.MAX_SAFE_INTEGER - 1} + 1`
-      : bisect(sql`${placeholder('created_before')} + ${CLOCK_SKEW_MS}`, 'min(high)');
+    isScan && 'created_before' in filters
+      ? bisect(sql`${placeholder('created_before')} + ${CLOCK_SKEW_MS}`, 'min(high)')
+      : sql`${top} + 1`;
   const [first, end] =
     order === 'asc' ? [lowest, sql`${highest} - 1`] : [highest, sql`${lowest} + 1`];
-  const anchor = after_id === undefined ? first : ANCHOR;
-  return { start: hasPlace ? placeholder('after') : anchor, end };
+  const start = hasPlace ? placeholder('after') : after_id === undefined ? first : ANCHOR;
+  const reach =
+    order === 'asc'
+      ? sql`${seq} <= min(${start} + ${span}, ${end})`
+      : sql`${seq} >= max(${start} - ${span}, ${end})`;
+  return { start, end, pageEnd: isScan ? reach : undefined };
 }
 
 /**
