@@ -100,7 +100,7 @@ const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });
 /** Returns the key of a single event, or every problem of a request outside its body. */
 export function parseHead(headers: Headers, query: SentQuery): Parsed<string | undefined> {
   const key = headers.get(IDEMPOTENCY_KEY_HEADER) ?? undefined;
-  const problems = ingestQueryProblems(query);
+  const problems = Object.keys(query).length === 0 ? [] : ingestQueryProblems(query);
   if (key === undefined) {
     const misspelt = MISSPELT_KEY_HEADERS.filter((header) => headers.has(header));
     const message = `is not read: ${KEY_ADVICE}`;
