@@ -78,7 +78,7 @@ const FILTERS = {
   created_after: {
     schema: withMetadata(
       timestamp.transform(parseTimestamp).exactOptional(),
-      'Only events accepted after this time.',
+      'Only events accepted after this time. A time is no position, because the events of a batch share one: follow the list with `cursor`, or `after_id`.',
     ),
     condition: (time) => gt(events.created_at, time),
   },

@@ -160,7 +160,7 @@ export const eventChapter = chapter(tag, {
     operationId: 'listEvents',
     summary: 'List events',
     description:
-      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`. The first page of the default order has a `resume_cursor` too: the events after it are those that are accepted from now on.',
+      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. A page without `id` and `aggregate_id` covers at most 10,000 events, so it may be short, or empty, and have more. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`. The first page of the default order has a `resume_cursor` too: the events after it are those that are accepted from now on.',
     access: ACCESS.eventsRead,
     query: listParameters,
     responses: {
