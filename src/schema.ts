@@ -108,6 +108,9 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
       if (issue.expected === 'object' && Array.isArray(issue.input) && issue.input.length === 0) {
         return 'must be of type object: send {} in place of []';
       }
+      if (issue.expected === 'object' && isJsonInString(issue.input)) {
+        return 'must be of type object: it is JSON in a string, encoded twice';
+      }
       return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
     case 'invalid_value': {
       const values = issue.values.map(String).join(', ');
@@ -122,6 +125,11 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** Reports whether a value is a string that looks like an object or a list in JSON. */
+export function isJsonInString(value: unknown): boolean {
+  return typeof value === 'string' && /^\s*[{[]/.test(value);
 }
 
 function measure(origin: string, bound: string, size: number | bigint): string {

@@ -22,11 +22,15 @@ import {
 import { acceptKeyed, type Decision, findHoldingBodies, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
+/** What a body that is a list of events is told. */
+export const LIST_ADVICE =
+  'Send several events as {"events": […]} to /api/public/events/ingest/batch.';
 /** `maxBytes` is of the whole body. An item is two levels down. */
 export const BATCH_BODY = {
   maxBytes: 1024 * 1024,
   extraDepth: 2,
   loggedFields: ['events.payload', 'events'],
+  listAdvice: LIST_ADVICE,
 };
 
 type JsonValue = JsonObject[string];
@@ -53,17 +57,17 @@ type Decisions = ReadonlyMap<Item, Decision>;
 
 /**
  * Any problem rejects the whole batch. An invalid item is a problem only if its key is free, so its
- * key is looked up first. `header` is an `Idempotency-Key`, which a batch must not have.
+ * key is looked up first. `outside` are problems outside the body.
  */
 export async function ingestBatch(
   body: JsonObject,
-  header: string | undefined,
+  outside: readonly Problem[],
   context: IngestContext,
 ): Promise<BatchOutcome> {
   const readResults = await readItems(body.events);
   const items = readResults.filter((result) => result.ok).map(({ value }) => value);
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
-  const problems = findProblems(body, header, readResults, items, decisionsOfInvalid);
+  const problems = findProblems(body, outside, readResults, items, decisionsOfInvalid);
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
   // Those of invalid items are replays and conflicts: their keys are held.
   const decisions = new Map([...decisionsOfInvalid, ...(await storeValid(items, context))]);
@@ -130,7 +134,7 @@ function decisionAt(decisions: readonly Decision[], index: number): Decision {
 /** An invalid frame does not hide the problems of its items. */
 function findProblems(
   body: JsonObject,
-  header: string | undefined,
+  outside: readonly Problem[],
   readResults: readonly Parsed<Item>[],
   items: readonly Item[],
   decisionsOfInvalid: Decisions,
@@ -138,7 +142,7 @@ function findProblems(
   const frame = parseWith(batch, body);
   return [
     ...(frame.ok ? [] : frame.problems),
-    ...(header === undefined ? [] : [HEADER_PROBLEM]),
+    ...outside,
     ...sizeProblems(items),
     ...itemProblems(readResults, items, decisionsOfInvalid),
   ];
@@ -151,7 +155,8 @@ function sizeProblems(items: readonly Item[]): Problem[] {
   return [{ path: 'events', field: 'events', message }];
 }
 
-const HEADER_PROBLEM: Problem = {
+/** The problem of an `Idempotency-Key` header. */
+export const KEY_OF_BATCH: Problem = {
   path: IDEMPOTENCY_KEY_HEADER,
   field: IDEMPOTENCY_KEY_HEADER,
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',

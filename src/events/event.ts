@@ -6,7 +6,7 @@ import { MAX_PROBLEMS } from '../http/errors.ts';
 import { problem } from '../openapi/error-resource.ts';
 import { cursorText, listOf } from '../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../schema.ts';
-import { name } from './catalogue.ts';
+import { name } from './event-types.ts';
 import { aggregateFields } from './request.ts';
 
 const timestamp = z.iso.datetime({ precision: 3 }).max(24);
@@ -52,6 +52,10 @@ export const storedEvent = z.strictObject({
 
 export function eventListOf<Item extends z.ZodType>(item: Item) {
   return listOf(item).extend({
+    has_more: withMetadata(
+      z.boolean(),
+      'Whether the list has not been read to its end. A page may be short, or empty, and have more: continue with `next_cursor`.',
+    ),
     resume_cursor: cursorText.nullable().meta({
       description:
         'Opaque: send it as `cursor`, with `order=asc` and the same filters, to get the events after this response, now or at any later time. Null on later pages of the default order, which lead to earlier events.',

@@ -1,6 +1,6 @@
 /** Reads events, from the primary: a caller finds the event of its 202. */
 
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import {
@@ -46,10 +46,8 @@ export function decodeEventPlace(
   return decodeCursor(cursor, scopeOf(query), eventPlace);
 }
 
-/** Before every event of the order. */
-const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
-
-export type EventPage = { json: string; isEmpty: boolean; place: EventPlace };
+/** `isDrained`: without an event, at the end of the list. An ascending list continues at `place`. */
+export type EventPage = { json: string; isDrained: boolean; place: EventPlace };
 
 /**
  * Returns the page after a place, or the first one, as JSON text of an `EventList`, in one round
@@ -65,34 +63,46 @@ export async function readEvents(
   const { order, after_id, ...filters } = query;
   // All events that `id` can name fit on a page.
   const limit = sentLimit ?? (filters.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
-  // Null: the statement finds the position of `after_id`.
-  const after0 = after?.seq ?? (after_id === undefined ? BEGINNING[order] : null);
   const { state, documents, last, hasMore } = await readPage({
     connection: database,
-    state: STATE,
-    page: pageStatement(order, filters),
-    values: { ...filters, after0, after_id: after_id ?? '' },
+    ...makeStatements(query, after !== undefined),
+    values: { ...filters, after_id, after: after?.seq },
     limit,
     format: formatEvent,
   });
-  const { generation, anchor, newest } = state;
+  const { generation, newest, start, end } = state;
   // The event at a place of another generation was undone, and the place may be assigned again.
   if (after !== undefined && after.generation !== generation) throw invalidCursor();
-  if (after_id !== undefined && anchor === null) throw unknownAfterId();
+  if (start === null) throw unknownAfterId();
 
-  const start = after?.seq ?? anchor ?? BEGINNING[order];
-  const end = last?.seq ?? start;
-  // `newest` is read in the page's transaction: no event from `end` to `newest` passes the filters.
-  const behindPage = hasMore ? end : Math.max(newest, start);
-  const place = { generation, seq: order === 'asc' ? behindPage : newest };
+  const lastSeq = hasMore ? last?.seq : undefined;
+  const reached = { start, end: Math.min(end, newest), span: spanOf(filters), lastSeq };
+  const next = order === 'asc' ? nextAscending(reached) : nextDescending(reached);
   const cursorAt = (seq: number, as: Query['order']) =>
     encodeCursor(scopeOf({ ...query, order: as }), [generation, seq]);
-  const next = hasMore ? await cursorAt(end, order) : null;
+  const next_cursor = next === undefined ? null : await cursorAt(next, order);
+  // `newest` is read in the page's transaction: no event between the page and `newest` is listed.
+  const resume = order === 'asc' ? (next ?? Math.max(newest, start)) : newest;
   // It leads to later events, so it has the order `asc`. A later page of `desc` has no newest event.
   const isBackwards = order === 'desc' && after !== undefined;
-  const resume_cursor = isBackwards ? null : await cursorAt(place.seq, 'asc');
-  const json = listJson(documents, next, { resume_cursor });
-  return { json, isEmpty: documents.length === 0, place };
+  const resume_cursor = isBackwards ? null : await cursorAt(resume, 'asc');
+  return {
+    json: listJson(documents, next_cursor, { resume_cursor }),
+    isDrained: documents.length === 0 && next === undefined,
+    place: { generation, seq: resume },
+  };
+}
+
+/** `lastSeq` is of the last event of a full page. */
+type Reached = { start: number; end: number; span: number; lastSeq: number | undefined };
+
+/** Where the next page begins; undefined at the end of the list. */
+function nextAscending({ start, end, span, lastSeq }: Reached): number | undefined {
+  return lastSeq ?? (start + span < end ? start + span : undefined);
+}
+
+function nextDescending({ start, end, span, lastSeq }: Reached): number | undefined {
+  return lastSeq ?? (start - span > end ? start - span : undefined);
 }
 
 /** Reads an event as JSON text. `id` is in lower case. */
@@ -121,18 +131,6 @@ type EventRow = Omit<
 const { seq, payload, key_id, fingerprint, receipt, ...shownColumns } = getTableColumns(events);
 const columns = sql.join(Object.values(shownColumns), sql`, `);
 
-/** The generation of the database, and the positions of `after_id` and of the newest event. */
-const STATE = statementOf(
-  queryBuilder
-    .select({
-      generation: databaseIdentity.generation,
-      anchor: sql<number | null>`(select ${seq} from ${events}
-        where ${events.id} = ${placeholder('after_id')})`.as('anchor'),
-      newest: sql<number>`(select coalesce(max(${seq}), 0) from ${events})`.as('newest'),
-    })
-    .from(databaseIdentity),
-);
-
 const EVENT = statementOf(
   queryBuilder
     .select({ seq, ...shownColumns, payload })
@@ -140,22 +138,83 @@ const EVENT = statementOf(
     .where(eq(events.id, sql.placeholder('id'))),
 );
 
-/** Compiled for each request, because its conditions depend on the filters: 0.1 ms. */
-function pageStatement(order: Query['order'], filters: EventFilters) {
+/** How many `seq` a page covers, unless an index bounds the rows that it reads. */
+const MAX_SPAN = 10_000;
+
+function spanOf(filters: EventFilters): number {
+  const isIndexed = 'id' in filters || 'aggregate_id' in filters;
+  const isScan = !isIndexed && Object.keys(filters).length > 0;
+  return isScan ? MAX_SPAN : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The events of the list come after `start`, in its order, up to `end`, both included in `seq`.
+ * `start` is null for an unknown `after_id`.
+ */
+type State = { generation: string; newest: number; start: number | null; end: number };
+
+/** Compiled for each request, because the conditions depend on the filters: 0.1 ms. */
+function makeStatements(query: Query, hasPlace: boolean) {
+  const { order, after_id, ...filters } = query;
+  const { start, end, pageEnd } = selectEnds(query, hasPlace);
   const sent = FILTER_ENTRIES.filter(([name]) => name in filters);
   const joined = sent.map(([name, { joinedBefore }]) => joinedBefore?.(placeholder(name)));
   const conditions = sent.map(([name, { condition }]) => condition(placeholder(name)));
-  return statementOf(
-    keysetPage<EventRow>({
-      columns: sql`${columns}, ${nullIfOversized(payload)} as payload`,
-      from: sql`${sql.join(joined.filter((join) => join !== undefined))}${events}`,
-      ranges: [and(...conditions) ?? sql`true`],
-      order: [seq],
-      direction: order,
-      after: sql`coalesce(${placeholder('after0')},
-        (select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')}))`,
-    }),
-  );
+  const page = keysetPage<EventRow>({
+    columns: sql`${columns}, ${nullIfOversized(payload)} as payload`,
+    from: sql`${sql.join(joined.filter((join) => join !== undefined))}${events}`,
+    ranges: [and(...conditions, pageEnd) ?? sql`true`],
+    order: [seq],
+    direction: order,
+    after: start,
+  });
+  const state = sql<State>`select generation, ${NEWEST} as newest, ${start} as start, ${end} as "end"
+    from ${databaseIdentity}`;
+  return { state: statementOf(state), page: statementOf(page) };
+}
+
+const NEWEST = sql`(select coalesce(max(${seq}), 0) from ${events})`;
+const ANCHOR = sql`(select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')})`;
+
+/** Clocks differ, and an event is committed a few seconds after its `created_at`. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** `pageEnd` is the condition that ends a page within its span. */
+function selectEnds({ order, after_id, ...filters }: Query, hasPlace: boolean) {
+  const span = spanOf(filters);
+  const isScan = Number.isFinite(span);
+  const lowest =
+    isScan && 'created_after' in filters
+      ? bisect(sql`${placeholder('created_after')} - ${CLOCK_SKEW_MS}`, 'max(low)')
+      : sql`0`;
+  // An ascending list has no need of its last event, nor has one that reads to the end of an index.
+  const top = isScan && order === 'desc' ? NEWEST : sql`${Number.MAX_SAFE_INTEGER - 1}`;
+  const highest =
+    isScan && 'created_before' in filters
+      ? bisect(sql`${placeholder('created_before')} + ${CLOCK_SKEW_MS}`, 'min(high)')
+      : sql`${top} + 1`;
+  const [first, end] =
+    order === 'asc' ? [lowest, sql`${highest} - 1`] : [highest, sql`${lowest} + 1`];
+  const start = hasPlace ? placeholder('after') : after_id === undefined ? first : ANCHOR;
+  const reach =
+    order === 'asc'
+      ? sql`${seq} <= min(${start} + ${span}, ${end})`
+      : sql`${seq} >= max(${start} - ${span}, ${end})`;
+  return { start, end, pageEnd: isScan ? reach : undefined };
+}
+
+/**
+ * Bisects the events by `created_at`, which rises with `seq` but for clock skew: 20 steps for a
+ * million. Events up to `low` were accepted by this time, and those from `high` on after it.
+ */
+function bisect(time: SQL, result: 'max(low)' | 'min(high)'): SQL {
+  const isEarly = sql`${events.created_at} <= ${time}`;
+  return sql`(with recursive halves(low, high) as (
+      select 0, ${NEWEST} + 1
+      union all
+      select iif(${isEarly}, ${seq}, low), iif(${isEarly}, high, ${seq})
+      from halves cross join ${events} on ${seq} = (low + high) / 2 where high - low > 1
+    ) select ${sql.raw(result)} from halves)`;
 }
 
 function formatEvent({ payload, ...row }: EventRow): string | undefined {

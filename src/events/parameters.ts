@@ -6,7 +6,7 @@ import { commaSeparated, listMetadata } from '../http/list-parameter.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { waitParameter } from '../http/wait.ts';
 import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
-import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './catalogue.ts';
+import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './event-types.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -58,7 +58,7 @@ const FILTERS = {
     condition: () => sql`${events.id} = wanted.value`,
   },
   type: {
-    // Any name: stored events may have a type that the catalogue no longer has.
+    // Any name: stored events may have a type that is no longer accepted.
     schema: valueList(name, MAX_EVENT_TYPES, 'types')
       .exactOptional()
       .register(z.globalRegistry, {
@@ -78,7 +78,7 @@ const FILTERS = {
   created_after: {
     schema: withMetadata(
       timestamp.transform(parseTimestamp).exactOptional(),
-      'Only events accepted after this time.',
+      'Only events accepted after this time. A time is no position, because the events of a batch share one: follow the list with `cursor`, or `after_id`.',
     ),
     condition: (time) => gt(events.created_at, time),
   },

@@ -3,10 +3,12 @@
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
+import type { Problem } from '../http/errors.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
+import { queryProblems, readQuery } from '../http/query.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { type Parsed, parseWith, withMetadata } from '../schema.ts';
-import { EVENT_TYPES, name } from './catalogue.ts';
+import { isNonEmpty, type Parsed, parseWith, withMetadata } from '../schema.ts';
+import { EVENT_TYPES, name } from './event-types.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
@@ -56,12 +58,24 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
     body,
   );
   for (const problem of parsed.ok ? [] : parsed.problems) {
-    if (problem.path === 'event_id') problem.message = EVENT_ID_ADVICE;
+    if (KEY_NAME.test(problem.path)) problem.message = `is no field of an event: ${KEY_ADVICE}`;
   }
   return parsed;
 }
 
-const EVENT_ID_ADVICE = `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`;
+/** Names that senders give to a key, or to an id of their own, in a body or a query. */
+const KEY_NAME = /^(event_id|(x[-_])?idempoten(cy|ce|t)[-_]?(key|token))$/i;
+const KEY_ADVICE = `send the ${IDEMPOTENCY_KEY_HEADER} header, or in a batch the idempotency_key of each event, which sets the event's id`;
+
+/** Headers that are sent in place of the right one. If they were ignored, a retry would store twice. */
+const MISSPELT_KEY_HEADERS = [
+  'X-Idempotency-Key',
+  'Idempotency_Key',
+  'Idempotence-Key',
+  'Idempotent-Key',
+  'Idempotency-Token',
+  'X-Idempotency-Token',
+];
 
 /**
  * Text that a header can carry (RFC 9110 section 5.5). Bytes that are not UTF-8 become U+FFFD, so
@@ -73,9 +87,44 @@ const HEADER_VALUE_RULE =
   'must be UTF-8 text (some clients send Latin-1: use ASCII), without controls, and without spaces or tabs at its ends';
 
 /** A key, in the header or in a batch. */
-export const idempotencyKey = name
-  .refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE)
-  .refine((key) => sentOnce(key) === key, 'was sent twice: a key is one value (RFC 9651, Item)');
+export const idempotencyKey = name.superRefine((key, context) => {
+  const rule = !HEADER_VALUE.test(key)
+    ? HEADER_VALUE_RULE
+    : sentOnce(key) !== key && 'was sent twice: a key is one value (RFC 9651, Item)';
+  if (rule) context.addIssue({ code: 'custom', message: rule });
+});
+
+/** The path of its problems is the header's name. */
+const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });
+
+/** Returns the key of a single event, or every problem of a request outside its body. */
+export function parseHead(headers: Headers, query: SentQuery): Parsed<string | undefined> {
+  const key = headers.get(IDEMPOTENCY_KEY_HEADER) ?? undefined;
+  const problems = Object.keys(query).length === 0 ? [] : ingestQueryProblems(query);
+  if (key === undefined) {
+    const misspelt = MISSPELT_KEY_HEADERS.filter((header) => headers.has(header));
+    const message = `is not read: ${KEY_ADVICE}`;
+    const field = IDEMPOTENCY_KEY_HEADER;
+    problems.push(...misspelt.map((path) => ({ path, field, message })));
+  } else {
+    const parsed = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
+    if (!parsed.ok) problems.push(...parsed.problems);
+  }
+  return isNonEmpty(problems) ? { ok: false, problems } : { ok: true, value: key };
+}
+
+type SentQuery = Readonly<Record<string, string[]>>;
+
+const NO_PARAMETERS = z.object({});
+
+/** The routes of ingest have no parameters. */
+export function ingestQueryProblems(sent: SentQuery): Problem[] {
+  const problems = queryProblems(NO_PARAMETERS, readQuery(sent, NO_PARAMETERS), []);
+  for (const problem of problems) {
+    if (KEY_NAME.test(problem.path)) problem.message = `is not a parameter here: ${KEY_ADVICE}`;
+  }
+  return problems;
+}
 
 export type Identity = {
   /** UUID version 5 of the key: the id of its first event. */

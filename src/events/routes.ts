@@ -11,8 +11,8 @@ import { setLogFields } from '../http/log.ts';
 import { listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
-import { isUuid, parseWith } from '../schema.ts';
-import { BATCH_BODY, ingestBatch } from './batch.ts';
+import { isUuid } from '../schema.ts';
+import { BATCH_BODY, ingestBatch, KEY_OF_BATCH, LIST_ADVICE } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { decodeEventPlace, type EventPage, findEvent, noSuchEvent, readEvents } from './list.ts';
@@ -20,34 +20,31 @@ import { listParameters } from './parameters.ts';
 import {
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,
-  idempotencyKey,
   identify,
+  ingestQueryProblems,
+  parseHead,
   parseIngestRequest,
 } from './request.ts';
 
 /** The names below the payload of an event are the caller's own. */
-const EVENT_BODY = { loggedFields: ['payload'] };
+const EVENT_BODY = { loggedFields: ['payload'], listAdvice: LIST_ADVICE };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
-
-/** The header of a single event. The path of its problems is the header's name. */
-const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
 /** The routes under /api/public/events. The rate limit counts their requests as `ingest`. */
 export function ingestRoutes() {
   return new Hono<AppEnv>()
     .post('/ingest', requireScope('events:write'), jsonObject(EVENT_BODY), async (c) => {
       const body = c.req.valid('json');
-      const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
       // Ingest, 2
       const canonical = canonicalBody(body);
       if (!canonical.ok) throw validationError(canonical.problems);
-      const parsedKey = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
-      if (!parsedKey.ok) {
+      const head = parseHead(c.req.raw.headers, c.req.queries());
+      if (!head.ok) {
         const parsedBody = parseIngestRequest(body);
-        const others = parsedBody.ok ? [] : parsedBody.problems;
-        throw validationError([...parsedKey.problems, ...others]);
+        throw validationError([...head.problems, ...(parsedBody.ok ? [] : parsedBody.problems)]);
       }
+      const key = head.value;
       // Ingest, 3
       const context = makeContext(c);
       const work =
@@ -59,8 +56,11 @@ export function ingestRoutes() {
       return responseTo(await work, c);
     })
     .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BODY), async (c) => {
-      const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
-      const work = ingestBatch(c.req.valid('json'), header, makeContext(c));
+      const outside = [
+        ...ingestQueryProblems(c.req.queries()),
+        ...(c.req.raw.headers.has(IDEMPOTENCY_KEY_HEADER) ? [KEY_OF_BATCH] : []),
+      ];
+      const work = ingestBatch(c.req.valid('json'), outside, makeContext(c));
       c.executionCtx.waitUntil(work.catch(() => undefined));
       const outcome = await work;
       if (outcome.kind === 'invalid') throw validationError(outcome.problems);
@@ -80,7 +80,12 @@ export function eventRoutes() {
         const start = await decodeEventPlace(cursor, query);
         const readNext = (last?: EventPage) =>
           readEvents(c.env.DB, query, limit, last === undefined ? start : last.place);
-        const { result, headers } = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);
+        const { result, headers } = await pollWhile(
+          c,
+          readNext,
+          ({ isDrained }) => isDrained,
+          wait,
+        );
         return json(result.json, headers);
       },
     )

@@ -4,6 +4,7 @@
  */
 
 import { sql } from 'drizzle-orm';
+import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
 import { placeholder, statementOf } from '../storage/statement.ts';
@@ -26,6 +27,8 @@ export type StoreContext = {
 
 /** Of a batch: each stored body may have 256 KiB. */
 const MAX_COMPARED_BODIES = 4;
+/** A conflict is certain without the stored body, so it waits no longer. */
+const BODIES_DEADLINE_MS = 1_000;
 
 export type Decision =
   /** This request stored the event. */
@@ -51,7 +54,7 @@ export async function acceptKeyed(
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
       INSERT_UNLESS_HELD.bindTo(database, sent),
-      EVENTS_OF_KEYS.bindTo(database, lookUpValues(requests)),
+      EVENTS_OF_KEYS.bindTo(database, { keys: JSON.stringify(requests, KEY_FIELDS) }),
     ]),
   );
   return decide(requests, found?.results ?? [], context);
@@ -63,7 +66,8 @@ export async function lookUpKeys(
   identities: readonly Identity[],
   context: StoreContext,
 ): Promise<Decision[]> {
-  const found = await readD1(() => EVENTS_OF_KEYS.rows(database, lookUpValues(identities)));
+  const keys = JSON.stringify(identities, KEY_FIELDS);
+  const found = await readD1(() => EVENTS_OF_KEYS.rows(database, { keys }));
   return decide(identities, found, context);
 }
 
@@ -113,7 +117,7 @@ export type StoredBodies = ReadonlyMap<string, unknown>;
 /**
  * Reads the bodies that hold the keys of conflicts, to name the differences: of the first four
  * conflicts, unless a body is erased or the caller may not read it. Calls D1 only for a conflict. A
- * failure is logged, because the conflict is certain without the bodies.
+ * failure or a late response is logged, and the map is empty.
  */
 export async function findHoldingBodies(
   database: D1Database,
@@ -125,7 +129,8 @@ export async function findHoldingBodies(
   const ids = JSON.stringify(holders.slice(0, MAX_COMPARED_BODIES));
   const values = { ids, receivedFrom, mayRead: Number(mayReadEvents) };
   try {
-    const rows = await readD1(() => BODIES.rows(database, values));
+    const reading = readD1(() => BODIES.rows(database, values));
+    const rows = await withDeadline(reading, BODIES_DEADLINE_MS, 'D1 read of stored bodies');
     return new Map(
       rows.map(({ id, ...body }) => [id, { ...body, payload: JSON.parse(body.payload) }]),
     );
@@ -152,11 +157,8 @@ const INSERT = statementOf(sql`
   on conflict do nothing
 `);
 
-function lookUpValues(identities: readonly Identity[]) {
-  return {
-    keys: JSON.stringify(identities.map(({ keyId, fingerprint }) => ({ keyId, fingerprint }))),
-  };
-}
+/** What a look-up needs of an identity. */
+const KEY_FIELDS = ['keyId', 'fingerprint'];
 
 /**
  * Inserts each event unless another one holds its key, or the key has ever stored this body. The

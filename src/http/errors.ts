@@ -64,16 +64,21 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 `validation_error`, about the first problem. */
+/**
+ * 400 `validation_error`, about the first problem. A value has one problem: of several at one path,
+ * the first is shown.
+ */
 export function validationError(
   problems: readonly [Problem, ...Problem[]],
   options: { cause?: unknown } = {},
 ): ApiError {
   const [{ path, message, field }] = problems;
+  const shown = new Map<string, Problem>();
+  for (const each of problems) if (!shown.has(each.path)) shown.set(each.path, each);
   return new ApiError('validation_error', path === '' ? message : `${path}: ${message}`, {
     ...options,
     ...(path !== '' && { param: path }),
-    details: problems.map(({ path, message }) => ({ path, message })),
+    details: [...shown.values()].map(({ path, message }) => ({ path, message })),
     field: field ?? 'body',
   });
 }

@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../config.ts';
+import { isJsonInString } from '../schema.ts';
 import {
   ApiError,
   formatField,
@@ -29,6 +30,8 @@ type BodyOptions = {
   maxBytes?: number;
   /** The levels above a resource, which may have `MAX_BODY_DEPTH` levels itself. */
   extraDepth?: number;
+  /** A sentence for a sender whose body is a list. */
+  listAdvice?: string;
   /** The paths that the log may name, the longest first. Names below them are the caller's own. */
   loggedFields?: readonly string[];
 };
@@ -41,6 +44,7 @@ export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
   extraDepth = 0,
   loggedFields = [],
+  listAdvice = '',
 }: BodyOptions = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
   const maxDepth = MAX_BODY_DEPTH + extraDepth;
   return async function jsonObject(c, next) {
@@ -51,12 +55,19 @@ export function jsonObject({
     const coding = sentOnce(headers.get('Content-Encoding') ?? 'identity');
     if (coding.trim().toLowerCase() !== 'identity') throw BODY_ERRORS.encoded();
     const text = decode(await readBytes(c.req.raw, maxBytes));
-    const value = parse(text);
+    let value: JsonValue;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      throw unreadable(describeFault(text), error);
+    }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw unreadable('The body must be a JSON object.');
+      throw unreadable(`The body must be a JSON object.${adviseOnForm(value, listAdvice)}`);
     }
     const [first, ...rest] = [
-      ...findRepeatedNames(text, loggedFields),
+      ...scanJson(text, MAX_PROBLEMS).repeatedNames.map((path) =>
+        problemAt(path, 'is a name that occurs twice in one object', loggedFields),
+      ),
       ...findLimitProblems(value, { maxDepth, loggedFields }),
     ];
     if (first !== undefined) throw validationError([first, ...rest]);
@@ -115,24 +126,16 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function parse(text: string): JsonValue {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw unreadable(describeFault(text), error);
-  }
+/** e.g. `[{…}]` for `{…}`, or `"{\"event_type\":…}"`. */
+function adviseOnForm(value: JsonValue, listAdvice: string): string {
+  if (Array.isArray(value) && value.length > 0 && listAdvice !== '') return ` ${listAdvice}`;
+  return isJsonInString(value)
+    ? ' It is JSON in a string, encoded twice: send the object itself.'
+    : '';
 }
 
 function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
-}
-
-/** `JSON.parse` keeps the last value of a name, and drops the others. */
-function findRepeatedNames(text: string, loggedFields: readonly string[]): Problem[] {
-  const { repeatedNames } = scanJson(text, MAX_PROBLEMS);
-  return repeatedNames.map((path) =>
-    problemAt(path, 'is a name that occurs twice in one object', loggedFields),
-  );
 }
 
 /** e.g. `payload.items.0.id` is of the field `payload`. */

@@ -8,7 +8,7 @@ const MAX_LEVELS = 100;
 
 type Path = (string | number)[];
 
-/** An object has `names`, and whether a repeat was noted. A list has none. */
+/** `names` has whether a repeat was noted. `current` is the index in a list, or the name in an object. */
 type Level = { names?: Map<string, boolean>; current: string | number };
 
 type Expected = 'value' | 'first value' | 'name' | 'first name' | 'colon' | 'separator';
@@ -29,8 +29,8 @@ const STRING = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[^"\\\x00-\x
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?|true|false|null)/y;
 
 /**
- * Finds the first fault, and at most `maxRepeated` names that occur twice. Ends early at the last
- * of these names, and at `MAX_LEVELS`.
+ * Finds the first fault, and at most `maxRepeated` names that occur twice: none are looked for if it
+ * is 0. Ends early at the last of these names, and at `MAX_LEVELS`.
  */
 export function scanJson(text: string, maxRepeated: number): Scan {
   const levels: Level[] = [];
@@ -45,7 +45,7 @@ export function scanJson(text: string, maxRepeated: number): Scan {
     const isComplete = level === undefined && expected === 'separator';
     if (isComplete) return fault(at < text.length ? at : undefined);
     const character = text[at];
-    const isObject = level?.names !== undefined;
+    const isObject = typeof level?.current === 'string';
     const closing = isObject ? '}' : ']';
     const mayClose = expected === 'separator' || expected.startsWith('first');
     if (level !== undefined && mayClose && character === closing) {
@@ -64,20 +64,22 @@ export function scanJson(text: string, maxRepeated: number): Scan {
     } else if (character === '"') {
       const end = endOf(STRING, text, at);
       if (text[end] !== '"') return fault(end);
-      if (expected.endsWith('name') && level?.names !== undefined) {
-        const name = readName(text.slice(at, end + 1));
-        level.current = name;
-        const isNoted = level.names.get(name);
-        if (isNoted === false) repeatedNames.push(levels.map(({ current }) => current));
-        if (repeatedNames.length >= maxRepeated) return fault(undefined);
-        level.names.set(name, isNoted !== undefined);
+      if (expected.endsWith('name')) {
+        if (level !== undefined && maxRepeated > 0) {
+          level.current = readName(text.slice(at, end + 1));
+          level.names ??= new Map();
+          const isNoted = level.names.get(level.current);
+          if (isNoted === false) repeatedNames.push(levels.map(({ current }) => current));
+          if (repeatedNames.length >= maxRepeated) return fault(undefined);
+          level.names.set(level.current, isNoted !== undefined);
+        }
         expected = 'colon';
       } else expected = 'separator';
       at = end + 1;
     } else if (expected.endsWith('name')) {
       return fault(at);
     } else if (character === '{') {
-      levels.push({ names: new Map(), current: '' });
+      levels.push({ current: '' });
       expected = 'first name';
       at += 1;
     } else if (character === '[') {
@@ -106,7 +108,7 @@ function readName(quoted: string): string {
 /** Says what is wrong with a text that `JSON.parse` rejects, for its sender. */
 export function describeFault(text: string): string {
   if (text.trim() === '') return 'The body is empty.';
-  const { faultAt, expected } = scanJson(text, Number.POSITIVE_INFINITY);
+  const { faultAt, expected } = scanJson(text, 0);
   if (faultAt === undefined) return 'The body is not well-formed JSON, and nested too deeply.';
   const lines = text.slice(0, faultAt).split('\n');
   const column = [...(lines.at(-1) ?? '')].length + 1;
@@ -135,5 +137,5 @@ function advise(text: string, faultAt: number, expected: Expected): string {
 }
 
 function isWellFormed(text: string): boolean {
-  return scanJson(text, Number.POSITIVE_INFINITY).faultAt === undefined;
+  return scanJson(text, 0).faultAt === undefined;
 }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { SCOPES } from '../../src/auth/named-keys.ts';
-import { EVENT_TYPES } from '../../src/events/catalogue.ts';
+import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
 import { property } from '../../src/properties/property.ts';
 import { document, queryNamesOf } from '../support/documented.ts';

@@ -32,6 +32,14 @@ it('the schemas have no format and no closed set of values', () => {
   const { definitions } = JSON.parse(read('schemas.json'));
   expect(definitions.PropertyList.properties.data.items.$ref).toBe('#/definitions/Property');
   expect(read('schemas.json')).not.toMatch(/"(format|enum|const)":/);
+  // quicktype merges the members of a union, and names the class after what their titles share.
+  const titles = ['BookingCreated', 'BookingCancelled'].flatMap((name) =>
+    [`${name}Request`, `${name}Payload`, `Stored${name}Payload`].map((id) => definitions[id].title),
+  );
+  expect(titles).toEqual([
+    ...['BookingCreated', 'EventPayload', 'StoredEventPayload'],
+    ...['BookingCancelled', 'EventPayload', 'StoredEventPayload'],
+  ]);
 });
 
 // It installs quicktype.
@@ -47,7 +55,7 @@ it.skipIf(process.env.FULL !== '1')(
       run(generator.replace('npx ', 'npx --yes '));
     }
     expect(read('Api.kt')).not.toMatch(/OffsetDateTime|LocalDate|UUID|enum class/);
-    expect(read('Api.swift')).not.toMatch(/: (Date|UUID)\b|: String, Codable/);
+    expect(read('Api.swift')).not.toMatch(/: (Date|UUID)\b|: String, Codable|BookingCed/);
     const project = await copyWithStore('samples');
     const service = await project.serve();
     const headers = { 'x-api-key': service.vars.get('API_KEY') ?? '' };

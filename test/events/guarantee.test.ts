@@ -124,6 +124,28 @@ it('a 409 whose stored body cannot be read has no details, and logs the failure'
   expect(error.mock.calls.join()).toContain('bodies of conflicts');
 });
 
+it('a 409 waits a second for the stored body, and then has no details', async () => {
+  const key = freshKey();
+  await expectEvent(await ingestWith({}, A, key), 202);
+  vi.spyOn(console, 'error').mockReturnValue(undefined);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const stalled = Promise.withResolvers<void>();
+  let calls = 0;
+  const DB = tapD1(env.DB, async (call) => {
+    calls += 1;
+    if (calls === 2) {
+      stalled.resolve();
+      await new Promise(() => undefined);
+    }
+    return call();
+  });
+  const responding = callWith({ DB }, PATH, ingestInit(B, key));
+  await stalled.promise;
+  await vi.advanceTimersByTimeAsync(1_000);
+  const { details } = await expectError((await responding).response, 409, 'idempotency_key_in_use');
+  expect(details).toBeUndefined();
+});
+
 describe('while D1 is down', () => {
   const DB = failingD1(env.DB, { when: 'before commit' });
 

@@ -164,6 +164,9 @@ it.each([
   expect(error.details).toEqual([{ path: 'Idempotency-Key', message }]);
 });
 
+const LIST_ADVICE = 'Send several events as {"events": […]} to /api/public/events/ingest/batch.';
+const TWICE = 'It is JSON in a string, encoded twice: send the object itself.';
+
 describe('the body of a request', () => {
   const wrapped = (json: string) =>
     `{"event_type":"booking.created","aggregate_id":"b","aggregate_type":"booking","payload":${json}}`;
@@ -176,6 +179,9 @@ describe('the body of a request', () => {
     ],
     ['empty', 'The body is empty.', ''],
     ['an array', 'The body must be a JSON object.', '[]'],
+    ['a list of events', `The body must be a JSON object. ${LIST_ADVICE}`, `[${wrapped('{}')}]`],
+    ['encoded twice', `The body must be a JSON object. ${TWICE}`, JSON.stringify(wrapped('{}'))],
+    ['a text', 'The body must be a JSON object.', '"booking"'],
     ['not UTF-8', 'The body is not UTF-8 text.', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('is rejected as a whole when it is %s', async (_, message, body) => {
     const response = await send(INGEST, { ...ingestInit(''), body });
@@ -225,6 +231,36 @@ describe('the body of a request', () => {
     const rejected = await send(`${INGEST}/batch`, ingestInit(batch));
     const { details } = await expectError(rejected, 400, 'validation_error');
     expect(details).toEqual(paths.map((path) => ({ path: `events.0.${path}`, message })));
+  });
+
+  it('has one problem per value, in a batch too', async () => {
+    const text = wrapped('{"__proto__":1,"__proto__":2,"a":1}');
+    const broken = await expectError(await ingest(text), 400, 'validation_error');
+    expect(broken.details?.map(({ path }) => path)).toEqual(['payload.__proto__']);
+    const payload = { occurred_at: 'hush', currency: 'x', guest_email: '', check_in: '' };
+    const event = bookingCreated({ payload, aggregate_id: '', aggregate_type: '\0'.repeat(256) });
+    const paths = [
+      'aggregate_id',
+      'aggregate_type',
+      ...Object.keys(payload).map((name) => `payload.${name}`),
+    ];
+    const single = await expectError(await ingest(event), 400, 'validation_error');
+    expect(single.details?.map(({ path }) => path).sort()).toEqual(paths.sort());
+    const events = [{ ...event, idempotency_key: ' '.repeat(256) }];
+    const batch = await send(`${INGEST}/batch`, ingestInit({ events }));
+    const { details } = await expectError(batch, 400, 'validation_error');
+    const ofItem = [...paths, 'idempotency_key'].map((path) => `events.0.${path}`);
+    expect(details?.map(({ path }) => path).sort()).toEqual(ofItem.sort());
+  });
+
+  it('has a payload that is an object, and not its JSON in a string', async () => {
+    const error = await expectError(
+      await ingest(bookingCreated({ payload: '{"guests":2}' })),
+      400,
+      'validation_error',
+    );
+    const message = 'must be of type object: it is JSON in a string, encoded twice';
+    expect(error.details).toEqual([{ path: 'payload', message }]);
   });
 
   it('may nest 64 levels, the body being the first', async () => {

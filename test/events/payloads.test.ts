@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { EVENT_TYPES } from '../../src/events/catalogue.ts';
+import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
 import { expectError } from '../support/http.ts';
 

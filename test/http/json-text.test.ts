@@ -50,6 +50,12 @@ it('the scan of a text ends at a number of repeated names, and at 100 levels', (
   expect(describeFault('[{"a":'.repeat(100_000))).toContain('nested too deeply');
 });
 
+it('the scan for a fault notes no repeated name', () => {
+  const { faultAt, repeatedNames } = scanJson(`{${'"a":1,'.repeat(1_000)}}`, 0);
+  expect(faultAt).toBe(6_001);
+  expect(repeatedNames).toEqual([]);
+});
+
 /** Pieces of JSON in a random order: seldom well-formed. */
 const pieces = fc
   .array(
@@ -77,7 +83,7 @@ it('finds a fault in exactly the texts that JSON.parse rejects, and no repeated 
   };
   fc.assert(
     fc.property(fc.oneof(pieces, damaged, fc.string({ unit: 'binary' })), (text) => {
-      expect(scanJson(text, Number.POSITIVE_INFINITY).faultAt !== undefined).toBe(isRejected(text));
+      expect(scanJson(text, 0).faultAt !== undefined).toBe(isRejected(text));
     }),
     { numRuns: 3_000 },
   );

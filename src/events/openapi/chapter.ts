@@ -16,9 +16,9 @@ import { headersOf, retryAfter } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
-import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
 import { event, eventListOf, ingestResult } from '../event.ts';
+import { name } from '../event-types.ts';
 import { noSuchEvent, unknownAfterId } from '../list.ts';
 import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
@@ -160,7 +160,7 @@ export const eventChapter = chapter(tag, {
     operationId: 'listEvents',
     summary: 'List events',
     description:
-      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`. The first page of the default order has a `resume_cursor` too: the events after it are those that are accepted from now on.',
+      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. A page without `id` and `aggregate_id` covers at most 10,000 events, so it may be short, or empty, and have more. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`. The first page of the default order has a `resume_cursor` too: the events after it are those that are accepted from now on.',
     access: ACCESS.eventsRead,
     query: listParameters,
     responses: {

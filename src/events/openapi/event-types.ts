@@ -1,4 +1,7 @@
-/** Schemas with a member for each event type: generated clients know each payload. */
+/**
+ * Schemas with a member for each event type: generated clients know each payload. Some generators
+ * merge the members of a union, and name the class after their titles, so payloads share a title.
+ */
 
 import * as z from 'zod';
 import { withMetadata } from '../../schema.ts';
@@ -10,6 +13,7 @@ const types = eventType.options.map((type) => {
   const request = makeRequestSchema(type);
   request.shape.payload.register(z.globalRegistry, {
     id: `${pascalCase(type)}Payload`,
+    title: 'EventPayload',
     description:
       'The data of the event. Every field is optional. Unknown fields are stored as sent.',
   });
@@ -20,7 +24,11 @@ const types = eventType.options.map((type) => {
 export const ingestRequest = unionByType(
   'event_type',
   types.map(({ type, name, request }) =>
-    request.meta({ id: `${name}Request`, description: `An event of the type \`${type}\`.` }),
+    request.meta({
+      id: `${name}Request`,
+      title: name,
+      description: `An event of the type \`${type}\`.`,
+    }),
   ),
 ).meta({ id: 'IngestRequest', description: 'A domain event.' });
 
@@ -55,7 +63,7 @@ export const ingestBatchRequest = z
 
 /**
  * Makes the union of the stored events of all types. An event that was accepted under an earlier
- * schema is returned as it was stored, so a stored payload has the types of the catalogue and none
+ * schema is returned as it was stored, so a stored payload has the types of today's schema and none
  * of its bounds.
  */
 export function makeStoredEventSchema(payloads: Readonly<Record<string, z.ZodObject>>) {
@@ -66,6 +74,7 @@ export function makeStoredEventSchema(payloads: Readonly<Record<string, z.ZodObj
       .partial()
       .meta({
         id: `${id}Payload`,
+        title: 'StoredEventPayload',
         description:
           'The data of the event as it was accepted, unknown fields included. A value may lie outside the present bounds, because bounds may have changed since.',
         override: ({ jsonSchema }) => removeBounds(jsonSchema),

@@ -31,7 +31,7 @@ const TIMESTAMP_FORM =
   'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z';
 
 /** In a query, a `+` that is not escaped means a space. */
-const LOST_PLUS = /T\S+ \d\d(:?\d\d)?$/;
+const LOST_PLUS = /^\d{4}-\d\d-\d\dT\S+ \d\d(:?\d\d)?$/;
 
 const isDate = (text: string) => z.iso.date().safeParse(text).success;
 

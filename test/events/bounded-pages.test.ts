@@ -1,0 +1,119 @@
+/**
+ * A list of events that no index serves reads at most 10,000 events per page, of 50,000 here, and
+ * yet its pages have each event once.
+ */
+
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventListOf, storedEvent } from '../../src/events/event.ts';
+import { counting } from '../support/counting.ts';
+import { expectStatus, sendWith } from '../support/http.ts';
+
+const COUNT = 50_000;
+const BEGAN_AT = Date.UTC(2027, 0, 1);
+/** The state of the database, the filter's own rows, and the ends of a page. */
+const OVERHEAD = 10;
+/** A bisection of 50,000 takes 16 steps, each of 2 rows. */
+const BISECTION = 36;
+
+/**
+ * One event per second, each up to half a minute early or late. The first, the last, and each event
+ * around a multiple of 10,000 is a cancellation of a stay.
+ */
+beforeAll(async () => {
+  await env.DB.prepare(
+    `with recursive n(seq) as (select 1 union all select seq + 1 from n where seq < ${COUNT})
+     insert into events (id, type, aggregate_type, aggregate_id, created_at, payload)
+     select printf('%08x-0000-4000-8000-000000000000', seq),
+       iif(seq in (1, ${COUNT}) or (seq + 1) % 10000 < 3, 'booking.cancelled', 'booking.created'),
+       iif(seq in (1, ${COUNT}) or (seq + 1) % 10000 < 3, 'stay', 'booking'),
+       'bk_' || seq / 20, ${BEGAN_AT} + 1000 * (seq + seq * 7919 % 60 - 30), '{}' from n`,
+  ).run();
+});
+
+const time = (seq: number) => new Date(BEGAN_AT + 1_000 * seq).toISOString();
+
+async function readPage(query: string) {
+  const { env: counted, costs } = counting(env);
+  const response = await sendWith(counted, `/api/v1/events?limit=100&${query}`);
+  await expectStatus(response, 200);
+  expect(costs.d1RoundTrips).toBe(1);
+  const { data, ...page } = eventListOf(storedEvent).parse(await response.json());
+  return { ...page, seqs: data.map(({ id }) => Number.parseInt(id, 16)), rows: costs.d1RowsRead };
+}
+
+/** Reads a list to its end. */
+async function readAll(query: string) {
+  const seqs: number[] = [];
+  const rows: number[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await readPage(`${query}${cursor && `&cursor=${cursor}`}`);
+    expect(page.has_more).toBe(page.next_cursor !== null);
+    if (query.includes('order=asc') && page.has_more) {
+      expect(page.resume_cursor).toBe(page.next_cursor);
+    }
+    seqs.push(...page.seqs);
+    rows.push(page.rows);
+    cursor = page.next_cursor;
+  }
+  return { seqs, rows };
+}
+
+async function seqsWhere(condition: string): Promise<number[]> {
+  const { results } = await env.DB.prepare(
+    `select seq from events where ${condition} order by seq`,
+  ).all<{ seq: number }>();
+  return results.map(({ seq }) => seq);
+}
+
+describe.each(['asc', 'desc'])('in the order %s', (order) => {
+  it.each([
+    ['type=booking.cancelled', `type = 'booking.cancelled'`, 5],
+    ['type=none', `type = 'none'`, 5],
+    ['aggregate_type=stay', `aggregate_type = 'stay'`, 5],
+    [`type=none&created_after=${time(19_999)}`, `type = 'none'`, 4],
+    [`type=none&created_before=${time(20_001)}`, `type = 'none'`, 3],
+  ])('%s reads at most 10,000 events per page', async (query, condition, pages) => {
+    const { seqs, rows } = await readAll(`order=${order}&${query}`);
+    const expected = await seqsWhere(condition);
+    expect(seqs).toEqual(order === 'asc' ? expected : expected.toReversed());
+    expect(Math.max(...rows)).toBeLessThanOrEqual(10_001 + OVERHEAD + 3 * BISECTION);
+    expect(rows).toHaveLength(pages);
+  });
+
+  it.each([
+    [`created_after=${time(49_700)}`, `created_at > ${BEGAN_AT + 49_700_000}`],
+    [`created_before=${time(300)}`, `created_at < ${BEGAN_AT + 300_000}`],
+    [
+      `created_after=${time(25_000)}&created_before=${time(25_200)}`,
+      `created_at > ${BEGAN_AT + 25_000_000} and created_at < ${BEGAN_AT + 25_200_000}`,
+    ],
+    [`created_after=${time(COUNT + 31)}`, '0'],
+    [`created_before=${time(-31)}`, '0'],
+  ])('%s finds its events by bisection', async (query, condition) => {
+    const { seqs, rows } = await readAll(`order=${order}&${query}`);
+    const expected = await seqsWhere(condition);
+    expect(seqs).toEqual(order === 'asc' ? expected : expected.toReversed());
+    // Events within a minute of a bound are read as well.
+    expect(Math.max(...rows)).toBeLessThanOrEqual(101 + 2 * 60 + OVERHEAD + 4 * BISECTION);
+  });
+
+  it.each(['', 'aggregate_id=bk_7', 'aggregate_id=bk_7&type=booking.created'])(
+    'an index or the limit bounds the rows of a page: %s',
+    async (query) => {
+      const { rows } = await readPage(`order=${order}&${query}`);
+      expect(rows).toBeLessThanOrEqual(101 + OVERHEAD);
+    },
+  );
+});
+
+it('an empty page that is not the last one is returned at once, with wait too', async () => {
+  const page = await readPage('order=asc&wait=25&type=none');
+  expect(page).toMatchObject({ seqs: [], has_more: true });
+  expect(page.resume_cursor).toBe(page.next_cursor);
+});
+
+it('a full page reads no further than its last event', async () => {
+  const { rows } = await readPage('type=booking.created');
+  expect(rows).toBeLessThanOrEqual(102 + OVERHEAD);
+});

@@ -1,0 +1,81 @@
+/** A key where the service does not look for it: ignored, it would store an event per retry. */
+
+import { describe, expect, it } from 'vitest';
+import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
+import { expectError, expectStatus, send } from '../support/http.ts';
+
+const INGEST = '/api/public/events/ingest';
+const NAMES_HEADER = expect.stringContaining('Idempotency-Key header');
+
+const MISSPELT = [
+  'X-Idempotency-Key',
+  'Idempotency_Key',
+  'Idempotence-Key',
+  'Idempotent-Key',
+  'Idempotency-Token',
+  'X-Idempotency-Token',
+];
+
+function initWith(headers: Record<string, string>, body: unknown): RequestInit {
+  const init = ingestInit(body);
+  return { ...init, headers: { ...init.headers, ...headers } };
+}
+
+describe.each(MISSPELT)('the header %s', (header) => {
+  it('is rejected with the name of the right one, and nothing is stored', async () => {
+    const aggregate_id = crypto.randomUUID();
+    const body = bookingCreated({ aggregate_id });
+    const response = await send(INGEST, initWith({ [header.toLowerCase()]: 'k' }, body));
+    const error = await expectError(response, 400, 'validation_error');
+    expect(error.param).toBe(header);
+    expect(error.details).toEqual([{ path: header, message: NAMES_HEADER }]);
+    expect((await listEvents(`aggregate_id=${aggregate_id}`)).data).toEqual([]);
+  });
+
+  it('is ignored beside an Idempotency-Key, and on a batch', async () => {
+    const key = crypto.randomUUID();
+    const headers = { [header]: 'k', 'Idempotency-Key': key };
+    await expectEvent(await send(INGEST, initWith(headers, bookingCreated())), 202);
+    const events = [{ ...bookingCreated(), idempotency_key: crypto.randomUUID() }];
+    await expectStatus(await send(`${INGEST}/batch`, initWith({ [header]: 'k' }, { events })), 200);
+  });
+});
+
+it('every problem outside and inside the body is listed', async () => {
+  const headers = { 'X-Idempotency-Key': 'k', 'Idempotent-Key': 'k' };
+  const response = await send(`${INGEST}?sort=a`, initWith(headers, bookingCreated({ more: 1 })));
+  const error = await expectError(response, 400, 'validation_error');
+  const paths = ['sort', 'X-Idempotency-Key', 'Idempotent-Key', 'more'];
+  expect(error.details?.map(({ path }) => path)).toEqual(paths);
+});
+
+describe.each([INGEST, `${INGEST}/batch`])('the query of %s', (path) => {
+  const body = path.endsWith('batch')
+    ? { events: [{ ...bookingCreated(), idempotency_key: crypto.randomUUID() }] }
+    : bookingCreated();
+
+  it.each([
+    ['idempotency_key', NAMES_HEADER],
+    ['Idempotency-Key', NAMES_HEADER],
+    ['dry_run', 'is not a parameter here: known are none'],
+  ])('has no parameter %s', async (name, message) => {
+    const response = await send(`${path}?${name}=k`, ingestInit(body));
+    const error = await expectError(response, 400, 'validation_error');
+    expect(error.param).toBe(name);
+    expect(error.details).toEqual([{ path: name, message }]);
+  });
+
+  it('may have the parameters that links append', async () => {
+    const response = await send(`${path}?utm_source=a&_=1`, ingestInit(body));
+    await expectStatus(response, path.endsWith('batch') ? 200 : 202);
+  });
+});
+
+it.each(['event_id', 'idempotency_key', 'idempotencyKey'])(
+  'the field %s of a body is rejected, with the same advice',
+  async (field) => {
+    const response = await ingest(bookingCreated({ [field]: 'k' }));
+    const error = await expectError(response, 400, 'validation_error');
+    expect(error.details).toEqual([{ path: field, message: NAMES_HEADER }]);
+  },
+);
