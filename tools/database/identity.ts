@@ -18,7 +18,19 @@ export async function readLineage(database: D1Database): Promise<string> {
     .parse(await lineage.first('lineage'));
 }
 
-/** After a restore or a rewind: earlier cursors are rejected. */
+type Written = { table: string; lineage: string; generation: string; unless: string };
+
+/** Fails if the condition `unless` is true: a generation is never null. */
+export function insertIdentity(
+  database: D1Database,
+  { table, lineage, generation, unless }: Written,
+): D1PreparedStatement {
+  return database
+    .prepare(`INSERT INTO "${table}" (lineage, generation) VALUES (?, iif(${unless}, NULL, ?))`)
+    .bind(lineage, generation);
+}
+
+/** After a rewind: earlier cursors are rejected. */
 export async function beginGeneration(database: D1Database, lineage: string): Promise<void> {
   await database
     .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)

@@ -77,9 +77,9 @@ export async function apply(
   const importId = crypto.randomUUID();
   let staged = 0;
   const rows = stagedRows(effect, newestChange);
-  for (const batch of splitIntoBatches(rows, (json) => Buffer.byteLength(json))) {
-    await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
-    staged += batch.length;
+  for await (const { json, count } of splitIntoBatches(rows)) {
+    await database.prepare(STAGE).bind(json, importId).run();
+    staged += count;
     onProgress('staged', Math.max(0, staged - recordChanges.length), listings.length);
   }
   const transaction = [
