@@ -81,7 +81,9 @@ function parse(args: string[]): ImportRequest {
     readFile: () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      return /\.csv$/i.test(path) ? readSheet(bytes) : readListingsFile(bytes, { isPatch: patch });
+      return /\.csv$/i.test(path)
+        ? readSheet(bytes)
+        : readListingsFile(bytes, patch ? 'patch' : 'whole');
     },
   };
 }

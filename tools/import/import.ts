@@ -60,7 +60,7 @@ async function attemptImport(
   const emptied = listings.filter(
     (each) => each.old?.status !== 'hidden' && each.emptied.length > 0,
   );
-  const mayEmpty = file.isPatch || options.allowEmptied;
+  const mayEmpty = file.form === 'patch' || options.allowEmptied;
   const problems = [
     ...effect.problems,
     ...(mayEmpty ? [] : checkShare('empties_too_many', emptied.length, stored)),

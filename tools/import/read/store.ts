@@ -5,6 +5,7 @@ import type { Amenity, Location, Source } from '../../../src/properties/source.t
 import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
 import { statementOf } from '../../../src/storage/statement.ts';
 import { databaseIdentity } from '../../../src/storage/table.ts';
+import { readSource } from './version.ts';
 
 /** About 1 MB. */
 const SUMMARIES_PER_QUERY = 5_000;
@@ -98,7 +99,7 @@ export async function* readListings(
   for (let start = 0; start < ids.length; start += LISTINGS_PER_QUERY) {
     const page = { ids: JSON.stringify(ids.slice(start, start + LISTINGS_PER_QUERY)) };
     const rows = await LISTINGS.rows(database, page);
-    for (const { source, ...row } of rows) yield { ...row, listing: JSON.parse(source) };
+    for (const { source, ...row } of rows) yield { ...row, listing: readSource(source) };
   }
 }
 
