@@ -77,6 +77,7 @@ function parse(args: string[]): ImportRequest {
     allowEmptied,
     listsAll: all,
     notifiesAlways: notifyAlways,
+    origin: { command: 'import-listings', file: positionals[0] },
     // In `run`: an unreadable file is no invalid argument.
     readFile: () => {
       const [path] = positionals;
