@@ -49,7 +49,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
         state = INTERRUPTED;
         using progress = showProgress(process.stdout);
         const onProgress = (done: number, total: number) => progress.update('rows', done, total);
-        return restore(database, dump.scratch, erasures, { sum: dump.sum, onProgress });
+        return restore(database, dump.scratch, erasures, { file, sum: dump.sum, onProgress });
       });
       const rows = `${dump.rows} rows of ${dump.title}`;
       console.log(`Restored ${rows}. Erased again: ${formatEvents(erased)}.`);

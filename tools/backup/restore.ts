@@ -20,6 +20,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { IDENTITY, insertIdentity, readLineage, readState } from '../database/identity.ts';
+import { recordOperation } from '../database/operations.ts';
 import {
   countRows,
   hasRows,
@@ -58,7 +59,8 @@ export async function requireRestorable(target: D1Database, scratch: D1Database)
 }
 
 type Options = {
-  /** The checksum of the file. */
+  /** The path of the backup, and its checksum. */
+  file?: string | undefined;
   sum?: string;
   /** Called with the number of rows that are in the staging tables. */
   onProgress?: (done: number, total: number) => void;
@@ -69,7 +71,7 @@ export async function restore(
   target: D1Database,
   scratch: D1Database,
   ledger: readonly Erasure[],
-  { sum = '', onProgress = () => {} }: Options = {},
+  { file, sum = '', onProgress = () => {} }: Options = {},
 ): Promise<number> {
   const lineage = await readLineage(scratch);
   const erased = await applyLedger(scratch, lineage, ledger);
@@ -93,7 +95,11 @@ export async function restore(
       onProgress(done, total);
     }
   }
-  await takePlace(target, lineage, tables, counts, stagingOf);
+  const operation = { id: crypto.randomUUID(), command: 'restore', file };
+  const record = tables.includes('operations')
+    ? [recordOperation(target, { ...operation, counts: { rows: total, erased } })]
+    : [];
+  await takePlace(target, lineage, tables, counts, stagingOf, record);
   return erased;
 }
 
@@ -201,6 +207,7 @@ async function takePlace(
   tables: readonly string[],
   counts: Record<string, number>,
   stagingOf: StagingOf,
+  record: D1PreparedStatement[],
 ): Promise<void> {
   const live = (await readTables(target)).filter((table) => !table.startsWith(STAGING));
   const differs = Object.entries(counts)
@@ -220,6 +227,7 @@ async function takePlace(
       ...live.map((table) => `DROP TABLE "${table}"`),
       ...tables.map((table) => `ALTER TABLE "${stagingOf(table)}" RENAME TO "${table}"`),
     ].map((sql) => target.prepare(sql)),
+    ...record,
   ];
   try {
     await target.batch(statements);

@@ -31,11 +31,10 @@ export function insertIdentity(
 }
 
 /** After a rewind: earlier cursors are rejected. */
-export async function beginGeneration(database: D1Database, lineage: string): Promise<void> {
-  await database
+export function beginGeneration(database: D1Database, lineage: string): D1PreparedStatement {
+  return database
     .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)
-    .bind(lineage, randomBytes(16).toString('hex'))
-    .run();
+    .bind(lineage, randomBytes(16).toString('hex'));
 }
 
 /** Throws a `UserError` for another application's tables. */

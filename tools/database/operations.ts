@@ -53,6 +53,13 @@ export async function hasOperations(database: D1Database): Promise<boolean> {
   return (await readTables(database)).includes('operations');
 }
 
+/** As `recordOperation`, with a random id. The database may lack the table: then no statement. */
+export async function makeRecorder(database: D1Database) {
+  const isKnown = await hasOperations(database);
+  return (operation: Omit<NewOperation, 'id'>): D1PreparedStatement[] =>
+    isKnown ? [recordOperation(database, { id: crypto.randomUUID(), ...operation })] : [];
+}
+
 const COLUMNS = sql`id, at, who, "commit", command, file, counts, export_id`;
 const BY_ID = statementOf(sql<Operation>`
   select ${COLUMNS} from ${operations}
