@@ -60,10 +60,10 @@ function restoreInto({ binding }: Database, path = file, open = binding) {
   return runOn(open, restore, path, '--no-ledger');
 }
 
-/** The rows of all tables but the identity, by table. */
+/** The rows of all tables but the identity and the operations, by table. */
 function contents(database: Database) {
   const tables = database.rows(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'database_identity')`,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'database_identity', 'operations')`,
   );
   const rows = (table: unknown) => database.rows(`SELECT rowid AS place, * FROM "${table}"`);
   return Object.fromEntries(tables.map(({ name }) => [name, rows(name)]));
@@ -229,6 +229,12 @@ describe('a restore that is interrupted', () => {
       expect(again.code).toBe(isDone ? 1 : 0);
       if (isDone) expect(again.stderr).toContain('If an earlier run ended without a word, it has');
       expect(contents(database)).toEqual(contents(original));
+      // The restored table has those of the backup, and this one.
+      const operations = 'SELECT command, file, counts FROM operations';
+      const counts = '{"rows":13,"erased":0}';
+      expect(database.rows(operations)).toEqual([
+        { command: 'restore', file: 'backup.sql', counts },
+      ]);
       database.sqlite.close();
     }
     expect(unfinished).toBeGreaterThan(3);

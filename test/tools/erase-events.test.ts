@@ -322,4 +322,12 @@ it('a ledger is applied to an older state of any size, and spares later events',
   expect(await applyLedger(store.binding, ERASED.lineage, applied)).toBe(3);
   expect(erasedIn(store)).toEqual(['e1', 'e3', 'e6']);
   expect(await applyLedger(store.binding, ERASED.lineage, applied)).toBe(0);
+  // An aggregate that was erased twice.
+  const later = { ...erasureOf('anna'), erased_at: '1970-01-01T00:00:06.000Z' };
+  expect(await applyLedger(store.binding, ERASED.lineage, [...applied, later])).toBe(1);
+  expect(erasedIn(store)).toEqual(['e1', 'e3', 'e4', 'e6']);
+  expect(store.rows("SELECT erased_at FROM events WHERE id IN ('e3', 'e4')")).toEqual([
+    { erased_at: 5_000 },
+    { erased_at: 6_000 },
+  ]);
 });

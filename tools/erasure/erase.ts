@@ -6,8 +6,7 @@ export type Aggregate = { type: string; id: string };
 /** Of an aggregate's events up to a time, in milliseconds since 1970. */
 export type AggregateErasure = Aggregate & { erasedAt: number };
 
-/** Each looks through the list again for each of its events. */
-const ERASURES_PER_STATEMENT = 200;
+const ERASURES_PER_CALL = 500;
 
 const aggregateEvents = z.object({
   total: z.int(),
@@ -19,6 +18,8 @@ const aggregateEvents = z.object({
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
+/** Spares events that came after the erasure. */
+const UNERASED = 'erased_at IS NULL AND created_at <= ?3';
 
 export async function findAggregate(
   database: D1Database,
@@ -27,7 +28,7 @@ export async function findAggregate(
 ) {
   const statement = database.prepare(
     `SELECT count(*) AS total,
-       count(*) FILTER (WHERE erased_at IS NULL AND created_at <= ?3) AS unerased,
+       count(*) FILTER (WHERE ${UNERASED}) AS unerased,
        max(coalesce(max(created_at), 0), CAST(1000 * unixepoch('subsec') AS INTEGER)) AS now,
        (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
      FROM events WHERE ${OF_AGGREGATE}`,
@@ -35,40 +36,37 @@ export async function findAggregate(
   return aggregateEvents.parse(await statement.bind(type, id, until).first());
 }
 
-/** The events to erase. Each erasure is `["TYPE","ID",ERASED_AT]`; later events are spared. */
-const UNERASED = `json_each(?1) AS erasure CROSS JOIN events
-  ON aggregate_id = erasure.value->>1 AND aggregate_type = erasure.value->>0
-    AND created_at <= erasure.value->>2 AND erased_at IS NULL`;
-
-const toJson = (erasures: readonly AggregateErasure[]) =>
-  JSON.stringify(erasures.map(({ type, id, erasedAt }) => [type, id, erasedAt]));
-
-const COUNT = `SELECT count(DISTINCT seq) AS events FROM ${UNERASED}`;
-
-/** An event that two erasures name is erased by the earlier one. */
-const ERASE = `UPDATE events SET payload = '{}', erased_at = (
-    SELECT min(value->>2) FROM json_each(?1)
-    WHERE value->>1 = aggregate_id AND value->>0 = aggregate_type AND value->>2 >= created_at)
-  WHERE seq IN (SELECT seq FROM ${UNERASED})`;
-
-/** Returns the other statements of the transaction, given the number of erased events. */
+/** Returns the other statements of the last transaction, given the number of erased events. */
 export type Finish = (erased: number) => D1PreparedStatement[];
 
-/** Returns the number of events, counted before because the transaction may be repeated. */
+/** Returns the number of events, counted before because a transaction may be repeated. */
 export async function eraseAggregates(
   database: D1Database,
   erasures: readonly AggregateErasure[],
   finish: Finish = () => [],
 ): Promise<number> {
-  const statements: D1PreparedStatement[] = [];
+  const count = database.prepare(
+    `SELECT count(*) AS events FROM events WHERE ${OF_AGGREGATE} AND ${UNERASED}`,
+  );
+  const erase = database.prepare(
+    `UPDATE events SET payload = '{}', erased_at = ?3 WHERE ${OF_AGGREGATE} AND ${UNERASED}`,
+  );
   let erased = 0;
-  for (let start = 0; start < erasures.length; start += ERASURES_PER_STATEMENT) {
-    const part = toJson(erasures.slice(start, start + ERASURES_PER_STATEMENT));
-    erased += z.int().parse(await database.prepare(COUNT).bind(part).first('events'));
-    statements.push(database.prepare(ERASE).bind(part));
+  for (let start = 0; start === 0 || start < erasures.length; start += ERASURES_PER_CALL) {
+    const part = erasures.slice(start, start + ERASURES_PER_CALL);
+    // The latest erasure of an aggregate covers the events of those before it.
+    const latest = Map.groupBy(part, ({ type, id }) => JSON.stringify([type, id]));
+    const counts = [...latest.values()].map((all) => {
+      const { type, id } = all[0] ?? { type: '', id: '' };
+      return count.bind(type, id, Math.max(...all.map(({ erasedAt }) => erasedAt)));
+    });
+    const counted = counts.length > 0 ? await database.batch<{ events: number }>(counts) : [];
+    for (const { results } of counted) erased += z.int().parse(results[0]?.events);
+    const isLast = start + ERASURES_PER_CALL >= erasures.length;
+    const statements = part.map(({ type, id, erasedAt }) => erase.bind(type, id, erasedAt));
+    if (isLast) statements.push(...finish(erased));
+    if (statements.length > 0) await database.batch(statements);
   }
-  statements.push(...finish(erased));
-  if (statements.length > 0) await database.batch(statements);
   return erased;
 }
 

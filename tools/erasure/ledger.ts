@@ -82,7 +82,7 @@ type ApplyOptions = {
 
 /**
  * Repeats the erasures of a lineage, and returns the number of erased events. One scan finds the
- * aggregates by their hashes, then one transaction erases.
+ * aggregates by their hashes, then one transaction erases 500 of them.
  */
 export async function applyLedger(
   database: D1Database,

@@ -170,11 +170,13 @@ export class CloudflareStandIn {
     const fault = this.fault(name, body);
     const carryOut = () => this.#respond(name, searchParams, body);
     if (fault?.isAfter) carryOut();
-    const { status, answer } = this.#isOverLimit(path)
-      ? rejection(429, 971, 'Please wait and consider throttling your request speed')
-      : fault
-        ? rejection(fault.status, 10_001, 'a fault')
-        : carryOut();
+    if (!path.startsWith('/api/')) this.count(1);
+    const { status, answer } =
+      this.now() < this.#blockedUntil
+        ? rejection(429, 971, 'Please wait and consider throttling your request speed')
+        : fault
+          ? rejection(fault.status, 10_001, 'a fault')
+          : carryOut();
     // Beyond 500, a proxy before the API responds.
     const isProxy = status >= 500;
     if (fault?.retryAfter) response.setHeader('Retry-After', fault.retryAfter);
@@ -182,17 +184,15 @@ export class CloudflareStandIn {
     response.end(isProxy ? '<html></html>' : JSON.stringify(answer));
   }
 
-  /** Of the API's users: 1,200 requests in five minutes, and then none for five minutes. */
-  #isOverLimit(path: string): boolean {
-    if (path.startsWith('/api/')) return false;
+  /** Counts requests of the user, also of other programs: one too many blocks all of them. */
+  count(requests: number): void {
     const now = this.now();
+    if (now < this.#blockedUntil) return;
+    this.#received.push(...Array(requests).fill(now));
     this.#received = this.#received.filter((at) => at > now - FIVE_MINUTES_MS);
-    this.#received.push(now);
-    if (this.#received.length > MAX_REQUESTS && now >= this.#blockedUntil) {
-      this.#blockedUntil = now + FIVE_MINUTES_MS;
-      this.#received = [];
-    }
-    return now < this.#blockedUntil;
+    if (this.#received.length <= MAX_REQUESTS) return;
+    this.#blockedUntil = now + FIVE_MINUTES_MS;
+    this.#received = [];
   }
 
   #respond(request: string, query: URLSearchParams, body: string): Answer {
