@@ -129,24 +129,24 @@ async function listFound(
   database: D1Database,
   { text, after }: { text: string; after: number },
 ): Promise<void> {
-  let last: Search = { found: [], upTo: after, newest: after };
-  using bar = showProgress(process.stderr);
+  let last: Search = { found: [], upTo: after, newest: Number.POSITIVE_INFINITY };
+  const bar = showProgress(process.stderr);
   try {
     last = await findText(database, text, after, (search) => {
       last = search;
       bar.update('events searched', search.upTo - after, search.newest - after);
     });
   } finally {
+    bar[Symbol.dispose]();
     for (const { type, id, events } of last.found) {
       console.log(printable(`${type} ${id}: ${formatEvents(events)}`));
     }
     const { length } = last.found;
     const count = `${length} aggregate${length === 1 ? '' : 's'} found`;
-    if (last.upTo < last.newest) {
-      console.log(
-        `${count} up to event ${last.upTo} of ${last.newest}. To continue, add: --after ${last.upTo}`,
-      );
-    } else console.log(`${count}. The search has reached the newest event.`);
+    const newest = Number.isFinite(last.newest) ? ` of ${last.newest}` : '';
+    const rest = ` up to event ${last.upTo}${newest}. To continue, add: --after ${last.upTo}`;
+    const end = '. The search has reached the newest event.';
+    console.log(`${count}${last.upTo < last.newest ? rest : end}`);
   }
 }
 

@@ -280,16 +280,22 @@ booking anna.ruiz@example.com: 1 event
   it('that fails says what it found, and how far it came', async () => {
     sendPayload('bk_1', { text: 'anna' });
     for (let n = 0; n < 4; n += 1) sendPayload('large', { text: 'x'.repeat(8_000_000) });
-    let calls = 0;
-    const failing = failingDatabase(store.binding, (sql) => {
-      if (sql.includes('instr(')) calls += 1;
-      return calls === 2 ? 'before' : undefined;
-    });
-    const { code, stdout, stderr } = await runOn(failing, command, '--find', 'anna');
-    expect([code, stderr]).toEqual([1, `The search failed: ${GONE}\nNothing was changed.\n`]);
-    expect(stdout).toBe(
-      'booking bk_1: 1 event\n1 aggregate found up to event 4 of 5. To continue, add: --after 4\n',
-    );
+    for (const [failsAt, printed] of [
+      [1, '0 aggregates found up to event 0. To continue, add: --after 0'],
+      [
+        2,
+        'booking bk_1: 1 event\n1 aggregate found up to event 4 of 5. To continue, add: --after 4',
+      ],
+    ] as const) {
+      let calls = 0;
+      const failing = failingDatabase(store.binding, (sql) => {
+        if (sql.includes('instr(')) calls += 1;
+        return calls === failsAt ? 'before' : undefined;
+      });
+      const { code, stdout, stderr } = await runOn(failing, command, '--find', 'anna');
+      expect([code, stderr]).toEqual([1, `The search failed: ${GONE}\nNothing was changed.\n`]);
+      expect(stdout).toBe(`${printed}\n`);
+    }
   });
 
   it.each([
