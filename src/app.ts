@@ -20,9 +20,17 @@ import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { callCounter } from './rate-limit/client-window.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
-import { databaseIdentity } from './storage/table.ts';
+import { databaseIdentity, operations } from './storage/table.ts';
 
-const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
+const TABLES = [
+  databaseIdentity,
+  events,
+  properties,
+  locations,
+  amenities,
+  importStaging,
+  operations,
+];
 
 type AppOptions = {
   /** Routes with their full paths. */

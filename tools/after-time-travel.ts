@@ -1,11 +1,13 @@
 /** `npm run after-time-travel`: see its usage below. */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { showProgress } from './command-line/progress.ts';
 import { resolveTarget } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, requireLineage } from './database/identity.ts';
 import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
+import { makeRecorder } from './database/operations.ts';
 import { formatEvents } from './erasure/erase.ts';
 import { applyLedger, declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
 
@@ -35,8 +37,15 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
     await open(target, async (database) => {
       const lineage = await requireLineage(database, target);
       await rejectNewer(database);
-      const erased = await applyLedger(database, lineage, erasures);
-      await beginGeneration(database, lineage);
+      const record = await makeRecorder(database);
+      using progress = showProgress(process.stdout);
+      const erased = await applyLedger(database, lineage, erasures, {
+        finish: (events) => [
+          beginGeneration(database, lineage),
+          ...record({ command: 'after-time-travel', counts: { erased: events } }),
+        ],
+        onProgress: (done, total) => progress.update('events compared', done, total),
+      });
       console.log(
         `Erased again: ${formatEvents(erased)}. A new generation has begun: cursors from before are rejected.`,
       );

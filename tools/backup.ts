@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { dump, loadDump } from './backup/dump.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { showProgress } from './command-line/progress.ts';
 import { datedPath, pathFor } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
@@ -43,7 +44,8 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
       const file = join(folder, 'backup.sql');
       await open(target, async (database) => {
         await requireLineage(database, target);
-        await dump(database, name, file);
+        using progress = showProgress(process.stdout);
+        await dump(database, name, file, (done, total) => progress.update('rows', done, total));
       });
       using loaded = await loadDump(file, folder);
       renameSync(file, path);

@@ -77,11 +77,14 @@ function parse(args: string[]): ImportRequest {
     allowEmptied,
     listsAll: all,
     notifiesAlways: notifyAlways,
+    origin: { command: 'import-listings', file: positionals[0] },
     // In `run`: an unreadable file is no invalid argument.
     readFile: () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      return /\.csv$/i.test(path) ? readSheet(bytes) : readListingsFile(bytes, { isPatch: patch });
+      return /\.csv$/i.test(path)
+        ? readSheet(bytes)
+        : readListingsFile(bytes, patch ? 'patch' : 'whole');
     },
   };
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { loadDump } from './backup/dump.ts';
 import { requireRestorable, restore } from './backup/restore.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { showProgress } from './command-line/progress.ts';
 import { pathFor } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { resolveTarget } from './command-line/target.ts';
@@ -15,6 +16,7 @@ import { declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
 
 const program = declareWithLedger('restore')
   .description(`Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
+The service may be running: events that it accepts meanwhile are kept, behind those of the backup.
 
 Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
 Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
@@ -22,7 +24,7 @@ Example: npm run restore -- backups/local-2026-11-21T12-00-00-000Z.sql`)
   .argument('<file>', 'the backup', pathFor('restore'));
 
 const INTERRUPTED =
-  'The database may hold a part of the backup. Run the same command again: it starts from the beginning. If it then finds rows, this restore had succeeded.';
+  'The restore may be unfinished. Run the same command again: it continues where it stopped. Another file or ledger starts over. If it then finds rows, this restore had succeeded.';
 
 type Request = ReturnType<typeof parse>;
 
@@ -45,7 +47,9 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
       const erased = await open(target, async (database) => {
         await requireRestorable(database, dump.scratch);
         state = INTERRUPTED;
-        return restore(database, dump.scratch, erasures);
+        using progress = showProgress(process.stdout);
+        const onProgress = (done: number, total: number) => progress.update('rows', done, total);
+        return restore(database, dump.scratch, erasures, { file, sum: dump.sum, onProgress });
       });
       const rows = `${dump.rows} rows of ${dump.title}`;
       console.log(`Restored ${rows}. Erased again: ${formatEvents(erased)}.`);

@@ -26,7 +26,8 @@ function parse(args: string[]) {
     value: { slug, status },
   }));
   const others = { locations: [], amenities: [], removed: [], problems: [] };
-  const patch = { isPatch: true, mustBeStored: true, properties, ...others };
+  const patch = { form: 'patch', mustBeStored: true, properties, ...others } as const;
   const readFile = () => ({ kind: 'readable', ...patch }) as const;
-  return { ...sharedOptions(values), listsAll: true, readFile };
+  const origin = { command: 'set-status' };
+  return { ...sharedOptions(values), origin, listsAll: true, readFile };
 }

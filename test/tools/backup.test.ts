@@ -6,9 +6,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { acceptKeyed, acceptKeyless } from '../../src/events/store.ts';
 import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
 import { dump } from '../../tools/backup/dump.ts';
+import { requireRestorable, restore as restoreEvents } from '../../tools/backup/restore.ts';
 import { command as backup } from '../../tools/backup.ts';
+import { databaseOver } from '../../tools/database/d1.ts';
 import { readState } from '../../tools/database/identity.ts';
 import type { WithDatabase } from '../../tools/database/open.ts';
 import { hashAggregate } from '../../tools/erasure/ledger.ts';
@@ -57,10 +60,10 @@ function restoreInto({ binding }: Database, path = file, open = binding) {
   return runOn(open, restore, path, '--no-ledger');
 }
 
-/** The rows of all tables but the identity, by table. */
+/** The rows of all tables but the identity and the operations, by table. */
 function contents(database: Database) {
   const tables = database.rows(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'database_identity')`,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'database_identity', 'operations')`,
   );
   const rows = (table: unknown) => database.rows(`SELECT rowid AS place, * FROM "${table}"`);
   return Object.fromEntries(tables.map(({ name }) => [name, rows(name)]));
@@ -201,7 +204,7 @@ describe('a restore that is interrupted', () => {
     ['before it is carried out, without tables', false, 'before'],
     ['after it is carried out, without tables', false, 'after'],
     ['before it is carried out, migrated further than the backup', true, 'before'],
-  ] as const)('at any call, %s, starts over when it is run again', async (_, isMigrated, fate) => {
+  ] as const)('at any call, %s, is finished by the next run', async (_, isMigrated, fate) => {
     let unfinished = 0;
     for (let failing = 1, isDone = false; !isDone; failing += 1) {
       const database = isMigrated ? new Database('migrated').migrate() : new Database('target');
@@ -217,7 +220,7 @@ describe('a restore that is interrupted', () => {
       if ((await readState(database.binding)) === 'unfinished') {
         unfinished += 1;
         expect(stderr).toContain(GONE);
-        expect(stderr).toContain('Run the same command again: it starts from the beginning.');
+        expect(stderr).toContain('Run the same command again: it continues where it stopped.');
         await expectRejected(database.binding);
       }
       const again = await restoreInto(database);
@@ -226,8 +229,139 @@ describe('a restore that is interrupted', () => {
       expect(again.code).toBe(isDone ? 1 : 0);
       if (isDone) expect(again.stderr).toContain('If an earlier run ended without a word, it has');
       expect(contents(database)).toEqual(contents(original));
+      // The restored table has those of the backup, and this one.
+      const operations = 'SELECT command, file, counts FROM operations';
+      const counts = expect.stringMatching(/^\{"rows":\d+,"erased":0\}$/);
+      expect(database.rows(operations)).toEqual([
+        { command: 'restore', file: 'backup.sql', counts },
+      ]);
       database.sqlite.close();
     }
     expect(unfinished).toBeGreaterThan(3);
+  });
+
+  describe('after many rows', () => {
+    const large = join(folder, 'large.sql');
+    const other = join(folder, 'other.sql');
+    const source = new Database('large').migrate();
+
+    beforeAll(async () => {
+      for (let n = 0; n < 12; n += 1) {
+        source.sqlite.exec(
+          `${eventOf(`guest-${n}`)} UPDATE events SET payload = '{"text":"${'x'.repeat(400_000)}"}'`,
+        );
+      }
+      for (const out of [large, other]) {
+        expect(await runOn(source.binding, backup, '--out', out)).toMatchObject({ code: 0 });
+        source.sqlite.exec("UPDATE events SET received_from = 'changed'");
+      }
+    });
+
+    /** Runs a restore, and returns the calls that send events. Ends it after some of them. */
+    async function send(database: Database, path: string, ledger: string[], end = 99) {
+      let sent = 0;
+      const binding = failingDatabase(database.binding, (sql) => {
+        if (!/^INSERT OR REPLACE INTO "restoring_[0-9a-f]{16}_events"/.test(sql)) return undefined;
+        sent += 1;
+        return sent > end ? 'before' : undefined;
+      });
+      const { code } = await runOn(binding, restore, path, ...ledger);
+      expect(code).toBe(end === 99 ? 0 : 1);
+      return end === 99 ? sent : sent - 1;
+    }
+
+    it.each([
+      ['continues with the same file', () => [large, '--no-ledger'], 4],
+      ['starts over with another file', () => [other, '--no-ledger'], 6],
+      ['starts over with another ledger', () => [large, '--ledger', join(folder, 'own.jsonl')], 6],
+    ])('%s', async (_, args, calls) => {
+      const [identity] = source.rows(IDENTITY);
+      const aggregate = hashAggregate({ type: 'booking', id: 'nobody' });
+      const erasure = { aggregate, last_event_id: 'e', erased_at: '2030-01-01T00:00:00.000Z' };
+      const line = { lineage: identity?.lineage, ...erasure };
+      writeFileSync(join(folder, 'own.jsonl'), JSON.stringify(line));
+      const database = new Database('target');
+      expect(await send(database, large, ['--no-ledger'], 2)).toBe(2);
+      const [path = '', ...ledger] = args();
+      expect(await send(database, path, ledger)).toBe(calls);
+      const from = path === other ? 'changed' : null;
+      const sender = `SELECT count(*) AS events, received_from FROM events GROUP BY received_from`;
+      expect(database.rows(sender)).toEqual([{ events: 12, received_from: from }]);
+    });
+
+    it('starts over if the rows of the earlier run are not those of the file', async () => {
+      const database = new Database('target');
+      await send(database, large, ['--no-ledger'], 2);
+      const [table] = database.rows(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'restoring_%_events'",
+      );
+      database.sqlite.exec(`DELETE FROM "${table?.name}" WHERE seq = 1`);
+      expect(await send(database, large, ['--no-ledger'])).toBe(6);
+      expect(database.rows('SELECT count(*) AS events FROM events')).toEqual([{ events: 12 }]);
+    });
+
+    it('fails if a row is missing in the end, and the next run sends it', async () => {
+      const database = new Database('target');
+      const binding = failingDatabase(database.binding, (sql) => {
+        const [, table] = /DELETE FROM "(restoring_\w+_)database_identity"/.exec(sql) ?? [];
+        if (table) database.sqlite.exec(`DELETE FROM "${table}events" WHERE seq = 1`);
+        return undefined;
+      });
+      const { code, stderr } = await restoreInto(database, large, binding);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('not have the rows of the b')]);
+      expect(await readState(database.binding)).toBe('unfinished');
+      expect(await restoreInto(database, large)).toMatchObject({ code: 0 });
+      expect(database.rows(EVENTS)).toHaveLength(12);
+    });
+  });
+});
+
+describe('a restore while a Worker accepts events', () => {
+  const request = (keyId: string) => ({
+    keyId,
+    fingerprint: `body of ${keyId}`,
+    reusedKeyEventId: `${keyId} again`,
+    event_type: 'booking.created' as const,
+    aggregate_type: 'booking',
+    aggregate_id: 'live',
+    payload: {},
+  });
+  const context = {
+    receipt: 'receipt',
+    receivedFrom: null,
+    mayReadEvents: true,
+    now: Date.now(),
+    heldSince: 0,
+  };
+
+  it('loses none of them, puts them behind those of the backup, and repeats none', async () => {
+    const target = new Database('target').migrate();
+    let accepted = 0;
+    /** Before and after each call of the restore, the Worker accepts an event. */
+    const accept = async () => {
+      accepted += 1;
+      const [decision] = await acceptKeyed(target.binding, [request(`live-${accepted}`)], context);
+      expect(decision?.kind).toBe('accepted');
+      // The backup has this event.
+      await acceptKeyless(target.binding, 'of-anna', request('of-anna'), context);
+    };
+    const during = databaseOver(async (queries) => {
+      await accept();
+      const rows = target.query(queries);
+      await accept();
+      return rows;
+    });
+    // The events are not there when the restore begins.
+    await requireRestorable(target.binding, original.binding);
+    expect(await restoreEvents(during, original.binding, [])).toBe(0);
+    expect(accepted).toBeGreaterThan(20);
+
+    const live = Array.from({ length: accepted }, (_, n) => `live-${n + 1}`);
+    const [restored, ...arrived] = target.rows(EVENTS);
+    expect(restored).toEqual(original.rows(EVENTS)[0]);
+    expect(arrived.map(({ id }) => id)).toEqual(live);
+    expect(arrived.map(({ seq }) => seq)).toEqual(live.map((_, n) => 8 + n));
+    const schema = "SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY name";
+    expect(target.rows(schema)).toEqual(original.rows(schema));
   });
 });

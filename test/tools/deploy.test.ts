@@ -233,13 +233,13 @@ describe('deploy', () => {
     const NAMESPACE = /^POST .*\/namespaces /;
     const MIGRATION = /^POST .*\/query .*batch/;
     const REPLICAS = /^PUT .*\/d1\/database/;
-    const LONG = { status: 429, retryAfter: '61' };
+    const LONG = { status: 429, retryAfter: '901' };
 
     it.each<[step: string, known: string, request?: RegExp, fault?: Fault]>([
       ['resources: a fault [code: 10001]: see "What you need"', CREATED, CREATION, { status: 403 }],
       ['resources: Error: the title exists', CREATED, NAMESPACE, { status: 502, isAfter: true }],
       ['migrations: the migration 0000_init.sql', MIGRATED, MIGRATION, { status: 400 }],
-      ['read replicas: Cloudflare asks for a pause of 61 s', '`--no-replicas`', REPLICAS, LONG],
+      ['read replicas: Cloudflare asks for a pause of 901 s', '`--no-replicas`', REPLICAS, LONG],
       ['upload: wrangler says', '`npx wrangler deployments list --env=staging` lists'],
     ])('%s', async (step, known, request, fault) => {
       if (request === undefined || fault === undefined) failsAt = 'upload';

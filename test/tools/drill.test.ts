@@ -44,6 +44,10 @@ function known(database: Database): unknown[] {
   return database.rows(guests).map(({ aggregate_id }) => aggregate_id);
 }
 
+function recorded(database: Database): unknown[] {
+  return database.rows('SELECT command, file, counts FROM operations ORDER BY rowid');
+}
+
 it('a restored database lacks what was erased since the backup, and --again what was erased later', async () => {
   const file = join(folder, 'backup.sql');
   const staging = new Database('staging');
@@ -56,6 +60,16 @@ it('a restored database lacks what was erased since the backup, and --again what
   const again = await runOn(staging.binding, eraseEvents, '--again', ...ledger);
   expect(again).toMatchObject({ code: 0, stderr: '' });
   expect(known(staging)).toEqual(['carl']);
+  // A run that erases nothing is not recorded.
+  await runOn(staging.binding, eraseEvents, '--again', ...ledger);
+  expect(recorded(staging)).toEqual([
+    {
+      command: 'restore',
+      file: 'backup.sql',
+      counts: expect.stringMatching(/^\{"rows":\d+,"erased":1\}$/),
+    },
+    { command: 'erase-events', file: null, counts: '{"events":1}' },
+  ]);
 });
 
 it('after Time Travel, what was erased since is erased again, and a new generation begins', async () => {
@@ -70,6 +84,9 @@ it('after Time Travel, what was erased since is erased again, and a new generati
   expect(known(production)).toEqual(['bert', 'carl']);
   expect(identity()?.lineage).toBe(before?.lineage);
   expect(identity()?.generation).not.toBe(before?.generation);
+  expect(recorded(production)).toEqual([
+    { command: 'after-time-travel', file: null, counts: '{"erased":1}' },
+  ]);
 });
 
 it('old payloads are emptied by the statement for a full database, and the keys stay', () => {

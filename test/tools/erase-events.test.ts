@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { databaseOver } from '../../tools/database/d1.ts';
 import { command } from '../../tools/erase-events.ts';
 import { applyLedger, type Erasure, hashAggregate } from '../../tools/erasure/ledger.ts';
 import { Database } from '../support/cloudflare/database.ts';
@@ -21,6 +22,8 @@ const ERASED: Erasure = {
   last_event_id: 'not-restored',
   erased_at: '1970-01-01T00:00:05.000Z',
 };
+
+const EVENTS_SENT = 'SELECT seq FROM events';
 
 const folder = mkdtempSync(join(tmpdir(), 'erasures-'));
 const ledgerFile = join(folder, 'erasures.jsonl');
@@ -142,6 +145,46 @@ describe('an erasure', () => {
     expect(Date.parse(ledger()[2]?.erased_at ?? '')).toBe(4_102_444_800_000);
   });
 
+  it('is recorded once, without the aggregate, and only if it erases something', async () => {
+    vi.stubEnv('GITHUB_ACTOR', 'ana');
+    for (const args of [['--dry-run'], [], []]) await erase(store.binding, ...args);
+    const rows = store.rows('SELECT id, at, "commit", who, command, file, counts FROM operations');
+    vi.unstubAllEnvs();
+    expect(rows).toMatchObject([
+      { who: 'ana', command: 'erase-events', file: null, counts: '{"events":2}' },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('anna');
+  });
+
+  it('works in a database of 1.0.0, which records no operations', async () => {
+    store.sqlite.exec('DROP TABLE operations');
+    expect(await erase(store.binding)).toMatchObject({ code: 0 });
+    expect(erasedIn(store)).toEqual(['e1', 'e3']);
+  });
+
+  it('of a misspelt type or id names those that there are, and changes nothing', async () => {
+    send(store, 'e4', 'BK_1a');
+    for (const [type, id, message] of [
+      ['booking', 'bk_1A', 'booking bk_1A has no events. There is: booking BK_1a'],
+      ['Booking', 'anna', 'Booking anna has no events. There is: booking anna'],
+      [
+        'bookings',
+        'x',
+        'no event of the newest has the aggregate type bookings. There is: booking',
+      ],
+    ] as const) {
+      for (const args of [[], ['--dry-run']]) {
+        const named = ['--aggregate-type', type, '--aggregate-id', id];
+        expect(await erase(store.binding, ...named, ...args)).toEqual({
+          code: 1,
+          stdout: '',
+          stderr: `${message}\nNothing was changed.\n`,
+        });
+      }
+    }
+    expect([erasedIn(store), ledger()]).toEqual([[], []]);
+  });
+
   it('changes nothing without tables, without events, or without a ledger', async () => {
     const empty = await erase(new Database('empty').binding, '--remote', '--env', 'staging');
     expect(empty.stderr).toBe(
@@ -165,6 +208,107 @@ describe('an erasure', () => {
   });
 });
 
+describe('the search for a guest', () => {
+  let store: Database;
+  beforeEach(() => {
+    store = new Database('store').migrate();
+  });
+
+  const sendPayload = (aggregate: string, payload: object) => {
+    send(store, `e${store.rows(EVENTS_SENT).length}`, aggregate);
+    store.sqlite
+      .prepare('UPDATE events SET payload = ? WHERE seq = (SELECT max(seq) FROM events)')
+      .run(JSON.stringify(payload));
+  };
+  const find = (text: string, ...args: string[]) =>
+    runOn(store.binding, command, '--find', text, ...args);
+
+  it('lists the aggregates whose events have a text, in any case and nested', async () => {
+    sendPayload('bk_1', { guest: { email: 'Anna.Ruiz@example.com' } });
+    sendPayload('bk_2', { guest: { email: 'bert@example.com', name: 'JOSÉ "Pepe" Núñez' } });
+    sendPayload('bk_1', { contact: 'anna.ruiz@EXAMPLE.com' });
+    sendPayload('anna.ruiz@example.com', {});
+    const before = store.rows('SELECT * FROM events');
+    expect(await find('anna.ruiz@example.com')).toEqual({
+      code: 0,
+      stdout: `booking bk_1: 2 events
+booking anna.ruiz@example.com: 1 event
+2 aggregates found. The search has reached the newest event.
+`,
+      stderr: '',
+    });
+    for (const text of ['josé', 'JOSE\u0301'.normalize('NFC'), '"pepe" n']) {
+      expect((await find(text)).stdout).toContain('booking bk_2: 1 event\n1 aggregate found');
+    }
+    expect((await find('carl')).stdout).toMatch(/^0 aggregates found\. /);
+    expect(store.rows('SELECT * FROM events')).toEqual(before);
+  });
+
+  it('is bounded: it says how far it came, and continues from there', async () => {
+    for (let n = 0; n < 4; n += 1) sendPayload(`bk_${n}`, { text: 'anna' });
+    // 150 calls of 20 MB, each of which has one of these rows.
+    store.sqlite.exec(
+      `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+       WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 160)
+       SELECT 'large-' || i, 'booking.created', 'booking', 'large', 1, '{}' FROM n`,
+    );
+    let calls = 0;
+    const counted = failingDatabase(store.binding, (sql) => {
+      if (sql.includes('instr(')) calls += 1;
+      return undefined;
+    });
+    const small = (sql: string) => sql.replaceAll('20000000', '2');
+    const bounded = databaseOver(async (queries) => {
+      const all = queries.map(({ sql, params }) => counted.prepare(small(sql)).bind(...params));
+      const results = await counted.batch<Record<string, unknown>>(all);
+      return results.map((each) => each.results);
+    });
+    const search = (...args: string[]) => runOn(bounded, command, '--find', 'ANNA', ...args);
+    const first = await search();
+    expect([first.code, calls]).toEqual([0, 150]);
+    expect(first.stdout).toContain('4 aggregates found up to event 150 of 165.');
+    expect(first.stdout).toContain('To continue, add: --after 150\n');
+    const rest = await search('--after', '2');
+    expect(rest.stdout).toContain(
+      'booking bk_2: 1 event\nbooking bk_3: 1 event\n2 aggregates found',
+    );
+    expect((await search('--after', '150')).stdout).toBe(
+      '0 aggregates found. The search has reached the newest event.\n',
+    );
+  });
+
+  it('that fails says what it found, and how far it came', async () => {
+    sendPayload('bk_1', { text: 'anna' });
+    for (let n = 0; n < 4; n += 1) sendPayload('large', { text: 'x'.repeat(8_000_000) });
+    for (const [failsAt, printed] of [
+      [1, '0 aggregates found up to event 0. To continue, add: --after 0'],
+      [
+        2,
+        'booking bk_1: 1 event\n1 aggregate found up to event 4 of 5. To continue, add: --after 4',
+      ],
+    ] as const) {
+      let calls = 0;
+      const failing = failingDatabase(store.binding, (sql) => {
+        if (sql.includes('instr(')) calls += 1;
+        return calls === failsAt ? 'before' : undefined;
+      });
+      const { code, stdout, stderr } = await runOn(failing, command, '--find', 'anna');
+      expect([code, stderr]).toEqual([1, `The search failed: ${GONE}\nNothing was changed.\n`]);
+      expect(stdout).toBe(`${printed}\n`);
+    }
+  });
+
+  it.each([
+    [['--find', 'ab'], '--find needs a text of at least 3 characters'],
+    [['--after', '5', ...OF_ANNA], '--after needs --find'],
+    [['--find', 'anna', '--after', 'x'], 'It must be a whole number.'],
+    [['--find', 'anna', '--again'], "cannot be used with option '--again'"],
+  ])('rejects %j', async (args, message) => {
+    const { code, stderr } = await runOn(store.binding, command, ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
 it('a ledger is applied to an older state of any size, and spares later events', async () => {
   const store = new Database('older').migrate();
   send(store, 'e1', 'anna', 1_000);
@@ -184,4 +328,12 @@ it('a ledger is applied to an older state of any size, and spares later events',
   expect(await applyLedger(store.binding, ERASED.lineage, applied)).toBe(3);
   expect(erasedIn(store)).toEqual(['e1', 'e3', 'e6']);
   expect(await applyLedger(store.binding, ERASED.lineage, applied)).toBe(0);
+  // An aggregate that was erased twice.
+  const later = { ...erasureOf('anna'), erased_at: '1970-01-01T00:00:06.000Z' };
+  expect(await applyLedger(store.binding, ERASED.lineage, [...applied, later])).toBe(1);
+  expect(erasedIn(store)).toEqual(['e1', 'e3', 'e4', 'e6']);
+  expect(store.rows("SELECT erased_at FROM events WHERE id IN ('e3', 'e4')")).toEqual([
+    { erased_at: 5_000 },
+    { erased_at: 6_000 },
+  ]);
 });

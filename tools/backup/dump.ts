@@ -18,7 +18,13 @@ import * as z from 'zod';
 import { messageOf, UserError, withPath } from '../command-line/user-error.ts';
 import { IDENTITY, rejectUnfinished } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
-import { readColumns, readPages, readSchema, type SqlValue } from '../database/tables.ts';
+import {
+  countRows,
+  readColumns,
+  readPages,
+  readSchema,
+  type SqlValue,
+} from '../database/tables.ts';
 
 const HEAD = '-- backup of ';
 const END = /^-- end (\{.*\}) ([0-9a-f]{64})$/;
@@ -27,10 +33,15 @@ const MAX_ATTEMPTS = 5;
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /** Starts again after an import, a restore or a rewind meanwhile. Later events are left out. */
-export async function dump(database: D1Database, name: string, file: string): Promise<void> {
+export async function dump(
+  database: D1Database,
+  name: string,
+  file: string,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const before = await findState(database);
-    await writeAll(database, name, file);
+    await writeAll(database, name, file, onProgress);
     if ((await findState(database)) === before) return;
   }
   throw new UserError('the database was changed by imports again and again during the backup');
@@ -45,7 +56,12 @@ async function findState(database: D1Database): Promise<string> {
   return JSON.stringify(await state.first());
 }
 
-async function writeAll(database: D1Database, name: string, file: string): Promise<void> {
+async function writeAll(
+  database: D1Database,
+  name: string,
+  file: string,
+  onProgress: (done: number, total: number) => void,
+): Promise<void> {
   const descriptor = openSync(file, 'w', 0o600);
   const hash = createHash('sha256');
   const write = (line: string) => {
@@ -56,13 +72,17 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
     write(`${HEAD}${name} at ${new Date().toISOString()}`);
     const schema = await readSchema(database);
     for (const { sql } of schema) write(`${sql};`);
+    const tables = schema.filter(({ type }) => type === 'table').map(({ name }) => name);
+    const total = sumOf(await countRows(database, tables));
     const counts: Record<string, number> = {};
-    for (const { type, name: table } of schema) {
-      if (type !== 'table') continue;
+    let done = 0;
+    for (const table of tables) {
       counts[table] = 0;
-      for await (const line of readInserts(database, table)) {
-        write(line);
-        counts[table] += 1;
+      for await (const lines of readInserts(database, table)) {
+        write(lines.join('\n'));
+        counts[table] += lines.length;
+        done += lines.length;
+        onProgress(done, total);
       }
     }
     write(`-- end ${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
@@ -71,14 +91,20 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
   }
 }
 
-async function* readInserts(database: D1Database, table: string): AsyncGenerator<string> {
+function sumOf(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Yields the lines of a page of rows. */
+async function* readInserts(database: D1Database, table: string): AsyncGenerator<string[]> {
   const columns = await readColumns(database, table);
   const names = columns.map((column) => `"${column}"`).join(', ');
   for await (const page of readPages(database, table, columns)) {
-    for (const row of page) {
+    if (page.length === 0) continue;
+    yield page.map((row) => {
       const values = columns.map((column) => sqlLiteral(row[column] ?? null));
-      yield `INSERT INTO "${table}" (${names}) VALUES (${values.join(', ')});`;
-    }
+      return `INSERT INTO "${table}" (${names}) VALUES (${values.join(', ')});`;
+    });
   }
 }
 
@@ -96,16 +122,14 @@ function sqlLiteral(value: SqlValue): string {
 export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {
-    const { title, counts } = await fill(sqlite, file);
-    let rows = 0;
-    for (const [table, count] of Object.entries(counts)) {
-      const found = sqlite.prepare(`SELECT count(*) AS n FROM "${table}"`).get();
-      if (found?.n !== count) {
-        throw new Error(`${table} does not have the rows that the last line counts`);
-      }
-      rows += count;
+    const { title, counts, sum } = await fill(sqlite, file);
+    const scratch = wrapSqlite(sqlite);
+    const found = await countRows(scratch, Object.keys(counts));
+    const differs = Object.keys(counts).find((table) => found[table] !== counts[table]);
+    if (differs !== undefined) {
+      throw new Error(`${differs} does not have the rows that the last line counts`);
     }
-    return { title, rows, scratch: wrapSqlite(sqlite), [Symbol.dispose]: () => sqlite.close() };
+    return { title, sum, rows: sumOf(counts), scratch, [Symbol.dispose]: () => sqlite.close() };
   } catch (error) {
     sqlite.close();
     const message = messageOf(error);
@@ -113,7 +137,7 @@ export async function loadDump(file: string, folder: string) {
   }
 }
 
-/** Returns the title in the first line, and the counts in the last. */
+/** Returns the title in the first line, and the counts and the checksum in the last. */
 async function fill(sqlite: DatabaseSync, file: string) {
   sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   const hash = createHash('sha256');
@@ -133,10 +157,12 @@ async function fill(sqlite: DatabaseSync, file: string) {
   if (!first.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
   const [, counts, sum] = END.exec(last) ?? [];
   if (counts === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
-  if (sum !== hash.digest('hex')) throw new UserError(`${file} was altered or is damaged`);
+  if (sum === undefined || sum !== hash.digest('hex'))
+    throw new UserError(`${file} was altered or is damaged`);
   sqlite.exec('COMMIT');
   return {
     title: first.slice(HEAD.length),
     counts: z.record(z.string(), z.int()).parse(JSON.parse(counts)),
+    sum,
   };
 }

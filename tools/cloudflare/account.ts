@@ -8,9 +8,25 @@ import { runWrangler } from './wrangler.ts';
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
 /** Pauses before the second to the fifth attempt. */
 const PAUSES_MS = [250, 500, 1_000, 2_000];
+/**
+ * The API takes 1,200 calls of a user in five minutes. Beyond that, every call is a 429 for five
+ * minutes (developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026).
+ */
+const CALLS_PER_MINUTE = 190;
+const BLOCK_MS = 300_000;
 /** A longer pause, which Cloudflare may ask for, ends the command. */
-const MAX_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 3 * BLOCK_MS;
+/** A pause is told in milliseconds, or from here on by the time of its end. */
+const LONG_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
+
+/** Tests replace it. */
+export type Clock = { now: () => number; sleep: (ms: number) => Promise<unknown> };
+
+const CLOCK: Clock = {
+  now: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
 
 /** A call may be repeated, so it must be safe to run twice. Throws a `UserError`. */
 type Call = <T>(result: z.ZodType<T>, method: string, path: string, body?: unknown) => Promise<T>;
@@ -25,8 +41,10 @@ export type Account = {
 export async function openAccount(
   accountId: string | undefined,
   pausesMs = PAUSES_MS,
+  clock = CLOCK,
 ): Promise<Account> {
-  const call = callerOf(process.env.CLOUDFLARE_API_TOKEN || (await findLoginToken()), pausesMs);
+  const token = process.env.CLOUDFLARE_API_TOKEN || (await findLoginToken());
+  const call = callerOf(token, pausesMs, clock);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || accountId || (await findOnlyAccount(call));
   return {
     id,
@@ -50,13 +68,16 @@ async function findOnlyAccount(call: Call): Promise<string> {
   throw new UserError(`the credentials open ${all.length} accounts: set CLOUDFLARE_ACCOUNT_ID`);
 }
 
-function callerOf(token: string, pausesMs: readonly number[]): Call {
+/** Paces the calls of a command, repeats them after a fault, and waits while the user is blocked. */
+function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Call {
+  const pace = makePace(clock);
   const base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   let hasReported = false;
   return async (result, method, path, body) => {
     const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
+      await pace();
       const { received, fault, mayPass, retryAfterMs } = await send(`${base}${path}`, request);
       const accepted = z.object({ success: z.literal(true), result }).safeParse(received);
       if (accepted.success) return accepted.data.result;
@@ -69,11 +90,26 @@ function callerOf(token: string, pausesMs: readonly number[]): Call {
       if (pauseMs > MAX_PAUSE_MS) {
         throw new UserError(`Cloudflare asks for a pause of ${pauseMs / 1_000} s: ${fault}`);
       }
-      if (!hasReported)
+      if (pauseMs >= LONG_PAUSE_MS) {
+        const end = new Date(clock.now() + pauseMs).toLocaleTimeString('en-GB');
+        console.error(`Cloudflare: ${fault}. The command waits until ${end} and then continues.`);
+      } else if (!hasReported) {
         console.error(`Cloudflare: ${fault}. The request is repeated in ${pauseMs} ms.`);
+      }
       hasReported = true;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await clock.sleep(pauseMs);
     }
+  };
+}
+
+/** Returns a function that waits until one more call keeps below the limit. */
+function makePace({ now, sleep }: Clock): () => Promise<void> {
+  const calls: number[] = [];
+  return async () => {
+    const oldest = calls.length < CALLS_PER_MINUTE ? undefined : calls.shift();
+    const waitMs = oldest === undefined ? 0 : oldest + 60_000 - now();
+    if (waitMs > 0) await sleep(Math.min(waitMs, 60_000));
+    calls.push(now());
   };
 }
 
@@ -105,7 +141,8 @@ async function send(url: string, request: RequestInit) {
     fault: (reasons || `its API responded with HTTP ${status}`) + advice,
     mayPass: ok || status >= 500 || status === 429 || isTransient,
     // In seconds: Cloudflare sends no date.
-    retryAfterMs: 1_000 * (Number(headers.get('Retry-After')) || 0),
+    retryAfterMs:
+      1_000 * (Number(headers.get('Retry-After')) || 0) || (status === 429 ? BLOCK_MS : 0),
   };
 }
 

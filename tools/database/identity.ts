@@ -18,12 +18,23 @@ export async function readLineage(database: D1Database): Promise<string> {
     .parse(await lineage.first('lineage'));
 }
 
-/** After a restore or a rewind: earlier cursors are rejected. */
-export async function beginGeneration(database: D1Database, lineage: string): Promise<void> {
-  await database
+type Written = { table: string; lineage: string; generation: string; unless: string };
+
+/** Fails if the condition `unless` is true: a generation is never null. */
+export function insertIdentity(
+  database: D1Database,
+  { table, lineage, generation, unless }: Written,
+): D1PreparedStatement {
+  return database
+    .prepare(`INSERT INTO "${table}" (lineage, generation) VALUES (?, iif(${unless}, NULL, ?))`)
+    .bind(lineage, generation);
+}
+
+/** After a rewind: earlier cursors are rejected. */
+export function beginGeneration(database: D1Database, lineage: string): D1PreparedStatement {
+  return database
     .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)
-    .bind(lineage, randomBytes(16).toString('hex'))
-    .run();
+    .bind(lineage, randomBytes(16).toString('hex'));
 }
 
 /** Throws a `UserError` for another application's tables. */

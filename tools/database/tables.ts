@@ -2,13 +2,12 @@
 
 import * as z from 'zod';
 
-/** D1 takes at most 2 MB in one value. A larger row is a batch by itself. */
-const ROWS_PER_BATCH = 100;
+/** Of rows that a call sends. D1 takes at most 2 MB in one value. A larger row is a batch by itself. */
 const BYTES_PER_BATCH = 1_000_000;
-/** A page has as many rows as the average row of the page before allows. */
+/** Of rows that a call reads, but for the last row. */
 const BYTES_PER_PAGE = 2_000_000;
-const FIRST_PAGE_ROWS = 10;
-const MAX_PAGE_ROWS = 1_000;
+/** Rows whose size the first page looks at. */
+const FIRST_LOOK = 1_000;
 
 const sqlValue = z.union([z.string(), z.number(), z.null()]);
 export type SqlValue = z.infer<typeof sqlValue>;
@@ -19,11 +18,11 @@ type Row = z.infer<typeof pageRows>[number];
 /** Reads the statements, tables first, without the internal tables of D1 and SQLite. */
 export async function readSchema(database: D1Database) {
   const statement = database.prepare(
-    `SELECT type, name, sql FROM sqlite_schema
+    `SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema
      WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
      ORDER BY type = 'index', name`,
   );
-  return (await statement.all<{ type: string; name: string; sql: string }>()).results;
+  return (await statement.all<Record<'type' | 'name' | 'table' | 'sql', string>>()).results;
 }
 
 export async function readTables(database: D1Database): Promise<string[]> {
@@ -42,49 +41,74 @@ export async function hasRows(database: D1Database, table: string): Promise<bool
   return (await database.prepare(`SELECT 1 AS found FROM "${table}" LIMIT 1`).first()) !== null;
 }
 
+/**
+ * Writes an expression for the last `rowid` of a page: of the rows after `?1` up to `?2`, it looks
+ * at the sizes of `?3`, and takes as many as have `bytes` in these columns.
+ */
+export function pageEnd(table: string, columns: readonly string[], bytes: number): string {
+  const size = columns.map((column) => `coalesce(octet_length("${column}"), 0)`).join(' + ');
+  return `(SELECT max(place) FROM (
+    SELECT place, sum(size) OVER (ORDER BY place) - size AS before FROM (
+      SELECT rowid AS place, ${size} AS size FROM "${table}"
+      WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT ?3))
+    WHERE before < ${bytes})`;
+}
+
+/** Returns how many sizes the next page looks at, after a page of some rows. */
+export function nextLook(look: number, rows: number): number {
+  return rows === look ? 2 * look : Math.ceil(1.25 * rows);
+}
+
 /** Reads a table in pages by `rowid`. Rows that are added meanwhile are left out. */
 export async function* readPages(
   database: D1Database,
   table: string,
   columns: readonly string[],
+  start = Number.MIN_SAFE_INTEGER,
 ): AsyncGenerator<Row[]> {
   const selected = columns.map((column) => `"${column}" AS "${column}"`);
   const page = database.prepare(
-    `SELECT ${selected} FROM "${table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
+    `SELECT ${selected} FROM "${table}"
+     WHERE rowid > ?1 AND rowid <= ${pageEnd(table, columns, BYTES_PER_PAGE)} ORDER BY rowid`,
   );
   const last = await database.prepare(`SELECT max(rowid) AS last FROM "${table}"`).first('last');
-  let after: number | undefined = Number.MIN_SAFE_INTEGER;
-  let size = FIRST_PAGE_ROWS;
+  let after: number | undefined = start;
+  let look = FIRST_LOOK;
   while (after !== undefined) {
-    const { results } = await page.bind(after, last, size).all();
+    const { results } = await page.bind(after, last, look).all();
     const rows = pageRows.parse(results);
     yield rows;
-    after = rows.length < size ? undefined : rows.at(-1)?.rowid;
-    const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
-    const fitting = Math.floor((BYTES_PER_PAGE * rows.length) / bytes);
-    size = Math.max(1, Math.min(MAX_PAGE_ROWS, fitting));
+    after = rows.at(-1)?.rowid;
+    if (after === last) return;
+    look = nextLook(look, rows.length);
   }
 }
 
-export function rowBytes(row: Row): number {
-  return Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
-}
-
-export function* splitIntoBatches<T>(
-  rows: Iterable<T>,
-  approximateBytes: (row: T) => number,
-): Generator<T[]> {
-  let batch: T[] = [];
+/** Splits rows, which are JSON texts, into the batches that a call sends as one array. */
+export async function* splitIntoBatches(
+  rows: Iterable<string> | AsyncIterable<string>,
+): AsyncGenerator<{ json: string; count: number }> {
+  let batch: string[] = [];
   let bytes = 0;
-  for (const row of rows) {
-    const size = approximateBytes(row);
-    if (batch.length === ROWS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
-      yield batch;
+  for await (const row of rows) {
+    const size = Buffer.byteLength(row);
+    if (batch.length > 0 && bytes + size > BYTES_PER_BATCH) {
+      yield { json: `[${batch.join()}]`, count: batch.length };
       batch = [];
       bytes = 0;
     }
     batch.push(row);
     bytes += size;
   }
-  if (batch.length > 0) yield batch;
+  if (batch.length > 0) yield { json: `[${batch.join()}]`, count: batch.length };
+}
+
+/** Counts the rows of tables, in one call. */
+export async function countRows(
+  database: D1Database,
+  tables: readonly string[],
+): Promise<Record<string, number>> {
+  const counts = tables.map((table) => `'${table}', (SELECT count(*) FROM "${table}")`);
+  const text = await database.prepare(`SELECT json_object(${counts}) AS counts`).first('counts');
+  return z.record(z.string(), z.int()).parse(JSON.parse(String(text)));
 }

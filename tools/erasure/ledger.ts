@@ -8,8 +8,8 @@ import * as z from 'zod';
 import { PROJECT_DIRECTORY, pathFor } from '../command-line/project.ts';
 import { declareWithTarget } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { readPages } from '../database/tables.ts';
-import { type Aggregate, eraseAggregate } from './erase.ts';
+import { countRows, readPages } from '../database/tables.ts';
+import { type Aggregate, type AggregateErasure, eraseAggregates, type Finish } from './erase.ts';
 
 const LEDGER = 'erasures.jsonl';
 
@@ -75,26 +75,39 @@ export function checkLedger(file: string): void {
   readLedger(file);
 }
 
-/** Repeats the erasures of a lineage, and returns the number of erased events. */
+type ApplyOptions = {
+  finish?: Finish;
+  onProgress?: (done: number, total: number) => void;
+};
+
+/**
+ * Repeats the erasures of a lineage, and returns the number of erased events. One scan finds the
+ * aggregates by their hashes, then one transaction erases 500 of them.
+ */
 export async function applyLedger(
   database: D1Database,
   lineage: string,
   ledger: readonly Erasure[],
+  { finish, onProgress = () => {} }: ApplyOptions = {},
 ): Promise<number> {
   const own = ledger.filter((erasure) => erasure.lineage === lineage);
   const left = Map.groupBy(own, ({ aggregate }) => aggregate);
-  let erased = 0;
+  const found: AggregateErasure[] = [];
+  const { events: total = 0 } = left.size > 0 ? await countRows(database, ['events']) : {};
+  let done = 0;
   const columns = ['rowid', 'aggregate_type', 'aggregate_id'];
-  for await (const page of readPages(database, 'events', columns)) {
+  for await (const page of left.size > 0 ? readPages(database, 'events', columns) : []) {
     for (const { aggregate_type, aggregate_id } of page) {
       const aggregate = { type: String(aggregate_type), id: String(aggregate_id) };
       const name = hashAggregate(aggregate);
       for (const { erased_at } of left.get(name) ?? []) {
-        erased += await eraseAggregate(database, aggregate, Date.parse(erased_at));
+        found.push({ ...aggregate, erasedAt: Date.parse(erased_at) });
       }
       left.delete(name);
     }
+    done += page.length;
+    onProgress(done, total);
     if (left.size === 0) break;
   }
-  return erased;
+  return eraseAggregates(database, found, finish);
 }

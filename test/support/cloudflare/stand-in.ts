@@ -12,6 +12,10 @@ import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
 import { Database, type Statement } from './database.ts';
 
+/** developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026. */
+const MAX_REQUESTS = 1_200;
+const FIVE_MINUTES_MS = 300_000;
+
 export const ACCOUNT_ID = 'a'.repeat(32);
 
 /** The status of a failed request, which is carried out all the same with `isAfter`. */
@@ -36,6 +40,11 @@ export class CloudflareStandIn {
   health: Record<string, 'ok' | 'down'> = { database: 'ok', rate_limiter: 'ok' };
   /** Every request, as `METHOD /path`. */
   readonly requests: string[] = [];
+  /** The time by which it counts requests, in milliseconds. */
+  now = () => Date.now();
+  /** When it received the requests of the last five minutes, and until when it rejects all. */
+  #received: number[] = [];
+  #blockedUntil = 0;
   /** Decides which requests fail. */
   fault: (request: string, body: string) => Fault | undefined = () => undefined;
   #latest: string | undefined;
@@ -161,12 +170,29 @@ export class CloudflareStandIn {
     const fault = this.fault(name, body);
     const carryOut = () => this.#respond(name, searchParams, body);
     if (fault?.isAfter) carryOut();
-    const { status, answer } = fault ? rejection(fault.status, 10_001, 'a fault') : carryOut();
+    if (!path.startsWith('/api/')) this.count(1);
+    const { status, answer } =
+      this.now() < this.#blockedUntil
+        ? rejection(429, 971, 'Please wait and consider throttling your request speed')
+        : fault
+          ? rejection(fault.status, 10_001, 'a fault')
+          : carryOut();
     // Beyond 500, a proxy before the API responds.
     const isProxy = status >= 500;
     if (fault?.retryAfter) response.setHeader('Retry-After', fault.retryAfter);
     response.writeHead(status, { 'Content-Type': isProxy ? 'text/html' : 'application/json' });
     response.end(isProxy ? '<html></html>' : JSON.stringify(answer));
+  }
+
+  /** Counts requests of the user, also of other programs: one too many blocks all of them. */
+  count(requests: number): void {
+    const now = this.now();
+    if (now < this.#blockedUntil) return;
+    this.#received.push(...Array(requests).fill(now));
+    this.#received = this.#received.filter((at) => at > now - FIVE_MINUTES_MS);
+    if (this.#received.length <= MAX_REQUESTS) return;
+    this.#blockedUntil = now + FIVE_MINUTES_MS;
+    this.#received = [];
   }
 
   #respond(request: string, query: URLSearchParams, body: string): Answer {

@@ -57,7 +57,13 @@ export function openMemoryImports() {
       return text;
     },
     clear() {
-      for (const table of ['properties', 'locations', 'amenities', 'import_staging']) {
+      for (const table of [
+        'properties',
+        'locations',
+        'amenities',
+        'import_staging',
+        'operations',
+      ]) {
         store.sqlite.exec(`DELETE FROM ${table}`);
       }
     },

@@ -18,14 +18,33 @@ it('pages have every row once', async () => {
     read.push(...page.map(({ rowid }) => rowid));
   }
   expect(read).toEqual(places);
-  // The first page is read before any row is known.
-  expect(sizes.slice(0, 3)).toEqual([10, 4, 4]);
-  expect(sizes.at(-1)).toBeGreaterThan(10);
+  // Two megabytes, and what the last row of a page has beyond them.
+  expect(sizes.slice(0, 3)).toEqual([5, 5, 5]);
+  expect(sizes.at(-1)).toBeGreaterThan(5);
 });
 
-it('batches have at most 100 rows and a megabyte, unless a row is larger', () => {
-  const sizes = [...Array(150).fill(1), HUGE, HUGE, HUGE, 1_500_000, 1];
-  const batches = [...splitIntoBatches(sizes, (size) => size)];
-  expect(batches.flat()).toEqual(sizes);
-  expect(batches.map(({ length }) => length)).toEqual([100, 52, 1, 1, 1]);
+it('a page of small rows before large ones is bounded by its size', async () => {
+  const { sqlite, binding } = new Database('pages');
+  sqlite.exec('CREATE TABLE texts (place integer PRIMARY KEY, text)');
+  const insert = sqlite.prepare('INSERT INTO texts (text) VALUES (?)');
+  for (let n = 0; n < 5_000; n += 1) insert.run('x'.repeat(n < 4_000 ? 1 : 10_000));
+  const sizes: number[] = [];
+  for await (const { length } of readPages(binding, 'texts', ['rowid', 'text'])) sizes.push(length);
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(5_000);
+  // A thousand rows, then twice as many, then at most two megabytes.
+  expect(sizes.slice(0, 3)).toEqual([1_000, 2_000, 1_200]);
+  expect(Math.max(...sizes.slice(3))).toBeLessThanOrEqual(200);
+});
+
+it('batches have at most a megabyte, unless a row is larger', async () => {
+  const rows = [...Array(5_000).fill(1), HUGE, HUGE, HUGE, 1_500_000, 1].map((size) =>
+    JSON.stringify('x'.repeat(size)),
+  );
+  const batches: string[][] = [];
+  for await (const { json, count } of splitIntoBatches(rows)) {
+    batches.push(JSON.parse(json));
+    expect(batches.at(-1)).toHaveLength(count);
+  }
+  expect(batches.flat().map((text) => JSON.stringify(text))).toEqual(rows);
+  expect(batches.map(({ length }) => length)).toEqual([5_002, 1, 1, 1]);
 });

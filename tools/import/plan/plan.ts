@@ -171,10 +171,10 @@ function hidProblems(
   });
 }
 
-function adviseOnSlug(ownerId: string, { isPatch, keptRemovals }: CompleteFile): string {
+function adviseOnSlug(ownerId: string, { form, keptRemovals }: CompleteFile): string {
   if (keptRemovals.has(ownerId))
     return ', which other listings have: give them another location first';
-  return isPatch ? '' : ': give that id, or import the file with --patch';
+  return form !== 'whole' ? '' : ': give that id, or import the file with --patch';
 }
 
 /** Rejects locations and amenities that neither the file nor the store has. */

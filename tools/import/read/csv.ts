@@ -132,7 +132,7 @@ export function readSheet(bytes: Uint8Array): ParsedFile {
     return [{ name, value }];
   });
   const others = { locations: [], amenities: [], removed: [] };
-  return { kind: 'readable', isPatch: true, ...others, properties, problems };
+  return { kind: 'readable', form: 'workbook', ...others, properties, problems };
 }
 
 function parseRows(text: string, delimiter: Separator): string[][] {

@@ -4,9 +4,10 @@ import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
+import { isMap } from './listing-schemas.ts';
 import { isSpreadsheetFile, parseValue, unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
-import type { ParsedFile, RawRecord } from './types.ts';
+import type { FileForm, ParsedFile, RawRecord } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
 const keys = z.array(z.string());
@@ -14,10 +15,12 @@ const sections = z.strictObject({
   locations: records,
   amenities: records,
   properties: records,
+  export_id: z.string().nullish(),
+  operation: z.string().nullish(),
   removed: z.strictObject({ locations: keys, amenities: keys }).optional(),
 });
 
-export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ParsedFile {
+export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
   if (isSpreadsheetFile(bytes)) return unreadable([{ path: '', code: 'spreadsheet_file' }]);
   if (!isUtf8(bytes))
     return unreadable([{ path: '', code: 'not_utf8', details: { form: 'UTF-8' } }]);
@@ -31,7 +34,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): P
   if (root === undefined) return unreadable(faults);
   const locations = nameRecords('location', 'locations', root.locations);
   const amenities = nameRecords('amenity', 'amenities', root.amenities);
-  const properties = nameRecords('listing', 'properties', root.properties);
+  const properties = nameRecords('listing', 'properties', root.properties).map(takeVersion);
   const all = [...locations, ...amenities, ...properties];
   const names = new Map(all.map(({ name }) => [name.place, name]));
   const problems = losses.map(({ path, ...fault }): ImportProblem => {
@@ -41,7 +44,25 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): P
     return { record: record ?? THE_FILE, path: pathInRecord, ...fault };
   });
   const removed = Object.values(root.removed ?? {}).flat();
-  return { kind: 'readable', isPatch, locations, amenities, properties, removed, problems };
+  const exportId = root.export_id ?? undefined;
+  return {
+    kind: 'readable',
+    form,
+    exportId,
+    locations,
+    amenities,
+    properties,
+    removed,
+    problems,
+  };
+}
+
+/** The version is not part of the record. Another value of `as_of` is an unknown field. */
+function takeVersion({ name, value }: RawRecord): RawRecord {
+  if (!isMap(value)) return { name, value };
+  const { as_of = null, ...record } = value;
+  if (as_of === null) return { name, value: record };
+  return typeof as_of === 'string' ? { name, value: record, version: as_of } : { name, value };
 }
 
 function nameRecords(kind: RecordName['kind'], section: string, values: unknown[]): RawRecord[] {

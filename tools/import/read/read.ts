@@ -27,15 +27,16 @@ export async function completeFromStore(
   stored: Catalogue,
   database: D1Database,
 ) {
-  const { isPatch } = file;
+  const { form, exportId } = file;
+  const isMerged = form !== 'whole';
   const locations = file.locations.map((raw) => {
     const { id, slug } = readKeys(raw.value);
     const old = stored.locations.find((each) => (id ? each.id === id : each.slug === slug));
-    return completeRecord(raw, isPatch, writtenLocation, old);
+    return completeRecord(raw, isMerged, writtenLocation, old);
   });
   const amenities = file.amenities.map((raw) => {
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
-    return completeRecord(raw, isPatch, amenity, old);
+    return completeRecord(raw, isMerged, amenity, old);
   });
   const properties = await completeListings(file, stored, database);
   const sections = [locations, amenities, properties];
@@ -53,15 +54,25 @@ export async function completeFromStore(
     if (users.some((id) => !inFile.has(id))) keptRemovals.add(key);
   }
   const removed = file.removed.filter((key) => !keptRemovals.has(key));
-  return { isPatch, locations, amenities, properties, removed, keptRemovals, problems };
+  return {
+    form,
+    exportId,
+    locations,
+    amenities,
+    properties,
+    removed,
+    keptRemovals,
+    problems,
+  };
 }
 
 async function completeListings(
-  { properties, isPatch, mustBeStored = false }: ListingsFile,
+  { properties, form, mustBeStored = false }: ListingsFile,
   stored: Catalogue,
   database: D1Database,
 ): Promise<CompleteRecord<FileListing>[]> {
-  const findIds = isPatch ? indexListings(stored) : () => [];
+  const isMerged = form !== 'whole';
+  const findIds = isMerged ? indexListings(stored) : () => [];
   const named = properties.map((raw) => {
     const keys = readKeys(raw.value);
     return { raw, keys, ids: findIds(keys) };
@@ -73,8 +84,8 @@ async function completeListings(
   }
   return named.map(({ raw, keys, ids }) => {
     const old = ids.length === 1 ? storedListings.get(ids[0] ?? '') : undefined;
-    const keyFault = isPatch ? findKeyFault(keys, ids, stored, mustBeStored) : undefined;
-    const record = completeRecord(raw, isPatch, writtenListing, old, keyFault);
+    const keyFault = isMerged ? findKeyFault(keys, ids, stored, mustBeStored) : undefined;
+    const record = completeRecord(raw, isMerged, writtenListing, old, keyFault);
     return raw.name.isSheet ? takeHero(record, old) : record;
   });
 }
@@ -120,15 +131,17 @@ function knownNames({ path, code, value }: Fault, { locations, amenities }: Cata
 /** `old` is the stored record that a patch names. */
 function completeRecord<T>(
   raw: RawRecord,
-  isPatch: boolean,
+  isMerged: boolean,
   schema: z.ZodType<T> & z.ZodObject,
   old: object | undefined,
   keyFault?: Fault,
 ): CompleteRecord<T> {
   const { name, value: written } = raw;
-  const record = parseRecord(raw, isPatch ? mergePatch(raw, schema, old) : written, schema);
+  const record = parseRecord(raw, isMerged ? mergePatch(raw, schema, old) : written, schema);
   const own =
-    isPatch && old === undefined ? summarizeFaults(record, record.faults, keyFault) : record.faults;
+    isMerged && old === undefined
+      ? summarizeFaults(record, record.faults, keyFault)
+      : record.faults;
   const references = referenceFaults(name.kind, written);
   return { ...record, faults: [...own, ...references, ...entryFaults(record.keys)] };
 }
@@ -140,7 +153,7 @@ function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object
 }
 
 function parseRecord<T>(
-  { name, value: written }: RawRecord,
+  { name, value: written, version }: RawRecord,
   merged: unknown,
   schema: z.ZodType<T> & z.ZodObject,
 ): CompleteRecord<T> {
@@ -148,7 +161,7 @@ function parseRecord<T>(
   const { value, faults } = parseValue<T>(schema, whole);
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
-  return { name, keys: readKeys(whole), writtenKeys, idField, value, faults };
+  return { name, version, keys: readKeys(whole), writtenKeys, idField, value, faults };
 }
 
 /** For a patch's record that matches no stored one: one fault of its keys, or of all missing fields. */

@@ -5,6 +5,7 @@ import type { Amenity, Location, Source } from '../../../src/properties/source.t
 import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
 import { statementOf } from '../../../src/storage/statement.ts';
 import { databaseIdentity } from '../../../src/storage/table.ts';
+import { readSource } from './version.ts';
 
 /** About 1 MB. */
 const SUMMARIES_PER_QUERY = 5_000;
@@ -53,7 +54,7 @@ const SUMMARIES = statementOf(sql<ListingSummary>`
   from ${properties} where id > ${sql.placeholder('last')} order by id limit ${SUMMARIES_PER_QUERY}`);
 
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
-  select id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs
+  select id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs, operation
   from ${properties}
   join (select key as place, value as wanted_id from json_each(${sql.placeholder('ids')})) on id = wanted_id
   order by place`);
@@ -98,7 +99,7 @@ export async function* readListings(
   for (let start = 0; start < ids.length; start += LISTINGS_PER_QUERY) {
     const page = { ids: JSON.stringify(ids.slice(start, start + LISTINGS_PER_QUERY)) };
     const rows = await LISTINGS.rows(database, page);
-    for (const { source, ...row } of rows) yield { ...row, listing: JSON.parse(source) };
+    for (const { source, ...row } of rows) yield { ...row, listing: readSource(source) };
   }
 }
 

@@ -3,13 +3,25 @@
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { RecordKeys } from './records.ts';
 
-export type RawRecord = { name: RecordName; value: unknown };
+export type RawRecord = {
+  name: RecordName;
+  value: unknown;
+  /** The `versionOf` the listing that the record was made from. */
+  version?: string | undefined;
+};
+
+/**
+ * `whole` records replace the stored ones, and the others are merged into them. A `workbook` may
+ * empty as few fields as a whole file.
+ */
+export type FileForm = 'whole' | 'patch' | 'workbook';
 
 /** A file as it is written. */
 export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
   kind: 'readable';
-  /** Whether the records are merged into the stored ones, and do not replace them. */
-  isPatch: boolean;
+  form: FileForm;
+  /** Names the export that the file was made from. */
+  exportId?: string | undefined;
   problems: ImportProblem[];
   /** Whether a listing that is not stored is a problem, and no new listing. */
   mustBeStored?: boolean;
@@ -21,8 +33,7 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
 export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
 
 /** A whole record of the file. */
-export type CompleteRecord<T> = {
-  name: RecordName;
+export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version'> & {
   keys: RecordKeys;
   /** The keys in the file. The others are stored, or follow from these. */
   writtenKeys: RecordKeys;

@@ -1,0 +1,15 @@
+/** A clock for commands, whose pauses move it and take no time. */
+export class MovableClock {
+  sleptMs = 0;
+  readonly #startedAt: number;
+
+  constructor(startedAt = 0) {
+    this.#startedAt = startedAt;
+  }
+
+  readonly now = (): number => this.#startedAt + this.sleptMs;
+
+  readonly sleep = async (ms: number): Promise<void> => {
+    this.sleptMs += ms;
+  };
+}

@@ -1,0 +1,58 @@
+/** A command keeps below the limit of Cloudflare's API, and waits when another program does not. */
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { openAccount } from '../../../tools/cloudflare/account.ts';
+import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
+import { MovableClock } from '../../support/node/movable-clock.ts';
+
+let cloudflare: CloudflareStandIn;
+let clock: MovableClock;
+beforeEach(async () => {
+  cloudflare = await new CloudflareStandIn().start();
+  clock = new MovableClock(Date.parse('2026-11-27T14:00:00'));
+  cloudflare.now = clock.now;
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  cloudflare.stop();
+});
+
+async function call(times: number): Promise<void> {
+  const account = await openAccount(ACCOUNT_ID, [1, 1, 1, 1], clock);
+  for (let n = 0; n < times; n += 1)
+    await account.call(z.array(z.unknown()), 'GET', '/d1/database');
+}
+
+it('a command sends fewer than 200 calls a minute, the first of them at once', async () => {
+  await call(190);
+  expect(clock.sleptMs).toBe(0);
+  await call(400);
+  expect(cloudflare.requests).toHaveLength(590);
+  // Of the second command: 190 in each of two minutes, and the rest.
+  expect(clock.sleptMs).toBe(2 * 60_000);
+});
+
+it('waits until the block of the API is over, says until when, and continues', async () => {
+  const said = vi.spyOn(console, 'error').mockReturnValue();
+  cloudflare.count(1_200);
+  await call(3);
+  expect(clock.sleptMs).toBe(300_000);
+  expect(said.mock.calls).toEqual([
+    [
+      'Cloudflare: Please wait and consider throttling your request speed [code: 971]. The command waits until 14:05:00 and then continues.',
+    ],
+  ]);
+});
+
+it('waits as long as Retry-After says, and not for more than 15 minutes', async () => {
+  const said = vi.spyOn(console, 'error').mockReturnValue();
+  let retryAfter = '90';
+  cloudflare.fault = () => (clock.sleptMs === 0 ? { status: 429, retryAfter } : undefined);
+  await call(1);
+  expect(clock.sleptMs).toBe(90_000);
+  expect(said.mock.lastCall?.[0]).toContain('waits until 14:01:30 and then');
+  cloudflare.fault = () => ({ status: 429, retryAfter });
+  retryAfter = '901';
+  await expect(call(1)).rejects.toThrow('Cloudflare asks for a pause of 901 s');
+});
