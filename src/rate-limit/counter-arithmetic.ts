@@ -45,6 +45,8 @@ const NO_WINDOW: CounterWindow = {
 
 /** Windows of one isolate begin 60 s apart. To the counter they may seem up to 10 s closer. */
 const APART_MS = WINDOW_MS - 10_000;
+/** Of an isolate and the counter, as far as it is provided for. */
+const MAX_CLOCK_DIFFERENCE_MS = 5_000;
 /** A clock with a larger error is not used. */
 const MAX_CLOCK_ERROR_MS = 2 * WINDOW_MS;
 
@@ -65,7 +67,7 @@ export function addReport(
   const window = openWindow(last ?? NO_WINDOW, recordBeganAt, now);
 
   // The record's window ended before the open one began: its requests were in the window before.
-  const isLate = window.beganAt - recordBeganAt >= APART_MS;
+  const isLate = window.beganAt - recordBeganAt >= WINDOW_MS - MAX_CLOCK_DIFFERENCE_MS;
   const counts = isLate ? window.countsBefore : window.counts;
   const before = isLate ? 0 : (window.countsBefore.get(record) ?? 0);
   const number = count - before;
