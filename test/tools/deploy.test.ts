@@ -20,11 +20,15 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
-const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8'));
+/** With an operator's own site: `deploy` rejects that of an example. */
+const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8')).replaceAll(
+  /https:\/\/(www|staging)\.example\.com/g,
+  'https://www.sa-punta.test',
+);
 const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
 const WITH_DOMAIN = set(
   '[env.staging]',
-  '[env.staging]\nroutes = [{ pattern = "api.example.com", custom_domain = true }]',
+  '[env.staging]\nroutes = [{ pattern = "api.sa-punta.test", custom_domain = true }]',
 );
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
 const VARS = '[env.staging.vars]';
@@ -60,6 +64,7 @@ describe('in a copy of the project', () => {
   let project: ProjectCopy;
   beforeEach(() => {
     project = new ProjectCopy();
+    project.write('wrangler.toml', CONFIG);
   });
   afterEach(() => project.remove());
 
@@ -166,8 +171,8 @@ describe('deploy', () => {
   };
 
   const STOPS: Record<string, () => unknown> = {
-    'staging would share the route api.example.com/* with production: give each its own': () =>
-      configure(`route = "api.example.com/*"\n${CONFIG}`),
+    'staging would share the route api.sa-punta.test/* with production: give each its own': () =>
+      configure(`route = "api.sa-punta.test/*"\n${CONFIG}`),
     [`staging would share the database ${NAME} with production: `]: () =>
       configure(set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`)),
     [`staging would share the Worker ${NAME} with production: `]: () =>
@@ -187,9 +192,9 @@ describe('deploy', () => {
     },
     'the credentials open 2 accounts: set CLOUDFLARE_ACCOUNT_ID': () =>
       cloudflare.accounts.push({ id: 'b'.repeat(32) }),
-    'the custom domain api.example.com leads to the Worker shop': () => {
+    'the custom domain api.sa-punta.test leads to the Worker shop': () => {
       configure(WITH_DOMAIN);
-      cloudflare.domains.push({ hostname: 'api.example.com', service: 'shop' });
+      cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: 'shop' });
     },
     [`the Worker ${STAGING} serves already, and the account lacks its D1 database feed or its KV`]:
       async () => {
@@ -330,10 +335,10 @@ describe('deploy', () => {
       expect.stringContaining(
         `is deployed, and ${origin}/api/health/detailed gets its responses from nothing that is usable (offline). Request it again in some minutes`,
       );
-    cloudflare.domains.push({ hostname: 'api.example.com', service: STAGING });
-    configure(`route = "www.example.com/*"\n${WITH_DOMAIN}`);
+    cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: STAGING });
+    configure(`route = "www.sa-punta.test/*"\n${WITH_DOMAIN}`);
     expect((await deploy('--env', 'staging')).stderr).toEqual(
-      unreachable('https://api.example.com'),
+      unreachable('https://api.sa-punta.test'),
     );
     configure(CONFIG);
     expect((await deploy()).stderr).toEqual(unreachable('https://feed.example.workers.dev'));
