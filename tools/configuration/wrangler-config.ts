@@ -92,7 +92,7 @@ export function rejectExamples({ config, environment, routes }: Deployment): voi
   const names = ['PUBLIC_SITE_URL', ...(hasKeySet ? ['JWT_ISSUER', 'JWT_JWKS_URL'] : [])];
   const values = [
     ...names.map((name) => ({ name, value: String(vars[name]) })),
-    ...routes.map(({ pattern }) => ({ name: 'the route', value: pattern })),
+    ...routes.map(({ pattern }) => ({ name: 'route', value: pattern })),
   ];
   const examples = values.filter(({ value }) => EXAMPLE.test(value));
   if (examples.length === 0) return;

@@ -27,7 +27,8 @@ export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
 
 /** A zone of the account, with its DNS records. */
-type Zone = { id: string; name: string; records: { type: string; name: string }[] };
+type Zone = { id: string; name: string; records: DnsRecord[] };
+type DnsRecord = { type: string; name: string; content: string };
 
 type Namespace = { id: string; title: string; jurisdiction?: string };
 type Answer = { status: number; answer: object };
