@@ -189,8 +189,8 @@ describe('deploy', () => {
       configure(set('ENVIRONMENT = "production"', 'ENVIRONMENT = "development"')),
     "[env.staging] of wrangler.toml still has the example's PUBLIC_SITE_URL (https://staging.example.com): set your own":
       () => configure(set('www.sa-punta.test', 'staging.example.com')),
-    "[env.staging] of wrangler.toml still has the example's JWT_ISSUER (https://identity.example.com/): ": () =>
-      configure(set('JWT_JWKS_URL = ""', 'JWT_JWKS_URL = "https://id.sa-punta.test/jwks"')),
+    "[env.staging] of wrangler.toml still has the example's JWT_ISSUER (https://identity.example.com/): ":
+      () => configure(set('JWT_JWKS_URL = ""', 'JWT_JWKS_URL = "https://id.sa-punta.test/jwks"')),
     "[env.staging] of wrangler.toml still has the example's route (api.example.org): ": () =>
       configure(WITH_DOMAIN.replaceAll('api.sa-punta.test', 'api.example.org')),
     'the token lacks Account · Workers Scripts · Edit (GET /workers/scripts), Account · D1 · Edit (GET /d1/database), Account · Workers KV Storage · Edit (GET /storage/kv/namespaces): see "What you need"':
