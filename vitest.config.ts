@@ -5,8 +5,8 @@ import { defineConfig } from 'vitest/config';
 import { TEST_VARS } from './test/support/vars.ts';
 import { CODE, watchedTests } from './test/vitest/watched-tests.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/cloudflare/wrangler.ts';
+import { resolveEnvironment } from './tools/command-line/environment.ts';
 import { messageOf } from './tools/command-line/user-error.ts';
-import { resolveEnvironment } from './tools/configuration/environment.ts';
 
 /**
  * Tests that run in Node: those of the tools, and those that say so in their name. The others run

@@ -5,8 +5,8 @@ import { stringify as formatToml } from 'smol-toml';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/named-keys.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
+import { getOwn, readWranglerConfig, resolveEnvironment } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';
-import { getOwn, readWranglerConfig, resolveEnvironment } from './configuration/environment.ts';
 
 const program = declare('-s api-key')
   .description(`Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.

@@ -13,10 +13,10 @@ import { describeServed, findServed, requireOlder, type Served } from './cloudfl
 import { awaitHealth, describeCommit } from './cloudflare/version.ts';
 import { runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
+import { formatCommand, resolveEnvironment } from './command-line/environment.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { beforeSignals, withScratchFile } from './command-line/scratch.ts';
 import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
-import { formatCommand, resolveEnvironment } from './configuration/environment.ts';
 import {
   type Deployment,
   formatConfig,

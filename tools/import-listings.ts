@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
+import { formatCommand } from './command-line/environment.ts';
 import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from './command-line/user-error.ts';
-import { formatCommand } from './configuration/environment.ts';
 import { withDatabase } from './database/open.ts';
 import { type LoadOptions, loadListings } from './import/load-listings.ts';
 import type { ImportOutcome } from './import/plan/types.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readWranglerConfig, resolveVars } from '../../tools/configuration/environment.ts';
+import { readWranglerConfig, resolveVars } from '../../tools/command-line/environment.ts';
 import { namedKey } from '../support/keys.ts';
 import { productionBundle } from '../support/node/production-service.ts';
 import { TEST_VARS } from '../support/vars.ts';

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { namedKeys } from '../../src/named-keys.ts';
 import { command } from '../../tools/api-key.ts';
-import { readWranglerConfig } from '../../tools/configuration/environment.ts';
+import { readWranglerConfig } from '../../tools/command-line/environment.ts';
 import { runHere } from '../support/node/in-process.ts';
 
 const config = readFileSync('wrangler.toml', 'utf8');

@@ -67,9 +67,14 @@ export async function findResources(account: Account, deployment: Deployment) {
   };
 }
 
+/** A Worker that was deleted meanwhile lacks nothing. */
 async function hasApiKey({ call }: Account, worker: string): Promise<boolean> {
   const path = `/workers/scripts/${worker}/secrets`;
-  return (await call(z.array(secret), 'GET', path)).some(({ name }) => name === 'API_KEY');
+  const secrets = await call(z.array(secret), 'GET', path).catch((error) => {
+    if (error instanceof RejectedCall && error.status === 404) return undefined;
+    throw error;
+  });
+  return secrets?.some(({ name }) => name === 'API_KEY') ?? true;
 }
 
 function requireJurisdiction(found: Database, { databaseName, jurisdiction }: Deployment): void {

@@ -6,7 +6,7 @@ import {
   type OptionValues,
   Command as Program,
 } from '@commander-js/extra-typings';
-import { resolveEnvironment } from '../configuration/environment.ts';
+import { resolveEnvironment } from './environment.ts';
 import { messageOf, needsNoStack, UserError } from './user-error.ts';
 
 /** Output that is no terminal has no width. */

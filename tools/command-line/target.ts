@@ -1,7 +1,7 @@
 /** The database that a command works on, local or deployed. */
 
-import { resolveEnvironment } from '../configuration/environment.ts';
 import { declare } from './command.ts';
+import { resolveEnvironment } from './environment.ts';
 import { UserError } from './user-error.ts';
 
 export type Target = {

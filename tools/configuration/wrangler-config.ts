@@ -1,8 +1,13 @@
 /** What wrangler.toml says of the Worker of an environment, and of its resources. */
 
 import { findFaults } from '../../src/config.ts';
+import {
+  formatVars,
+  getOwn,
+  readWranglerConfig,
+  type WranglerConfig,
+} from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { formatVars, getOwn, readWranglerConfig, type WranglerConfig } from './environment.ts';
 
 const DATABASE_BINDING = 'DB';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';

@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
+import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { formatCommand } from '../configuration/environment.ts';
 import { hasRows, readTables } from './tables.ts';
 
 export const IDENTITY = 'database_identity';

@@ -3,9 +3,9 @@
 import * as z from 'zod';
 import { type Account, openAccount } from '../cloudflare/account.ts';
 import { findDatabase } from '../cloudflare/resources.ts';
+import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { formatCommand } from '../configuration/environment.ts';
 import { loadDeployment } from '../configuration/wrangler-config.ts';
 import { databaseOver } from './d1.ts';
 import { openLocal, wrapSqlite } from './local.ts';

@@ -2,11 +2,11 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { publicSiteUrl } from '../../src/config.ts';
+import { formatCommand, resolveVars } from '../command-line/environment.ts';
 import { showProgress } from '../command-line/progress.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
-import { formatCommand, resolveVars } from '../configuration/environment.ts';
 import { rejectUnfinished } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
 import { findPendingMigrations, migrate, rejectNewer } from '../database/migrations.ts';

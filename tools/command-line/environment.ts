@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import * as z from 'zod';
-import { PROJECT_DIRECTORY } from '../command-line/project.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { PROJECT_DIRECTORY } from './project.ts';
+import { messageOf, UserError } from './user-error.ts';
 
 const text = z.string().optional();
 
