@@ -163,10 +163,10 @@ export function isOwnMachine(hostname: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-/** Returns a sentence about each malformed var of a deployed Worker. `deploy` checks them. */
-export function findFaults(vars: Readonly<Record<string, unknown>>): string[] {
-  const faults = formatFaults(makeVarsSchema().safeParse(vars).error);
-  return vars.ENVIRONMENT === DEVELOPMENT ? [NOT_DEVELOPMENT, ...faults] : faults;
+/** Returns a sentence about each malformed var. `deploy` and `dev` check them. */
+export function findFaults(vars: object, { isDeployed } = { isDeployed: false }): string[] {
+  const { data, error } = makeVarsSchema().safeParse(vars);
+  return isDeployed && data?.isDevelopment ? [NOT_DEVELOPMENT] : formatFaults(error);
 }
 
 function formatFaults(error: z.ZodError | undefined): string[] {

@@ -68,7 +68,7 @@ export function requireDeployable({ config, environment, routes }: Deployment): 
     bytes: Buffer.byteLength(text),
   }));
   const faults = [
-    ...findFaults(vars),
+    ...findFaults(vars, { isDeployed: true }),
     ...sizes
       .filter(({ bytes }) => bytes > MAX_VAR_BYTES)
       .map(
