@@ -75,9 +75,9 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   let hasReported = false;
   return async (result, method, path, body) => {
+    await pace();
     const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
-      await pace();
       const { received, fault, mayPass, retryAfterMs } = await send(`${base}${path}`, request);
       const accepted = z.object({ success: z.literal(true), result }).safeParse(received);
       if (accepted.success) return accepted.data.result;
@@ -98,6 +98,7 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
       }
       hasReported = true;
       await clock.sleep(pauseMs);
+      await pace();
     }
   };
 }
