@@ -1,5 +1,6 @@
 /** The catalogue as a listings file, JSON or a sheet: imported again it changes nothing. */
 
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Location, Source } from '../../src/properties/source.ts';
 import { COLUMNS, DECIMALS, readRow, type Separator } from './read/csv.ts';
@@ -9,7 +10,7 @@ import { printable } from './read/problem.ts';
 import { type Patch, toFileListing } from './read/records.ts';
 import { protectText } from './read/spreadsheet-text.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
-import { writeListingsFile } from './write/listings-file.ts';
+import { toWritten, writeListingsFile } from './write/listings-file.ts';
 
 const KEYS = ['slug', 'hid', 'id'];
 const LISTS = ['location', 'amenities', 'photos', 'hero_photo'];
@@ -43,7 +44,7 @@ export async function* exportListings(
   }
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
   if (separator !== undefined) return yield* sheetLines(listings, separator);
-  yield* writeListingsFile(stored, listings.map(toFileListing));
+  yield* writeListingsFile({ ...stored, export_id: randomUUID() }, listings.map(toWritten));
 }
 
 /** Excel knows UTF-8 by the byte order mark. */
