@@ -115,6 +115,9 @@ export function compareWarnings(old: Source | undefined, now: Source, takesHero:
   if (takesHero) warnings.push('the first photo of the sheet is its hero photo now');
   const findings = warnings.map((warning) => ({ cause: `${warning}:`, example: now.slug }));
   if (old !== undefined) findings.push(...largeChanges(old, now));
+  if (old?.status === 'hidden' && now.status !== 'hidden') {
+    findings.push({ cause: 'hidden before, and public again:', example: now.slug });
+  }
   const isWarnedBefore = found.some((warning) => before.includes(warning));
   return { warnings: findings, isWarnedBefore };
 }

@@ -10,7 +10,7 @@ import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './pro
 import type { FileForm, ParsedFile, RawRecord } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
-const keys = z.array(z.string());
+const keys = z.array(z.string()).default([]);
 const sections = z.strictObject({
   locations: records,
   amenities: records,
