@@ -75,7 +75,6 @@ function resolveChange(
 ): ListingChange {
   const { listing, columns } = row;
   const { changes, emptied } = compareListings(old?.listing, listing);
-  const takesHero = 'record' in row && row.record.takesHero === true;
   return {
     listing,
     columns,
@@ -84,7 +83,7 @@ function resolveChange(
     changes,
     latest: resolveLatestChange(old, columns),
     emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
-    ...compareWarnings(old?.listing, listing, takesHero),
+    ...compareWarnings(old?.listing, listing),
   };
 }
 

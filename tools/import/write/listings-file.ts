@@ -14,13 +14,15 @@ type Records = {
   locations: readonly Location[];
   amenities: readonly Amenity[];
   removed?: Removed;
+  export_id?: string;
 };
 
 export function* writeListingsFile(
-  { locations, amenities, removed }: Records,
-  listings: Iterable<FileListing>,
+  { locations, amenities, removed, export_id }: Records,
+  listings: Iterable<FileListing & { as_of?: string }>,
 ): Generator<string> {
-  yield `{\n"locations": [${formatRecords(locations)}],\n"amenities": [${formatRecords(amenities)}],\n`;
+  const head = export_id === undefined ? '' : `"export_id": ${JSON.stringify(export_id)},\n`;
+  yield `{\n${head}"locations": [${formatRecords(locations)}],\n"amenities": [${formatRecords(amenities)}],\n`;
   if (removed !== undefined) yield `"removed": ${JSON.stringify(removed)},\n`;
   yield '"properties": [';
   let separator = '';
