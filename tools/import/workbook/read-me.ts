@@ -3,6 +3,8 @@
 import type { WriteSheet } from 'hucre/xlsx';
 import { EXPORT_LABEL, READ_ME } from './columns.ts';
 
+const FONT = { name: 'Calibri', size: 11 };
+
 const LINES: readonly (readonly [string, string])[] = [
   ['How to change the catalogue', ''],
   ['Change', 'Change cells, add rows below the last one, and delete rows. Save the file as .xlsx.'],
@@ -52,15 +54,23 @@ export function readMeSheet(exportId: string): WriteSheet {
     name: READ_ME,
     rows: lines.map((line) => [...line]),
     columns: [
-      { width: 34, style: { font: { bold: true }, alignment: { vertical: 'top' } } },
-      { width: 96, style: { alignment: { wrapText: true, vertical: 'top' }, numFmt: '@' } },
+      { width: 34, style: { font: { ...FONT, bold: true }, alignment: { vertical: 'top' } } },
+      {
+        width: 96,
+        style: { font: FONT, alignment: { wrapText: true, vertical: 'top' }, numFmt: '@' },
+      },
     ],
     cells: new Map(
       heads.map((row) => [
         `${row},0`,
-        { value: lines[row]?.[0] ?? '', type: 'string', style: { font: { bold: true, size: 14 } } },
+        {
+          value: lines[row]?.[0] ?? '',
+          type: 'string',
+          style: { font: { ...FONT, bold: true, size: 14 } },
+        },
       ]),
     ),
     view: { showGridLines: false },
+    pageSetup: { orientation: 'landscape', fitToPage: true, fitToWidth: 1, fitToHeight: 0 },
   };
 }

@@ -20,13 +20,15 @@ import { readMeSheet } from './read-me.ts';
 /** Formatted below the last row, so that a new row keeps its texts too. */
 const EMPTY_ROWS = 500;
 const LINE_POINTS = 15;
+const FONT = { name: 'Calibri', size: 11 };
+const LINE = { style: 'hair', color: { rgb: 'B7C4CA' } } as const;
 const HEADER: CellStyle = {
-  font: { bold: true, color: { rgb: 'FFFFFF' } },
+  font: { ...FONT, bold: true, color: { rgb: 'FFFFFF' } },
   fill: { type: 'pattern', pattern: 'solid', fgColor: { rgb: '1F4E5F' } },
   alignment: { vertical: 'center' },
 };
-const BODY: CellStyle = { alignment: { vertical: 'top' } };
-const KEY: CellStyle = { ...BODY, font: { bold: true } };
+const BODY: CellStyle = { font: FONT, alignment: { vertical: 'top' }, border: { bottom: LINE } };
+const KEY: CellStyle = { ...BODY, font: { ...FONT, bold: true } };
 const TEXT_FORMAT = '@';
 
 type Catalogue = { locations: readonly Location[]; amenities: readonly Amenity[] };
@@ -106,6 +108,7 @@ function writeSheet(
       ...(column.isHidden && { hidden: true }),
     })),
     freezePane: { rows: 1, columns: 1 },
+    pageSetup: { orientation: 'landscape', printTitlesRow: '$1:$1', printTitlesColumn: '$A:$A' },
     autoFilter: { range: `A1:${colToLetter(columns.length - 1)}${records.length + 1}` },
     dataValidations: columns.flatMap((column, at): DataValidation[] => {
       const list = formatChoices(column, lastRows);
