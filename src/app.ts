@@ -23,9 +23,17 @@ import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { callCounter } from './rate-limit/client-window.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
-import { databaseIdentity } from './storage/table.ts';
+import { databaseIdentity, operations } from './storage/table.ts';
 
-const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
+const TABLES = [
+  databaseIdentity,
+  events,
+  properties,
+  locations,
+  amenities,
+  importStaging,
+  operations,
+];
 
 /** Builds the service. `docs` are the routes of the development pages, with their full paths. */
 export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {

@@ -100,7 +100,11 @@ function migrateLocal(): Promise<boolean> {
 
 async function loadSampleListings(): Promise<void> {
   const file = readListingsFile(readFileSync(SAMPLES));
-  const outcome = await loadListings(file, { target: LOCAL, isDryRun: false });
+  const outcome = await loadListings(file, {
+    target: LOCAL,
+    isDryRun: false,
+    origin: { command: 'dev', file: SAMPLES },
+  });
   if (outcome.kind === 'rejected') throw new UserError('the sample listings do not fit the store');
   console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }

@@ -82,6 +82,7 @@ function parse(args: string[]): ImportRequest {
     allowEmptied,
     listsAll: all,
     notifiesAlways: notifyAlways,
+    origin: { command: 'import-listings', file: positionals[0] },
     // In `run`: an unreadable file is no invalid argument.
     readFile: async () => {
       const [path] = positionals;

@@ -28,5 +28,6 @@ function parse(args: string[]) {
   const others = { locations: [], amenities: [], removed: [], problems: [] };
   const patch = { form: 'patch', mustBeStored: true, properties, ...others } as const;
   const readFile = () => ({ kind: 'readable', ...patch }) as const;
-  return { ...sharedOptions(values), listsAll: true, readFile };
+  const origin = { command: 'set-status' };
+  return { ...sharedOptions(values), origin, listsAll: true, readFile };
 }

@@ -47,6 +47,8 @@ export const properties = sqliteTable(
     document: text(),
     /** JSON of the `Source`. */
     source: text().notNull(),
+    /** The `operations.id` that changed `source` last. Last, because a migration added it. */
+    operation: text(),
   },
   (table) => [
     index('properties_by_change').on(table.change_seq),

@@ -1,4 +1,4 @@
-/** The database's own table, for Drizzle and the migrations. Every capability may read it. */
+/** The database's own tables, for Drizzle and the migrations. Every capability may read them. */
 
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
@@ -19,4 +19,23 @@ export const databaseIdentity = sqliteTable('database_identity', {
     .generatedAlwaysAs(sql`generation || ' ' || catalogue_number || ' ' || catalogue_import`, {
       mode: 'virtual',
     }),
+});
+
+/** One row per command that changed the database. The Worker only checks that it exists. */
+export const operations = sqliteTable('operations', {
+  id: text().primaryKey(),
+  /** Milliseconds since 1970. */
+  at: integer().notNull(),
+  /** The name of a person's account, at GitHub or on their machine. */
+  who: text().notNull(),
+  /** Of the working copy; null if it is not known. */
+  commit: text(),
+  /** e.g. `import-listings` */
+  command: text().notNull(),
+  /** Its name without folders. */
+  file: text(),
+  /** JSON of numbers by name: `{"added":1,"changed":2}` */
+  counts: text().notNull(),
+  /** Of the export that an imported file was made from. */
+  export_id: text(),
 });

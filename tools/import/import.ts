@@ -22,12 +22,14 @@ import { checkShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
 import { findTextWarnings } from './plan/quality.ts';
 import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
-import { completeFromStore } from './read/read.ts';
+import { type CompleteFile, completeFromStore } from './read/read.ts';
 import { type Catalogue, readCatalogue } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
 
 const MAX_ATTEMPTS = 10;
+
+const LISTING_KINDS = { pruned: 'hidden', outside: 'rendered again', file: undefined } as const;
 
 /** Throws if the store fails, or the outcome is not known. */
 export async function importListings(
@@ -75,21 +77,43 @@ async function attemptImport(
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
   if (!options.isDryRun && listings.length + effect.recordChanges.length > 0) {
-    if ((await applyWithUndo(effect, stored, options)) === 'overtaken') return 'overtaken';
+    if ((await applyWithUndo(effect, complete, stored, options)) === 'overtaken')
+      return 'overtaken';
   }
   return { kind: 'accepted', file: complete, effect, shown, resumeCursor };
 }
 
 /** The file that undoes the import stays if the import was applied, or may have been. */
-async function applyWithUndo(effect: Effect, stored: Catalogue, options: ImportOptions) {
-  const { undo } = options;
+async function applyWithUndo(
+  effect: Effect,
+  { exportId }: CompleteFile,
+  stored: Catalogue,
+  options: ImportOptions,
+) {
+  const { undo, origin = { command: 'import-listings' } } = options;
+  const operation = {
+    ...origin,
+    id: crypto.randomUUID(),
+    counts: countChanges(effect),
+    exportId,
+  };
   try {
-    undo?.save(effect);
-    const result = await apply(effect, stored, options);
+    undo?.save(effect, operation.id);
+    const result = await apply(effect, operation, stored, options);
     if (result === 'overtaken') undo?.discard();
     return result;
   } catch (error) {
     if (!(error instanceof OutcomeUnknown)) undo?.discard();
     throw error;
   }
+}
+
+/** Counts changes by their kind, without the kinds that have none. */
+function countChanges({ listings, recordChanges }: Effect): Record<string, number> {
+  const kinds = [
+    ...listings.map(({ reason, old }) => LISTING_KINDS[reason] ?? (old ? 'changed' : 'added')),
+    ...recordChanges.map(({ kind }) => (kind === 'location' ? 'locations' : 'amenities')),
+  ];
+  const groups = Map.groupBy(kinds, (kind) => kind);
+  return Object.fromEntries([...groups].map(([kind, all]) => [kind, all.length]));
 }

@@ -63,7 +63,13 @@ export function openMemoryImports() {
       return Buffer.concat(pieces);
     },
     clear() {
-      for (const table of ['properties', 'locations', 'amenities', 'import_staging']) {
+      for (const table of [
+        'properties',
+        'locations',
+        'amenities',
+        'import_staging',
+        'operations',
+      ]) {
         store.sqlite.exec(`DELETE FROM ${table}`);
       }
     },

@@ -4,6 +4,7 @@ import type { Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue, StoredListing } from '../read/store.ts';
 import { findListingsUsing, readListings } from '../read/store.ts';
+import { versionOf } from '../read/version.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
 import type { Plan } from './plan.ts';
@@ -80,6 +81,7 @@ function resolveChange(
     columns,
     reason,
     old,
+    isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
     changes,
     latest: resolveLatestChange(old, columns),
     emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),

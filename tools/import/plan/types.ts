@@ -18,7 +18,9 @@ export type ImportOptions = {
   pruning?: Pruning;
   allowEmptied?: boolean;
   /** The file that undoes the import, saved before the import changes something. */
-  undo?: { save: (effect: Effect) => void; discard: () => void } | undefined;
+  undo?: { save: (effect: Effect, operationId: string) => void; discard: () => void } | undefined;
+  /** For the record of the operation. */
+  origin?: { command: string; file?: string | undefined } | undefined;
   /** `done` and `total` count listings. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
@@ -45,6 +47,8 @@ export type ListingChange = ListingRow & {
   /** `outside`: not in the file, but its location or amenities change. */
   reason: 'file' | 'outside' | 'pruned';
   old: StoredListing | undefined;
+  /** Whether it is new, or has another version. */
+  isOther: boolean;
   latest: ReturnType<typeof resolveLatestChange>;
   changes: string[];
   emptied: Finding[];

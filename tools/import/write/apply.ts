@@ -6,6 +6,7 @@
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
+import { type NewOperation, recordOperation } from '../../database/operations.ts';
 import { splitIntoBatches } from '../../database/tables.ts';
 import type { Effect, ImportOptions } from '../plan/types.ts';
 import { type Catalogue, readState } from '../read/store.ts';
@@ -40,10 +41,10 @@ const APPLY = [
    SELECT key, row->>'label'
    FROM import_staging WHERE import_id = ?1 AND kind = 'amenity' AND row <> '{}'`,
   `INSERT INTO properties (id, slug, status, type, location_id, display_order, rendering, source_hash,
-                           change_seq, changed_at, removed_slug, former_slugs, card, document, source)
+                           change_seq, changed_at, removed_slug, former_slugs, operation, card, document, source)
    SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
           row->>'display_order', row->>'rendering', row->>'source_hash', row->>'change_seq',
-          row->>'changed_at', row->>'removed_slug', row->>'former_slugs', card, document, source
+          row->>'changed_at', row->>'removed_slug', row->>'former_slugs', row->>'operation', card, document, source
    FROM import_staging WHERE import_id = ?1 AND kind = 'listing'`,
 ];
 
@@ -70,13 +71,14 @@ export class OutcomeUnknown extends Error {}
 /** Writes all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
 export async function apply(
   effect: Effect,
+  operation: NewOperation,
   { newestChange, lastImport }: Catalogue,
   { database, onProgress }: ImportOptions,
 ): Promise<'applied' | 'overtaken'> {
   const { recordChanges, listings } = effect;
-  const importId = crypto.randomUUID();
+  const importId = operation.id;
   let staged = 0;
-  const rows = stagedRows(effect, newestChange);
+  const rows = stagedRows(effect, importId, newestChange);
   for (const batch of splitIntoBatches(rows, (json) => Buffer.byteLength(json))) {
     await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
     staged += batch.length;
@@ -87,6 +89,7 @@ export async function apply(
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
     ...(raisesVersion(effect) ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
+    recordOperation(database, operation),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];
@@ -114,7 +117,11 @@ export function raisesVersion({ recordChanges, listings }: Effect): boolean {
 }
 
 /** Changes follow `newestChange`, removals first: a reader frees a slug before it takes it. */
-function* stagedRows({ recordChanges, listings }: Effect, newestChange: number): Generator<string> {
+function* stagedRows(
+  { recordChanges, listings }: Effect,
+  importId: string,
+  newestChange: number,
+): Generator<string> {
   // The row of a removed record is `{}`, which APPLY does not insert.
   for (const { kind, key, now = {} } of recordChanges) yield stagedRow(kind, key, now);
   const { removals = [], others = [] } = Object.groupBy(listings, ({ listing }) =>
@@ -122,14 +129,15 @@ function* stagedRows({ recordChanges, listings }: Effect, newestChange: number):
   );
   const now = Date.now();
   let place = newestChange;
-  for (const { columns, latest } of [...removals, ...others]) {
+  for (const { columns, latest, old, isOther } of [...removals, ...others]) {
     const { changesFeed, ...last } = latest;
     if (changesFeed) place += 1;
     const change = changesFeed ? { ...last, change_seq: place, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
+    const operation = isOther ? importId : (old?.operation ?? null);
     // As JSON, not as strings: escaped texts of a large listing would exceed D1's bound.
     const texts = `,"source":${source},"document":${document},"card":${card}`;
-    yield stagedRow('listing', id, { ...row, ...change }, texts);
+    yield stagedRow('listing', id, { ...row, ...change, operation }, texts);
   }
 }
 

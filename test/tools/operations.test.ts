@@ -1,0 +1,101 @@
+/** `npm run operations`, and what an import records of itself. */
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { command } from '../../tools/operations.ts';
+import { Database } from '../support/cloudflare/database.ts';
+import { runHere, runOn } from '../support/node/in-process.ts';
+import { BAY, fileOf, propertyOf } from '../support/node/listings-file.ts';
+import { openMemoryImports } from '../support/node/memory-imports.ts';
+
+const imports = openMemoryImports();
+const print = (...args: string[]) => runOn(imports.database, command, ...args);
+const recorded = () => imports.rows('SELECT * FROM operations ORDER BY rowid');
+const home = propertyOf({ slug: 'casa-marea', location_id: BAY });
+
+beforeEach(() => {
+  vi.stubEnv('GITHUB_ACTOR', 'ana');
+  imports.clear();
+});
+afterEach(() => vi.unstubAllEnvs());
+
+it('an import and set-status each leave who, commit, command, file and counts', async () => {
+  const before = Date.now();
+  await imports.load(fileOf([home, propertyOf({ slug: 'other' })]));
+  await imports.setStatus('hidden', 'casa-marea');
+  const [first, second, ...others] = recorded();
+  const common = { who: 'ana', commit: expect.stringMatching(/^[0-9a-f]{12}(-dirty)?$/) };
+  expect(others).toEqual([]);
+  expect(first).toEqual({
+    ...common,
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    at: expect.any(Number),
+    command: 'import-listings',
+    file: 'listings.json',
+    counts: '{"added":2,"locations":1,"amenities":1}',
+    export_id: null,
+  });
+  expect(Number(first?.at)).toBeGreaterThanOrEqual(before);
+  expect(second).toMatchObject({
+    ...common,
+    command: 'set-status',
+    file: null,
+    counts: '{"changed":1}',
+  });
+});
+
+it('a run that changes nothing leaves none, and neither does a dry run', async () => {
+  await imports.load(fileOf([home]));
+  await imports.load(fileOf([home]));
+  await imports.load({ properties: [propertyOf({ slug: 'new' })] }, '--dry-run');
+  expect(recorded()).toHaveLength(1);
+});
+
+it('a listing has the id of the operation that changed its own record last', async () => {
+  const other = propertyOf({ slug: 'other' });
+  await imports.load(fileOf([home, other]));
+  await imports.setStatus('hidden', 'other');
+  await imports.load(fileOf([], { bay: 'Blue bay' }));
+  const ids = recorded().map(({ id }) => id);
+  expect(imports.rows('SELECT slug, operation FROM properties ORDER BY slug')).toEqual([
+    { slug: 'casa-marea', operation: ids[0] },
+    { slug: 'other', operation: ids[1] },
+  ]);
+});
+
+it('prints them, newest first, or the last one of a listing', async () => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 10, 27, 9), toFake: ['Date'] });
+  await imports.load(fileOf([home]));
+  vi.setSystemTime(Date.UTC(2026, 10, 27, 10, 2));
+  vi.stubEnv('GITHUB_ACTOR', 'bo');
+  await imports.load({ properties: [propertyOf({ slug: 'other' })] });
+  vi.useRealTimers();
+  const [older, newer] = recorded();
+  const lines = [
+    `2026-11-27 10:02 UTC by bo, import-listings listings.json: added 1 (${newer?.commit}, ${newer?.id})\n`,
+    `2026-11-27 09:00 UTC by ana, import-listings listings.json: added 1, locations 1, amenities 1 (${older?.commit}, ${older?.id})\n`,
+  ];
+  expect(await print()).toEqual({ code: 0, stdout: lines.join(''), stderr: '' });
+  expect(await print('--listing', 'casa-marea')).toMatchObject({ code: 0, stdout: lines[1] });
+  expect(await print('--listing', 'casa-mare')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'The operations cannot be read: no listing has the slug casa-mare\n',
+  });
+});
+
+it('says so where there are none, and where the database lacks the table', async () => {
+  expect(await print()).toMatchObject({ code: 0, stdout: 'No operation is recorded.\n' });
+  const older = new Database('older').migrate();
+  older.sqlite.exec('DROP TABLE operations');
+  expect(await runOn(older.binding, command)).toMatchObject({
+    code: 0,
+    stdout: 'This database records no operations yet: a newer version has to migrate it.\n',
+  });
+  const empty = await runOn(new Database('empty').binding, command);
+  expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('has no tables')]);
+});
+
+it('has a usage, and rejects unknown options', async () => {
+  expect(await runHere(command, '--help')).toMatchObject({ code: 0 });
+  expect(await runHere(command, '--who')).toMatchObject({ code: 2 });
+});

@@ -1,0 +1,105 @@
+/** The operations: which command changed the database, who ran it, and when. */
+
+import { spawnSync } from 'node:child_process';
+import { userInfo } from 'node:os';
+import { basename } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { properties } from '../../src/properties/table.ts';
+import { statementOf } from '../../src/storage/statement.ts';
+import { operations } from '../../src/storage/table.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { readTables } from './tables.ts';
+
+/** What a command records. Its other arguments may name guests, and are left out. */
+export type NewOperation = {
+  id: string;
+  /** e.g. `import-listings` */
+  command: string;
+  /** The path of the file that it reads. Only its last name is stored. */
+  file?: string | undefined;
+  /** e.g. `{ added: 1, changed: 2 }` */
+  counts: Readonly<Record<string, number>>;
+  exportId?: string | undefined;
+};
+
+export type Operation = typeof operations.$inferSelect;
+
+/**
+ * Prepares the statement that records an operation, for the last transaction of its command, which
+ * may be repeated. A database of version 1.0.0 lacks the table: see `hasOperations`.
+ */
+export function recordOperation(
+  database: D1Database,
+  { id, command, file, counts, exportId }: NewOperation,
+): D1PreparedStatement {
+  const values = {
+    id,
+    at: Date.now(),
+    who: findUser(),
+    commit: findCommit(),
+    command,
+    file: file === undefined ? null : basename(file),
+    counts: JSON.stringify(counts),
+    export_id: exportId ?? null,
+  } satisfies Operation;
+  const names = Object.keys(values).map((name) => `"${name}"`);
+  const places = names.map(() => '?');
+  return database
+    .prepare(`INSERT INTO operations (${names}) VALUES (${places}) ON CONFLICT DO NOTHING`)
+    .bind(...Object.values(values));
+}
+
+export async function hasOperations(database: D1Database): Promise<boolean> {
+  return (await readTables(database)).includes('operations');
+}
+
+const COLUMNS = sql`id, at, who, "commit", command, file, counts, export_id`;
+const BY_ID = statementOf(sql<Operation>`
+  select ${COLUMNS} from ${operations}
+  where id in (select value from json_each(${sql.placeholder('ids')}))`);
+const NEWEST_FIRST = statementOf(sql<Operation>`
+  select ${COLUMNS} from ${operations} order by at desc, rowid desc`);
+const LAST_OF_LISTING = statementOf(sql<{ operation: string | null }>`
+  select operation from ${properties} where slug = ${sql.placeholder('slug')}`);
+
+export function findOperations(database: D1Database, ids: readonly string[]): Promise<Operation[]> {
+  return BY_ID.rows(database, { ids: JSON.stringify(ids) });
+}
+
+export function listOperations(database: D1Database): Promise<Operation[]> {
+  return NEWEST_FIRST.rows(database, {});
+}
+
+/** Returns `undefined` without such a listing, and null if version 1.0.0 changed it last. */
+export async function findLastOperation(
+  database: D1Database,
+  slug: string,
+): Promise<Operation | null | undefined> {
+  const [row] = await LAST_OF_LISTING.rows(database, { slug });
+  if (row === undefined) return undefined;
+  const [operation = null] = await findOperations(database, [row.operation ?? '']);
+  return operation;
+}
+
+/** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx` */
+export function formatOperation({ at, who, command, file }: Operation): string {
+  const time = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+  return `${time} UTC by ${who}, ${[command, file].filter(Boolean).join(' ')}`;
+}
+
+function findUser(): string {
+  if (process.env.GITHUB_ACTOR) return process.env.GITHUB_ACTOR;
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without an entry in the system's list, e.g. in a container.
+    return process.env.USER || 'unknown';
+  }
+}
+
+/** e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit. */
+function findCommit(): string | null {
+  const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
+  const { status, stdout } = spawnSync('git', args, { cwd: PROJECT_DIRECTORY, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : null;
+}

@@ -1,0 +1,71 @@
+/** `npm run -s operations`: see its usage below. */
+
+import * as z from 'zod';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { declareWithTarget, resolveTarget } from './command-line/target.ts';
+import { messageOf, UserError } from './command-line/user-error.ts';
+import { requireLineage } from './database/identity.ts';
+import { withDatabase } from './database/open.ts';
+import {
+  findLastOperation,
+  formatOperation,
+  hasOperations,
+  listOperations,
+  type Operation,
+} from './database/operations.ts';
+import { printable } from './import/read/problem.ts';
+
+const program = declareWithTarget('-s operations')
+  .description(`Prints who imported, erased or restored what, newest first. The last two columns are the commit of
+the working copy, and the id that undo files and conflicts name.
+
+Changes: nothing.
+Exit codes: 0 printed, 1 not, 2 invalid arguments.
+Example: npm run -s operations -- --listing casa-marea --remote`)
+  .option('--listing <slug>', 'only the operation that changed this listing last');
+
+type Request = ReturnType<typeof parse>;
+
+export const command = { program, parse, run } satisfies Command<Request>;
+
+if (import.meta.main) await runCommand(command);
+
+function parse(args: string[]) {
+  const { values } = readArguments(program, args);
+  return { target: resolveTarget(values), slug: values.listing };
+}
+
+async function run({ target, slug }: Request, open = withDatabase): Promise<number> {
+  try {
+    await open(target, async (database) => {
+      await requireLineage(database, target);
+      if (!(await hasOperations(database))) {
+        console.log('This database records no operations yet: a newer version has to migrate it.');
+        return;
+      }
+      const found = slug === undefined ? await listOperations(database) : await ofListing(slug);
+      for (const each of found) console.log(printable(formatLine(each)));
+      if (found.length === 0) console.log('No operation is recorded.');
+
+      async function ofListing(name: string): Promise<Operation[]> {
+        const operation = await findLastOperation(database, name);
+        if (operation === undefined) throw new UserError(`no listing has the slug ${name}`);
+        return operation === null ? [] : [operation];
+      }
+    });
+    return 0;
+  } catch (error) {
+    throw new UserError(`The operations cannot be read: ${messageOf(error)}`);
+  }
+}
+
+const counts = z.record(z.string(), z.number());
+
+/** e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx: added 1, changed 2 (8ee1a43f02bc, 7c1d…)` */
+function formatLine(operation: Operation): string {
+  const numbers = Object.entries(counts.parse(JSON.parse(operation.counts)));
+  const found = numbers.map(([name, count]) => `${name} ${count}`).join(', ');
+  const { commit, id } = operation;
+  const origin = [commit ?? 'no commit', id].join(', ');
+  return `${formatOperation(operation)}${found && `: ${found}`} (${origin})`;
+}
