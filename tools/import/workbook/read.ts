@@ -201,7 +201,10 @@ function readRow(
       each !== undefined && `${path}.`.startsWith(`${each.field}.${each.locale ?? ''}`);
     const at = columns.findIndex(isAt);
     const first = columns.findIndex((each) => each !== undefined);
-    return { cell: cellName(sheet, row, at === -1 ? first : at), column: columns[at]?.name ?? '' };
+    return {
+      cell: cellName(sheet, row, at === -1 ? first : at),
+      column: columns[at]?.name ?? path,
+    };
   };
   const { kind, list } = SHEETS[sheet];
   const name: RecordName = { kind, place: cellAt('').cell, cellAt };

@@ -74,33 +74,38 @@ function writeSheet(
   lastRows: (name: SheetName) => number,
 ): WriteSheet {
   const { columns } = SHEETS[name];
+  const filled = records.map((record) => columns.map((column) => formatCell(column, record)));
+  const emptyRow = columns.map(() => null);
   const rows: XlsxValue[][] = [
     columns.map((column) => column.name),
-    ...records.map((record) => columns.map((column) => formatCell(column, record))),
-    ...Array.from({ length: EMPTY_ROWS }, () => columns.map(() => null)),
+    ...filled,
+    ...Array.from({ length: EMPTY_ROWS }, () => emptyRow),
   ];
   const cells: NonNullable<WriteSheet['cells']> = new Map();
+  const rowDefs: NonNullable<WriteSheet['rowDefs']> = new Map([[0, { height: 2 * LINE_POINTS }]]);
   for (const [at, column] of columns.entries()) {
     cells.set(`0,${at}`, { value: column.name, type: 'string', style: HEADER });
   }
-  for (const [row, line] of rows.entries()) {
+  for (const [row, line] of filled.entries()) {
+    // Else a text of several lines makes its row high.
+    if (line.some((value) => /\n/.test(`${value}`))) rowDefs.set(row + 1, { height: LINE_POINTS });
     for (const [at, value] of line.entries()) {
       // The library writes such a text as an error, but not in a run.
-      if (row > 0 && typeof value === 'string' && value.startsWith('#')) {
-        cells.set(`${row},${at}`, { value, type: 'richText', richText: [{ text: value }] });
+      if (typeof value === 'string' && value.startsWith('#')) {
+        cells.set(`${row + 1},${at}`, { value, type: 'richText', richText: [{ text: value }] });
       }
     }
   }
-  const rowDefs: NonNullable<WriteSheet['rowDefs']> = new Map();
-  rowDefs.set(0, { height: 2 * LINE_POINTS });
-  for (const row of records.keys()) rowDefs.set(row + 1, { height: LINE_POINTS });
   return {
     name,
     rows,
     cells,
     rowDefs,
     columns: columns.map((column, at) => ({
-      width: widthOf(column, records),
+      width: widthOf(
+        column,
+        filled.map((line) => `${line[at] ?? ''}`.length),
+      ),
       style: {
         ...(at === 0 ? KEY : BODY),
         ...(column.kind !== 'number' && { numFmt: TEXT_FORMAT }),
@@ -148,10 +153,7 @@ const MIN_WIDTH = 8;
 const MAX_WIDTH = 48;
 
 /** In characters: as wide as the header and most of the cells. */
-function widthOf(column: Column, records: readonly Patch[]): number {
-  const widths = records
-    .map((record) => `${formatCell(column, record) ?? ''}`.length)
-    .toSorted((a, b) => a - b);
-  const usual = widths[Math.floor(widths.length * 0.9)] ?? 0;
+function widthOf(column: Column, lengths: number[]): number {
+  const usual = lengths.sort((a, b) => a - b)[Math.floor(lengths.length * 0.9)] ?? 0;
   return Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, column.name.length + 4, usual + 2));
 }
