@@ -38,7 +38,9 @@ Example: npm run import-listings -- catalogue.xlsx --dry-run`)
     '--prune',
     'hide the public listings that the file does not name: at most a fifth of them, with --prune=all any number',
   )
-  .option('--allow-emptied', 'empty fields of more than a fifth of the public listings');
+  .option('--allow-emptied', 'empty fields of more than a fifth of the public listings')
+  .option('--allow-renamed', 'change the slug or the hid of more than a fifth of them')
+  .option('--overwrite', 'replace listings that have changed since the file was made');
 
 const UNKNOWN =
   'It is not known whether the listings were changed. Run the same command again, with another file for --undo if it has one: it ends in the same state either way.';
@@ -72,7 +74,8 @@ function parse(args: string[]): ImportRequest {
   const isPruningAll = args.includes('--prune=all');
   const plain = args.filter((arg) => arg !== '--prune=all');
   const { values, positionals } = readArguments(program, plain);
-  const { all = false, patch = false, prune, allowEmptied = false, notifyAlways = false } = values;
+  const { all = false, patch = false, prune, notifyAlways = false } = values;
+  const { allowEmptied = false, allowRenamed = false, overwrite = false } = values;
   const shared = sharedOptions(values);
   if (all && !shared.isDryRun) throw new UserError('--all needs --dry-run');
   if (notifyAlways && !shared.hook) throw new UserError('--notify-always needs --notify');
@@ -80,6 +83,8 @@ function parse(args: string[]): ImportRequest {
     ...shared,
     pruning: isPruningAll ? 'all' : prune ? 'some' : 'none',
     allowEmptied,
+    allowRenamed,
+    overwrite,
     listsAll: all,
     notifiesAlways: notifyAlways,
     origin: { command: 'import-listings', file: positionals[0] },
@@ -122,14 +127,23 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
     console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
     return error instanceof UsageError ? 2 : 1;
   }
-  await report(outcome, request, formatUndoCommand(request));
+  await report(outcome, request, formatUndoCommand(request, outcome));
   return outcome.kind === 'accepted' ? 0 : 1;
 }
 
-function formatUndoCommand({ undo, target }: ImportRequest): string | undefined {
+function formatUndoCommand(
+  { undo, target }: ImportRequest,
+  { effect }: ImportOutcome,
+): string | undefined {
   if (!undo?.isSaved()) return undefined;
   const path = relative(userDirectory(), undo.path);
-  const args = ['import-listings', quoteForShell(path), '--allow-emptied'] as const;
+  const isRenamed = effect?.listings.some(({ renamed }) => renamed.length > 0);
+  const args = [
+    'import-listings',
+    quoteForShell(path),
+    '--allow-emptied',
+    ...(isRenamed ? ['--allow-renamed'] : []),
+  ] as const;
   if (target.kind === 'local') return formatCommand(undefined, ...args);
   return formatCommand(target.environment, ...args, '--remote');
 }

@@ -2,11 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Source } from '../../src/properties/source.ts';
-import { toFileListing } from './read/records.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
-import { versionOf } from './read/version.ts';
 import { writeWorkbook } from './workbook/write.ts';
-import { writeListingsFile } from './write/listings-file.ts';
+import { toWritten, writeListingsFile } from './write/listings-file.ts';
 
 export type ExportForm = 'json' | 'workbook';
 
@@ -26,10 +24,7 @@ export async function* exportListings(
     return yield* exportListings(database, onProgress, form);
   }
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
-  const exportId = randomUUID();
-  if (form === 'workbook') yield await writeWorkbook(stored, listings, exportId);
-  else {
-    const records = listings.map((each) => ({ ...toFileListing(each), as_of: versionOf(each) }));
-    yield* writeListingsFile({ ...stored, export_id: exportId }, records);
-  }
+  const export_id = randomUUID();
+  if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id);
+  else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
 }

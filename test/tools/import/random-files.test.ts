@@ -88,7 +88,10 @@ type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
 
 type Row = { id: string; slug: string; hid?: string | null; status?: string };
 type Catalogue = Record<'locations' | 'amenities' | 'properties', Row[]>;
-const exported = async (): Promise<Catalogue> => JSON.parse(await imports.exported());
+async function exported(): Promise<Catalogue> {
+  const { export_id, ...catalogue } = JSON.parse(await imports.exported());
+  return catalogue;
+}
 
 /** Returns a file without ids, or one whose first records give new keys to stored ones by their ids. */
 function fileOf({ form, homes, places, amenities, name, pick }: Edit, stored: Catalogue) {
@@ -125,8 +128,8 @@ function sheetOf({ homes }: Edit): string {
 
 /** Imports an edit, whose file is `file` unless it is a sheet or a status. */
 function apply(each: Edit, file: object, ...options: string[]) {
-  const patch = [...options, '--patch'];
-  const whole = [...options, '--allow-emptied'];
+  const patch = [...options, '--allow-renamed', '--patch'];
+  const whole = [...options, '--allow-renamed', '--allow-emptied'];
   switch (each.form) {
     case 'sheet':
       return imports.loadSheet(sheetOf(each), ...options);

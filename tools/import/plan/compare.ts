@@ -1,7 +1,8 @@
 /** The effect of a planned import: the listings to write, and what the user should know of each. */
 
 import type { Source } from '../../../src/properties/source.ts';
-import type { ImportProblem } from '../read/problem.ts';
+import { findOperations, formatOperation } from '../../database/operations.ts';
+import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { Catalogue, StoredListing } from '../read/store.ts';
 import { findListingsUsing, readListings } from '../read/store.ts';
 import { versionOf } from '../read/version.ts';
@@ -19,7 +20,9 @@ export async function compare(
   { summaries }: Catalogue,
   { database, publicSiteUrl, onProgress }: ImportOptions,
 ): Promise<Effect> {
-  const { rows, unchanged, known, recordChanges } = plan;
+  const { rows, known, recordChanges } = plan;
+  const unchanged = [...plan.unchanged];
+  const stale: StaleRecord[] = [];
   const problems: ImportProblem[] = [];
   const listings = rows
     .filter(({ columns }) => !summaries.has(columns.id))
@@ -34,9 +37,16 @@ export async function compare(
   onProgress('checked', unchanged.length + listings.length, total);
   for await (const old of readListings(database, [...ids])) {
     const row = rowsById.get(old.id);
-    if (row) {
+    if (row && isStored(row, old)) {
+      unchanged.push(row.listing);
+    } else if (row) {
       problems.push(...findTakenIds(old.listing, row));
-      listings.push(resolveChange('file', old, row, recordChanges));
+      const change = resolveChange('file', old, row, recordChanges);
+      listings.push(change);
+      const { version = '', name } = row.record;
+      if (change.isOther && version !== '' && version !== versionOf(old.listing)) {
+        stale.push({ record: name, change, operation: old.operation });
+      }
     } else {
       const reason = plan.pruned.has(old.id) ? 'pruned' : 'outside';
       const now = renderRow(renewListing(old.listing, known, reason), publicSiteUrl);
@@ -50,7 +60,39 @@ export async function compare(
   const warnedBefore =
     ofFile.filter((each) => each.isWarnedBefore).length +
     unchanged.filter((each) => findWarnings(each).length > 0).length;
-  return { recordChanges, listings, warnedBefore, problems };
+  const conflicts = await findConflicts(stale, plan.exportId, database);
+  return { recordChanges, listings, warnedBefore, problems, conflicts };
+}
+
+/** A source that lacks a field of today is the same as one in which the field is empty. */
+function isStored({ columns }: PlannedRow, { listing, rendering }: StoredListing): boolean {
+  return rendering === columns.rendering && JSON.stringify(listing) === columns.source;
+}
+
+type StaleRecord = { record: RecordName; change: ListingChange; operation: string | null };
+
+/**
+ * Finds the listings that another operation has changed since the file was made. An operation of
+ * the same export is no other: an editor imports a corrected file again.
+ */
+async function findConflicts(
+  stale: readonly StaleRecord[],
+  exportId: string | undefined,
+  database: D1Database,
+): Promise<ImportProblem[]> {
+  if (stale.length === 0) return [];
+  const ids = stale.flatMap(({ operation }) => operation ?? []);
+  const found = await findOperations(database, [...new Set(ids)]);
+  const operations = new Map(found.map((each) => [each.id, each]));
+  return stale.flatMap(({ record, change, operation: id }): ImportProblem[] => {
+    const operation = operations.get(id ?? '');
+    if (exportId !== undefined && operation?.export_id === exportId) return [];
+    const by = operation
+      ? `${formatOperation(operation)} (${operation.id})`
+      : 'by an unknown operation';
+    const details = { by, changes: change.changes.join('; ') };
+    return [{ record, path: '', code: 'changed_since', details }];
+  });
 }
 
 /** Returns a listing outside the file as it will be. */
@@ -84,9 +126,15 @@ function resolveChange(
     isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
     changes,
     latest: resolveLatestChange(old, columns),
+    renamed: findRenamed(old?.listing, listing),
     emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
     ...compareWarnings(old?.listing, listing),
   };
+}
+
+function findRenamed(old: Source | undefined, now: Source) {
+  if (old === undefined || now.status === 'hidden') return [];
+  return (['slug', 'hid'] as const).filter((key) => old[key] !== null && old[key] !== now[key]);
 }
 
 /** Includes the texts that the location and the amenities lose. */

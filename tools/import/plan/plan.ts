@@ -55,6 +55,7 @@ export function plan(
   });
   return {
     problems,
+    exportId: file.exportId,
     known,
     recordChanges: [...locations.changes, ...amenities.changes],
     /** The rows of listings that the store lacks, or has from another source or other rules. */

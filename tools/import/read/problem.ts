@@ -68,6 +68,9 @@ export const SENTENCES = {
   not_stored: 'no stored listing has the slug {slug}',
   not_known: 'is not known',
   too_large: 'is too large to {use}: {bytes} bytes, at most {most}',
+  changed_since: 'has changed since the file was made, {by}: the file would change {changes}',
+  renames_too_many:
+    'would change the {field} of {count} of the {all}, more than a fifth: --allow-renamed changes them',
   prunes_too_many: 'leaves out {count} of the {all}, more than a fifth: --prune=all hides them all',
   empties_too_many:
     'would empty something of {count} of the {all}, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',

@@ -20,7 +20,7 @@ type ListingSummary = Pick<
 
 export type StoredListing = Omit<
   typeof properties.$inferSelect,
-  'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
+  'type' | 'location_id' | 'display_order' | 'source_hash' | 'card' | 'source'
 > & { listing: Source };
 
 type State = {
@@ -54,7 +54,7 @@ const SUMMARIES = statementOf(sql<ListingSummary>`
   from ${properties} where id > ${sql.placeholder('last')} order by id limit ${SUMMARIES_PER_QUERY}`);
 
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
-  select id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs, operation
+  select id, slug, status, rendering, source, document, change_seq, changed_at, removed_slug, former_slugs, operation
   from ${properties}
   join (select key as place, value as wanted_id from json_each(${sql.placeholder('ids')})) on id = wanted_id
   order by place`);

@@ -24,6 +24,9 @@ export type ReportOptions = {
   notifiesAlways?: boolean;
 };
 
+const OUT_OF_DATE =
+  'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
+
 const MAX_EXAMPLES = 3;
 /** Changes, and new listings, without `--all`. */
 const MAX_LISTED = 50;
@@ -36,6 +39,13 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
   const { effect } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
+  // First: a reviewer looks for what the store loses.
+  const conflicts = isAccepted ? outcome.effect.conflicts : [];
+  const overwritten = conflicts.flatMap((each) => problemLines([each]));
+  printErrors(
+    'yellow',
+    overwritten.map((line) => `Warning: ${line}`),
+  );
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
   const lines = isAccepted
     ? summaryLines(outcome, options)
@@ -133,6 +143,7 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
   if (problems.some(({ code }) => code === 'not_known')) lines.push(KNOWN_ONES);
+  if (problems.some(({ code }) => code === 'changed_since')) lines.push(OUT_OF_DATE);
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
