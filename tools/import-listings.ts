@@ -6,29 +6,34 @@ import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand } from './command-line/environment.ts';
 import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
-import { messageOf, needsNoStack, UserError, withPath } from './command-line/user-error.ts';
+import {
+  messageOf,
+  needsNoStack,
+  UsageError,
+  UserError,
+  withPath,
+} from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
 import { type LoadOptions, loadListings } from './import/load-listings.ts';
 import type { ImportOutcome } from './import/plan/types.ts';
-import { readSheet } from './import/read/csv.ts';
-import { readListingsFile } from './import/read/json.ts';
-import type { ParsedFile } from './import/read/types.ts';
+import { readCatalogueFile } from './import/read/file.ts';
+import type { ListingsFile, ParsedFile } from './import/read/types.ts';
 import { parseHook } from './import/report/notify.ts';
 import { type ReportOptions, report } from './import/report/report.ts';
 import { OutcomeUnknown } from './import/write/apply.ts';
 import { undoFileAt } from './import/write/listings-file.ts';
 
 const program = declareImport('import-listings')
-  .description(`Loads a listings file, JSON or CSV: all of it, or nothing if it has a problem.
+  .description(`Loads a listings file, JSON or a workbook: all of it, or nothing if it has a problem.
 
 Changes: the listings, locations and amenities in the local database, or with --remote in the deployed one,
 and the file in backups/.
 Exit codes: 0 the file is in the database (or would be), 1 it is not or that is not known, 2 invalid arguments.
-Example: npm run import-listings -- homes.csv --dry-run`)
+Example: npm run import-listings -- catalogue.xlsx --dry-run`)
   .argument('<file>')
   .option('--notify-always', 'notify it also when the feed shows nothing new')
   .option('--all', 'with --dry-run: list every change')
-  .option('--patch', 'change only the fields that the file contains (CSV: always)')
+  .option('--patch', 'change only the fields that a JSON file contains')
   .option(
     '--prune',
     'hide the public listings that the file does not name: at most a fifth of them, with --prune=all any number',
@@ -42,7 +47,7 @@ const UNKNOWN =
 
 type ImportRequest = LoadOptions &
   ReportOptions &
-  ReturnType<typeof sharedOptions> & { readFile: () => ParsedFile };
+  ReturnType<typeof sharedOptions> & { readFile: () => ParsedFile | Promise<ParsedFile> };
 
 export const command = { program, parse, run };
 
@@ -84,14 +89,25 @@ function parse(args: string[]): ImportRequest {
     notifiesAlways: notifyAlways,
     origin: { command: 'import-listings', file: positionals[0] },
     // In `run`: an unreadable file is no invalid argument.
-    readFile: () => {
+    readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      return /\.csv$/i.test(path)
-        ? readSheet(bytes)
-        : readListingsFile(bytes, patch ? 'patch' : 'whole');
+      const file = await readCatalogueFile(path, bytes, patch ? 'patch' : 'whole');
+      if (file.kind === 'readable') rejectOptions(file, patch, prune || isPruningAll);
+      return file;
     },
   };
+}
+
+/** Rejects the options that a workbook cannot have. */
+function rejectOptions({ workbook }: ListingsFile, isPatch: boolean, prunes = false) {
+  if (workbook === undefined) return;
+  if (isPatch) {
+    throw new UsageError('--patch is for JSON: a workbook changes only the columns that it has');
+  }
+  if (prunes && !workbook.hasListings) {
+    throw new UsageError('--prune needs the sheet listings, which this workbook does not have');
+  }
 }
 
 export function sharedOptions(values: ReturnType<ReturnType<typeof declareImport>['opts']>) {
@@ -104,12 +120,12 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
   let outcome: ImportOutcome;
   try {
     // Import, 1.
-    outcome = await loadListings(request.readFile(), request, open);
+    outcome = await loadListings(await request.readFile(), request, open);
   } catch (error) {
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
     console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
-    return 1;
+    return error instanceof UsageError ? 2 : 1;
   }
   await report(outcome, request, formatUndoCommand(request, outcome));
   return outcome.kind === 'accepted' ? 0 : 1;

@@ -147,7 +147,6 @@ function resolveChange(
 ): ListingChange {
   const { listing, columns } = row;
   const { changes, emptied } = compareListings(old?.listing, listing);
-  const takesHero = 'record' in row && row.record.takesHero === true;
   return {
     listing,
     columns,
@@ -158,7 +157,7 @@ function resolveChange(
     latest: resolveLatestChange(old, columns),
     renamed: findRenamed(old?.listing, listing),
     emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
-    ...compareWarnings(old?.listing, listing, takesHero),
+    ...compareWarnings(old?.listing, listing),
   };
 }
 

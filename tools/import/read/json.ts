@@ -5,7 +5,7 @@ import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
 import { isMap } from './listing-schemas.ts';
-import { isSpreadsheetFile, parseValue, unreadable, withKey } from './parse.ts';
+import { parseValue, unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import type { FileForm, ParsedFile, RawRecord } from './types.ts';
 
@@ -21,7 +21,6 @@ const sections = z.strictObject({
 });
 
 export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
-  if (isSpreadsheetFile(bytes)) return unreadable([{ path: '', code: 'spreadsheet_file' }]);
   if (!isUtf8(bytes))
     return unreadable([{ path: '', code: 'not_utf8', details: { form: 'UTF-8' } }]);
   const { value, losses } = parseJson(new TextDecoder().decode(bytes));

@@ -28,7 +28,7 @@ function isKept([name, text]: [string, unknown]): boolean {
 
 /**
  * A patch replaces these lists. A stored entry keeps the fields that the patch leaves out. A new
- * photo gets `defaults`.
+ * entry gets `defaults`.
  */
 const LISTS = [
   {
@@ -37,7 +37,7 @@ const LISTS = [
     order: 'web_sort_order',
     defaults: { alt: {}, section: 'gallery', web_visible: true },
   },
-  { list: 'videos', schema: video, order: 'sort_order', defaults: {} },
+  { list: 'videos', schema: video, order: 'sort_order', defaults: { web_visible: true } },
 ] as const;
 
 export function mergeListing(listing: Patch, patch: Patch): Patch {

@@ -2,6 +2,9 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
+import type { Source } from '../../../src/properties/source.ts';
+import { SHEETS } from '../workbook/columns.ts';
+import { changesOfListing, dropShown, joinSheets } from '../workbook/join.ts';
 import { entryFaults, referenceFaults, repeatedKeys } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
@@ -27,25 +30,29 @@ export async function completeFromStore(
   stored: Catalogue,
   database: D1Database,
 ) {
-  const { form, exportId } = file;
+  const { form, exportId, workbook } = file;
   const isMerged = form !== 'whole';
+  const shows = form === 'workbook';
   const locations = file.locations.map((raw) => {
     const { id, slug } = readKeys(raw.value);
     const old = stored.locations.find((each) => (id ? each.id === id : each.slug === slug));
-    return completeRecord(raw, isMerged, writtenLocation, old);
+    const own = shows ? takeChanges(raw, 'locations', old) : raw;
+    return completeRecord(own, isMerged, writtenLocation, old);
   });
   const amenities = file.amenities.map((raw) => {
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
-    return completeRecord(raw, isMerged, amenity, old);
+    const own = shows ? takeChanges(raw, 'amenities', old) : raw;
+    return completeRecord(own, isMerged, amenity, old);
   });
-  const properties = await completeListings(file, stored, database);
+  const joined = shows ? joinSheets(file, stored, indexListings(stored)) : file;
+  const properties = await completeListings(joined, stored, database);
   const sections = [locations, amenities, properties];
   const faulty = sections
     .flat()
     .flatMap(({ name: record, faults }) =>
       faults.map((fault) => ({ record, ...fault, ...knownNames(fault, stored) })),
     );
-  const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
+  const problems = distinct(joined.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const keptRemovals = new Set<string>();
@@ -57,6 +64,7 @@ export async function completeFromStore(
   return {
     form,
     exportId,
+    ignoredSheets: workbook?.ignored ?? [],
     locations,
     amenities,
     properties,
@@ -78,16 +86,26 @@ async function completeListings(
     return { raw, keys, ids: findIds(keys) };
   });
   const ids = new Set(named.flatMap((each) => each.ids));
-  const storedListings = new Map<string, FileListing>();
+  const storedListings = new Map<string, Source>();
   for await (const { id, listing } of readListings(database, [...ids])) {
-    storedListings.set(id, toFileListing(listing));
+    storedListings.set(id, listing);
   }
   return named.map(({ raw, keys, ids }) => {
-    const old = ids.length === 1 ? storedListings.get(ids[0] ?? '') : undefined;
+    const source = ids.length === 1 ? storedListings.get(ids[0] ?? '') : undefined;
+    const old = source && toFileListing(source);
     const keyFault = isMerged ? findKeyFault(keys, ids, stored, mustBeStored) : undefined;
-    const record = completeRecord(raw, isMerged, writtenListing, old, keyFault);
-    return raw.name.isSheet ? takeHero(record, old) : record;
+    const own =
+      form === 'workbook' && isMap(raw.value)
+        ? { ...raw, value: changesOfListing(raw.value, source) }
+        : raw;
+    return completeRecord(own, isMerged, writtenListing, old, keyFault);
   });
+}
+
+/** Drops what a row of a workbook shows as it is stored. */
+function takeChanges(raw: RawRecord, sheet: 'locations' | 'amenities', old: object | undefined) {
+  if (old === undefined || !isMap(raw.value)) return raw;
+  return { ...raw, value: dropShown(SHEETS[sheet].columns, raw.value, { ...old }) };
 }
 
 /** Makes the function that finds the ids of the listings that a record names, several by `hid`. */
@@ -179,20 +197,4 @@ function summarizeFaults(
   if (missing.length === 0) return wrong;
   const details = { kind: name.kind, key: idField, fields: missing.join(', ') };
   return [{ path: '', code: 'incomplete', details }, ...wrong];
-}
-
-/**
- * If a sheet brings photos to a listing without a hero photo, the first one on the web becomes it.
- */
-function takeHero(record: CompleteRecord<FileListing>, old: FileListing | undefined) {
-  const listing = record.value;
-  const first = listing?.photos.find((each) => each.web_visible);
-  if (listing === undefined || first === undefined) return record;
-  const hasHero =
-    listing.hero_photo !== undefined ||
-    listing.hero_photo_id !== null ||
-    listing.photos.some(({ section }) => section === 'hero');
-  const listIds = (photos: FileListing['photos'] = []) => photos.map(({ id }) => id).join();
-  if (hasHero || listIds(listing.photos) === listIds(old?.photos)) return record;
-  return { ...record, value: { ...listing, hero_photo_id: first.id }, takesHero: true };
 }

@@ -80,7 +80,7 @@ export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
 }
 
 /** An id that is not given is the UUID that follows from the first of the other keys. */
-function deriveId(record: Patch): Patch {
+export function deriveId(record: Patch): Patch {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];
   const key = keys.find((each) => typeof each === 'string' && each !== '');

@@ -74,6 +74,7 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
   const others = recordChanges.filter(({ now }) => now !== undefined);
   const { location, amenity } = Object.groupBy(others, ({ kind }) => kind);
   const lines = [
+    ...file.ignoredSheets.map(ignoredLine),
     ...summaryLine('listing', file.properties, own),
     ...summaryLine('location', file.locations, location),
     ...summaryLine('amenity', file.amenities, amenity),
@@ -100,6 +101,12 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
   return lines;
+}
+
+/** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
+function ignoredLine({ name, meant }: AcceptedImport['file']['ignoredSheets'][number]): string {
+  const question = meant === undefined ? '' : `, did you mean ${meant}?`;
+  return printable(`Ignored: the sheet ${JSON.stringify(name)}${question}`);
 }
 
 function summaryLine(
