@@ -1,10 +1,15 @@
 /** What an import rejects or tells of the whole catalogue: renamed keys, and what nobody uses any more. */
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const imports = openMemoryImports();
+const folder = mkdtempSync(join(tmpdir(), 'limits-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(() => imports.clear());
 
 const homes = [0, 1, 2, 3, 4, 5].map((index) =>
@@ -52,7 +57,7 @@ describe.each(['slug', 'hid'] as const)('a file that changes the %s', (key) => {
 
 it('prints an undo command that renames them again', async () => {
   await imports.load({ properties: homes });
-  const undo = `${import.meta.dirname}/undo-${crypto.randomUUID()}.json`;
+  const undo = join(folder, 'undo.json');
   const { stdout } = await imports.load(shifted(6, 'slug'), '--allow-renamed', '--undo', undo);
   const [, command = ''] = /^To undo it: npm run import-listings -- (.*)$/m.exec(stdout) ?? [];
   expect(command).toMatch(/\.json --allow-emptied --allow-renamed$/);

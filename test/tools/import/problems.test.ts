@@ -53,7 +53,7 @@ const patch = (content: object) => whole(content, '--patch');
 const sheet = (content: string | Uint8Array) => () => imports.loadSheet(content);
 
 const FILES: Case[] = [
-  ['no JSON', whole(''), /^the file: is not JSON: /],
+  ['no JSON', whole('{'), /^the file: is not JSON: /],
   ['no UTF-8', whole(new Uint8Array([0xff])), 'the file: is not UTF-8 text: save it as UTF-8'],
   ['deep JSON', whole('['.repeat(100_000) + ']'.repeat(100_000)), 'the file: is nested too deep'],
   ['a list', whole([]), 'the file: must be of type object'],
