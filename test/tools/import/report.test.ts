@@ -3,6 +3,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { workbook } from '../../support/node/workbook.ts';
 
 const imports = openMemoryImports();
 beforeEach(() => imports.clear());
@@ -224,7 +225,15 @@ it('a change that is rarely meant is worth a look', async () => {
 
 it('a rejected import names the texts that were never meant as texts too', async () => {
   await imports.load(fileOf([propertyOf({ slug: 'one' }), propertyOf({ slug: 'two' })]));
-  const { code, stdout } = await imports.loadSheet('slug,city\none,#N/A\ntwo,NULL\n');
+  const { code, stdout } = await imports.load(
+    {
+      properties: [
+        { slug: 'one', type: 1 },
+        { slug: 'two', city: 'NULL' },
+      ],
+    },
+    '--patch',
+  );
   expect(code).toBe(1);
   expect(stdout).toContain('a word of a program as a text, such as NULL: 1 listing: two');
 });
@@ -232,8 +241,13 @@ it('a rejected import names the texts that were never meant as texts too', async
 it('invisible characters are shown, and alone they are no text', async () => {
   await imports.load(fileOf([propertyOf({ slug: 'one', title: { en: 'A', es: '\u200b\u00ad' } })]));
   expect((await imports.stored('one'))?.title).toEqual({ en: 'A' });
-  const sheet = '\u200bslug,title.en,city\n\u200bon\u00ade,A\u200bB 👨‍👩‍👧,\u200b\n';
-  const { stdout } = await imports.loadSheet(sheet, '--dry-run');
+  const sheet = await workbook({
+    listings: [
+      ['\u200bslug', 'title.en', 'city'],
+      ['\u200bon\u00ade', 'A\u200bB 👨‍👩‍👧', '\u200b'],
+    ],
+  });
+  const { stdout } = await imports.loadWorkbook(sheet, '--dry-run');
   expect(stdout).toContain('one: title.en "A" → "A\\u200bB 👨‍👩‍👧"\n');
 });
 

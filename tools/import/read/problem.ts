@@ -82,7 +82,7 @@ export const SENTENCES = {
     'would change the {field} of {count} of the {all}, more than a fifth: --allow-renamed changes them',
   prunes_too_many: 'leaves out {count} of the {all}, more than a fifth: --prune=all hides them all',
   empties_too_many:
-    'would empty something of {count} of the {all}, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
+    'would empty something of {count} of the {all}, more than a fifth: a JSON file with --patch, or a workbook without the column, keeps it; --allow-emptied empties it',
 } as const;
 
 export type Fault = {

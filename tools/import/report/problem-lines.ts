@@ -16,8 +16,8 @@ const SHOWN_VALUES = 5;
 /** Returns a line for each cause, with the number of its problems and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
   // Problems of one cause differ only in the record, the index and the value.
-  const causes = Map.groupBy(problems, ({ record, ...own }) =>
-    JSON.stringify([record.kind, own.subject ?? anyEntry(own.path), formatSentence(own)]),
+  const causes = Map.groupBy(problems, (each) =>
+    JSON.stringify([each.record.kind, each.subject ?? anyEntry(each.path), formatSentence(each)]),
   );
   return [...causes.values()].map((same) => {
     const [first, ...others] = same;
@@ -85,6 +85,17 @@ function suggest({ unknown }: Fault): string {
   return found === undefined ? '' : `: did you mean ${found}?`;
 }
 
-function formatSentence({ code, details = {} }: Fault): string {
+/** In a workbook, the earlier entry `photos.0` is a cell, and a copied row has a hidden id. */
+function formatSentence({
+  code,
+  details = {},
+  record,
+  path,
+}: Omit<ImportProblem, 'value'>): string {
+  if (code === 'repeats' && record.cellAt !== undefined) {
+    const first = `${details.first}`;
+    const cell = /^(photos|videos)\.\d+$/.test(first) ? record.cellAt(first).cell : first;
+    return `repeats ${cell}${path === 'id' ? ': empty this cell in a copied row' : ''}`;
+  }
   return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
 }

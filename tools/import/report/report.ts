@@ -32,7 +32,7 @@ const MAX_EXAMPLES = 3;
 const MAX_LISTED = 50;
 
 const KNOWN_ONES =
-  '`npm run -s export-listings -- --names` lists the known locations and amenities; docs/guides/listings-file.md says how to add one.';
+  '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
 
 /** Prints the outcome, and notifies the hook of an accepted import. */
 export async function report(outcome: ImportOutcome, options: ReportOptions, undoCommand?: string) {
