@@ -44,7 +44,6 @@ it.each([
   ["the feed's list", '{"object":"list","data":[],"has_more":false}', FEED],
   ["the feed's listing", '{"object":"property","slug":"casa-marea"}', FEED],
   ['nothing', ' \n', NO_RECORD],
-  ['an empty list', '[]', NO_RECORD],
   ['no record', '{"properties": [], "removed": {"locations": []}}', NO_RECORD],
 ])('%s', async (_, text, sentence) => {
   expect(await imports.load(text)).toEqual({

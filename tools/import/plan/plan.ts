@@ -147,7 +147,10 @@ function slugTaken(
     return { record, path: 'hid', code: 'hid_taken', details, value: hid };
   }
   // A record with another id takes "casa-b".
-  const details = { holder: `${record.kind} ${ownerId}`, advice: adviseOnSlug(ownerId, file) };
+  const details = {
+    holder: `${record.kind} ${ownerId}`,
+    advice: adviseOnSlug(ownerId, idField, file),
+  };
   return { record, path: 'slug', code: 'slug_taken', details, value: slug };
 }
 
@@ -175,10 +178,17 @@ function hidProblems(
   });
 }
 
-function adviseOnSlug(ownerId: string, { form, keptRemovals }: CompleteFile): string {
+function adviseOnSlug(
+  ownerId: string,
+  idField: string,
+  { form, keptRemovals }: CompleteFile,
+): string {
   if (keptRemovals.has(ownerId))
     return ', which other listings have: give them another location first';
-  return form !== 'whole' ? '' : ': give that id, or import the file with --patch';
+  if (form !== 'whole') return ': give that id, or another slug';
+  // A patch finds a listing by its slug only if the record has no other id.
+  const omission = idField === 'id' ? 'leave the id out and ' : '';
+  return `: give that id, or ${omission}import the file with --patch`;
 }
 
 /** Rejects locations and amenities that neither the file nor the store has. */

@@ -16,7 +16,7 @@ export function recogniseText(text: string): Fault['code'] | undefined {
 
 /** Of parsed JSON. */
 export function recogniseValue(value: unknown): Fault['code'] | undefined {
-  if (Array.isArray(value)) return value.length === 0 ? 'no_record' : 'list';
+  if (Array.isArray(value)) return 'list';
   if (!isMap(value)) return undefined;
   return typeof value.object === 'string' ? 'feed_response' : undefined;
 }
