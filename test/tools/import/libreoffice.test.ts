@@ -96,8 +96,6 @@ describe.skipIf(!hasLibreOffice)('LibreOffice, when it is installed', () => {
     async (locale, form) => {
       const exports = [await hostile.exportedWorkbook(), await samples.exportedWorkbook()];
       const [first, second] = openAndSave(folder, locale, form, exports);
-      if (process.env.SAVE)
-        (await import('node:fs')).writeFileSync(`/tmp/wbtrial/${locale}-${form}.xlsx`, first ?? '');
       await expectNoChange(hostile, first ?? expect.fail());
       await expectNoChange(samples, second ?? expect.fail());
     },
