@@ -53,10 +53,10 @@ const whole =
 const patch = (content: object) => whole(content, '--patch');
 
 const FILES: Case[] = [
-  ['no JSON', whole(''), /^the file: is not JSON: /],
+  ['no JSON', whole('{'), /^the file: is not JSON: /],
   ['no UTF-8', whole(new Uint8Array([0xff])), 'the file: is not UTF-8 text: save it as UTF-8'],
   ['deep JSON', whole('['.repeat(100_000) + ']'.repeat(100_000)), 'the file: is nested too deep'],
-  ['a list', whole([]), 'the file: must be of type object'],
+  ['a list', whole([]), 'the file: is a list of records: write'],
   [
     'sections that are none',
     whole({ homes: [], amenities: {} }),
@@ -113,7 +113,7 @@ const FILES: Case[] = [
         { ...home, location: 'hills', amenities: ['wifi', 'wify'], hero_photo: url },
       ],
     }),
-    `properties[0] (slug "casa-marea"): slug "casa-marea" is the slug of the stored listing ${marea.id}: give that id, or import the file with --patch`,
+    `properties[0] (slug "casa-marea"): slug "casa-marea" is the slug of the stored listing ${marea.id}: give that id, or leave the id out and import the file with --patch`,
     'properties[1] (slug "home"): location "hills" is not known',
     'properties[1] (slug "home"): amenity "wify" is not known: did you mean wifi?',
     `properties[1] (slug "home"): hero_photo "${url}" must be the address of one of the photos of this listing`,
@@ -164,7 +164,11 @@ const FIELDS: [object, string][] = [
     description({ attrs: nested }),
     'description.fr {"type":"doc","attrs":"…"} must be nested at most 128 levels deep',
   ],
-  [{ photos: [photo, photo] }, `photos.1 "${OTHER_ID}" repeats photos.0`],
+  [{ photos: [photo, photo] }, `photos.1 "${photo.url}" repeats photos.0`],
+  [
+    { photos: [photo, { ...photo, url: `${photo.url}?2` }] },
+    `photos.1 "${photo.url}?2" repeats the id of photos.0`,
+  ],
   [{ location: 'bay', location_id: BAY }, 'location "bay" must not be combined with location_id'],
   [
     { financial_analysis_url: `https://o'brien.example/` },
@@ -216,7 +220,7 @@ const PATCHES: Case[] = [
     'properties[1] (hid "H-1"): slug "casa-marea" repeats the slug of properties[0] (slug "casa-marea")',
     'properties[1] (hid "H-1"): hid "H-1" repeats the id of properties[0] (slug "casa-marea")',
     `properties[2] (slug "other"): id "${marea.id}" repeats the id of properties[0] (slug "casa-marea")`,
-    /^properties\[2\] \(slug "other"\): slug "other" is the slug of the stored listing [0-9a-f-]+$/,
+    /^properties\[2\] \(slug "other"\): slug "other" is the slug of the stored listing [0-9a-f-]+: give that id, or another slug$/,
   ],
   [
     'ids that follow from keys which other records had before',

@@ -1,6 +1,6 @@
 /** The effect of a planned import: the listings to write, and what the user should know of each. */
 
-import type { Source } from '../../../src/properties/source.ts';
+import type { Location, Source } from '../../../src/properties/source.ts';
 import { findOperations, formatOperation } from '../../database/operations.ts';
 import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { Catalogue, StoredListing } from '../read/store.ts';
@@ -27,6 +27,11 @@ export async function compare(
   const listings = rows
     .filter(({ columns }) => !summaries.has(columns.id))
     .map((row) => resolveChange('file', undefined, row, recordChanges));
+  const names = new Set([...summaries.values()].map(({ name }) => name));
+  for (const { listing, warnings } of listings) {
+    const cause = 'new, with the name of a stored listing:';
+    if (names.has(listing.name)) warnings.push({ cause, example: listing.slug });
+  }
   const rowsById = new Map(rows.map((row) => [row.columns.id, row]));
   const replaced = [...rowsById.keys()].filter((id) => summaries.has(id));
   const changedKeys = recordChanges.map(({ key }) => key);
@@ -61,7 +66,8 @@ export async function compare(
     ofFile.filter((each) => each.isWarnedBefore).length +
     unchanged.filter((each) => findWarnings(each).length > 0).length;
   const conflicts = await findConflicts(stale, plan.exportId, database);
-  return { recordChanges, listings, warnedBefore, problems, conflicts };
+  const unused = await findUnused(listings, plan.known, database);
+  return { recordChanges, listings, warnedBefore, problems, conflicts, unused };
 }
 
 /** A source that lacks a field of today is the same as one in which the field is empty. */
@@ -93,6 +99,29 @@ async function findConflicts(
     const details = { by, changes: change.changes.join('; ') };
     return [{ record, path: '', code: 'changed_since', details }];
   });
+}
+
+async function findUnused(
+  listings: readonly ListingChange[],
+  { locations }: Plan['known'],
+  database: D1Database,
+): Promise<Location[]> {
+  const locationsById = new Map(
+    listings.map(({ listing: { id, location } }) => [id, location?.id]),
+  );
+  const left = listings.flatMap(({ old, listing }) => {
+    const was = old?.listing.location;
+    return was && was.id !== listing.location?.id ? [was.id] : [];
+  });
+  const unused: Location[] = [];
+  for (const id of new Set(left)) {
+    const users = await findListingsUsing(database, [id]);
+    const isUsed =
+      [...locationsById.values()].includes(id) || users.some((user) => !locationsById.has(user));
+    const location = locations.get(id);
+    if (!isUsed && location) unused.push(location);
+  }
+  return unused;
 }
 
 /** Returns a listing outside the file as it will be. */

@@ -9,6 +9,7 @@ import type { CompleteFile } from '../read/read.ts';
 import { type FileListing, slugOfUndone } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
+import { versionOf } from '../read/version.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, checkSize, listPublicIds } from './limits.ts';
 import { renderRow } from './rows.ts';
@@ -42,7 +43,7 @@ export function plan(
   const problems = distinct(file.problems, [
     ...keyProblems(file.locations, keptLocations, file),
     ...keyProblems(properties, [...stored.summaries.values()], file),
-    ...hidProblems(properties, stored),
+    ...hidProblems(planned, properties, stored),
     ...unknownReferences(file, known),
     ...properties.flatMap(heroProblems),
     ...planned.flatMap((row) => checkSize(row, row.record.name)),
@@ -146,12 +147,16 @@ function slugTaken(
     return { record, path: 'hid', code: 'hid_taken', details, value: hid };
   }
   // A record with another id takes "casa-b".
-  const details = { holder: `${record.kind} ${ownerId}`, advice: adviseOnSlug(ownerId, file) };
+  const details = {
+    holder: `${record.kind} ${ownerId}`,
+    advice: adviseOnSlug(ownerId, idField, file),
+  };
   return { record, path: 'slug', code: 'slug_taken', details, value: slug };
 }
 
-/** Rejects a new `hid` that another listing has. Pairs that are stored already stop no import. */
+/** Rejects a new `hid` that another listing has. Pairs that are or were stored stop no import. */
 function hidProblems(
+  planned: readonly { listing: Source; record: CompleteRecord<FileListing> }[],
   records: readonly CompleteRecord<FileListing>[],
   { summaries }: Catalogue,
 ): ImportProblem[] {
@@ -161,9 +166,10 @@ function hidProblems(
     ...records.flatMap(({ value }) => value ?? []),
   ];
   const byHid = Map.groupBy(listings, ({ hid }) => hid);
-  return records.flatMap(({ name: record, value }): ImportProblem[] => {
-    const { id = '', hid = null, slug } = value ?? {};
-    if (hid === null || summaries.get(id)?.hid === hid) return [];
+  return planned.flatMap(({ listing, record: { name: record, version } }): ImportProblem[] => {
+    const { id, hid, slug } = listing;
+    const isStored = summaries.get(id)?.hid === hid || versionOf(listing) === version;
+    if (hid === null || isStored) return [];
     // A listing with the same slug is rejected already.
     const other = byHid.get(hid)?.find((each) => each.id !== id && each.slug !== slug);
     if (other === undefined) return [];
@@ -172,10 +178,17 @@ function hidProblems(
   });
 }
 
-function adviseOnSlug(ownerId: string, { form, keptRemovals }: CompleteFile): string {
+function adviseOnSlug(
+  ownerId: string,
+  idField: string,
+  { form, keptRemovals }: CompleteFile,
+): string {
   if (keptRemovals.has(ownerId))
     return ', which other listings have: give them another location first';
-  return form !== 'whole' ? '' : ': give that id, or import the file with --patch';
+  if (form !== 'whole') return ': give that id, or another slug';
+  // A patch finds a listing by its slug only if the record has no other id.
+  const omission = idField === 'id' ? 'leave the id out and ' : '';
+  return `: give that id, or ${omission}import the file with --patch`;
 }
 
 /** Rejects locations and amenities that neither the file nor the store has. */

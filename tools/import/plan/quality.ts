@@ -117,6 +117,9 @@ export function compareWarnings(old: Source | undefined, now: Source) {
   const warnings = found.filter((warning) => !before.includes(warning));
   const findings = warnings.map((warning) => ({ cause: `${warning}:`, example: now.slug }));
   if (old !== undefined) findings.push(...largeChanges(old, now), ...lostMarkup(old, now));
+  if (old?.status === 'hidden' && now.status !== 'hidden') {
+    findings.push({ cause: 'hidden before, and public again:', example: now.slug });
+  }
   const isWarnedBefore = found.some((warning) => before.includes(warning));
   return { warnings: findings, isWarnedBefore };
 }

@@ -70,6 +70,8 @@ export type Effect = {
   problems: ImportProblem[];
   /** One for each listing that has changed since the file was made, and would change again. */
   conflicts: ImportProblem[];
+  /** The locations that lose their last listing. */
+  unused: Location[];
 };
 
 export type AcceptedImport = {

@@ -23,6 +23,15 @@ export const SENTENCES = {
   not_a_workbook: 'is no readable workbook ({why}): open it, and save it as .xlsx',
   unpacks_too_large:
     'would unpack to {megabytes} MiB, at most {most}: delete sheets, pictures and empty rows, and save it again',
+  web_page: 'is a web page: download the file itself, at GitHub by "Download raw file"',
+  tabs: 'is a table with tabs, as a spreadsheet copies it: save the spreadsheet as .xlsx',
+  list: 'is a list of records: write {"properties": before it, and } after it',
+  record_per_line:
+    'has a record per line: write {"properties": [ before the first, a comma between two, and ]} after the last',
+  feed_response:
+    'is a response of the feed, which leaves out what only the editor sees: edit the file that `npm run -s export-listings -- --out listings.json` writes',
+  no_record:
+    'has no record: with --patch, {"properties": [{"slug": "casa-marea", "price_from": 121000}]} changes a price',
   not_utf8: 'is not UTF-8 text: save it as {form}',
   not_json: 'is not JSON: {why}',
   too_deep: 'is nested too deep',

@@ -16,7 +16,7 @@ const LISTINGS_PER_QUERY = 50;
 type ListingSummary = Pick<
   typeof properties.$inferSelect,
   'id' | 'slug' | 'status' | 'source_hash' | 'rendering' | 'former_slugs'
-> & { hid: string | null };
+> & { hid: string | null; name: string };
 
 export type StoredListing = Omit<
   typeof properties.$inferSelect,
@@ -50,7 +50,7 @@ const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
 const SUMMARIES = statementOf(sql<ListingSummary>`
-  select id, source->>'$.hid' as hid, slug, status, source_hash, rendering, former_slugs
+  select id, source->>'$.hid' as hid, source->>'$.name' as name, slug, status, source_hash, rendering, former_slugs
   from ${properties} where id > ${sql.placeholder('last')} order by id limit ${SUMMARIES_PER_QUERY}`);
 
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`

@@ -50,8 +50,8 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
   const lines = isAccepted
     ? summaryLines(outcome, options)
     : findingLines('Worth a look:', outcome.warnings ?? []);
+  if (effect && (isAccepted || isDryRun)) lines.push(...changeLines(effect, options));
   if (undoCommand !== undefined) lines.push(`To undo it: ${undoCommand}`);
-  if (effect && isDryRun) lines.push(...changeLines(effect, options));
   for (const line of lines) console.log(line);
   if (effect) {
     const verb = isAccepted && !isDryRun ? 'emptied' : 'would empty';
@@ -82,6 +82,12 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
   if (outside.length > 0) {
     const count = counted(outside.length, 'other listing');
     lines.push(`Rendered again, because their location or amenities changed: ${count}`);
+  }
+  for (const { id, slug } of effect.unused) {
+    const remedy = JSON.stringify({ removed: { locations: [id] } });
+    lines.push(
+      `No listing has the location ${slug ?? id} any more. This JSON file removes it: ${remedy}`,
+    );
   }
   if (removed.length > 0) lines.push(`Removed: ${removed.map(({ name }) => name).join(', ')}`);
   if (listings.length + recordChanges.length === 0) {
