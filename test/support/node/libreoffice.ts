@@ -21,8 +21,16 @@ export function openAndSave(
   mkdirSync(join(profile, 'user'), { recursive: true });
   writeFileSync(join(profile, 'user', 'registrymodifications.xcu'), settings(locale));
   const convert = (to: string, files: readonly string[]) => {
-    const outdir = join(folder, `${locale}-${form}-${to}-${files[0]?.endsWith(form) ? 'again' : 'first'}`);
-    const args = [`-env:UserInstallation=${pathToFileURL(profile)}`, '--headless', '--convert-to', to];
+    const outdir = join(
+      folder,
+      `${locale}-${form}-${to}-${files[0]?.endsWith(form) ? 'again' : 'first'}`,
+    );
+    const args = [
+      `-env:UserInstallation=${pathToFileURL(profile)}`,
+      '--headless',
+      '--convert-to',
+      to,
+    ];
     const { status, stderr } = spawnSync('soffice', [...args, '--outdir', outdir, ...files], {
       encoding: 'utf8',
       timeout: 300_000,

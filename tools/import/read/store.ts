@@ -15,7 +15,7 @@ const LISTINGS_PER_QUERY = 50;
 /** Shows whether a file changes the listing. Several listings may have one `hid`. */
 type ListingSummary = Pick<
   typeof properties.$inferSelect,
-  'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
+  'id' | 'slug' | 'status' | 'source_hash' | 'rendering' | 'former_slugs'
 > & { hid: string | null; name: string };
 
 export type StoredListing = Omit<
@@ -50,7 +50,7 @@ const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
 const SUMMARIES = statementOf(sql<ListingSummary>`
-  select id, source->>'$.hid' as hid, source->>'$.name' as name, slug, status, source_hash, rendering
+  select id, source->>'$.hid' as hid, source->>'$.name' as name, slug, status, source_hash, rendering, former_slugs
   from ${properties} where id > ${sql.placeholder('last')} order by id limit ${SUMMARIES_PER_QUERY}`);
 
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`

@@ -57,11 +57,15 @@ export function showsStored(cell: unknown, column: Column, record: Patch): boole
   if (typeof cell === 'number' && typeof shown === 'number') {
     return Number(cell.toPrecision(MAX_DIGITS)) === shown;
   }
-  // .ods drops spaces at the ends of a text.
   if (typeof cell === 'string' && typeof shown === 'string') {
-    return showText(cell)?.trim() === shown.trim();
+    return trimLines(showText(cell) ?? '') === trimLines(shown);
   }
   return JSON.stringify(cell ?? null) === JSON.stringify(shown);
+}
+
+/** An .ods drops the tabs at the ends of a line. */
+function trimLines(text: string): string {
+  return text.replaceAll(/[\t ]*\n[\t ]*/g, '\n').trim();
 }
 
 const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {

@@ -32,7 +32,14 @@ export function joinSheets(
   );
   const bySlug = new Map(named.map((raw) => [readKeys(raw.value).slug, raw]));
   const byId = new Map(named.map((raw) => [findIds(readKeys(raw.value))[0], raw]));
-  const storedIds = new Map([...summaries.values()].map(({ slug, id }) => [slug, id]));
+  // A workbook in which a listing got its new slug may be imported again: its photos have the former.
+  const listings = [...summaries.values()];
+  const storedIds = new Map<string, string>();
+  for (const { former_slugs, id } of listings) {
+    const slugs: string[] = JSON.parse(former_slugs);
+    for (const slug of slugs) storedIds.set(slug, id);
+  }
+  for (const { slug, id } of listings) storedIds.set(slug, id);
   const known = [...storedIds.keys(), ...bySlug.keys()].filter((each) => each !== undefined);
   const others: JoinedRecord[] = [];
   const problems: ImportProblem[] = [];
@@ -155,7 +162,7 @@ export function changesOfListing(patch: Patch, stored: Source | undefined): Patc
   for (const { columns, list } of Object.values(SHEETS)) {
     if (list === undefined) continue;
     const { field, order } = list;
-    const rows = listOf(changed[field]).filter(isMap);
+    const rows = listOf(changed[field]).filter(isMap).map(fillEmpty);
     if (changed[field] === undefined) continue;
     const before = sortEntries(listOf(old?.[field]).filter(isMap), order);
     const entries = rows.map(({ hero: _, order: __, ...row }, place) => {
@@ -200,6 +207,19 @@ function findEntry(
   }
   const isShown = (each: Patch) => Object.keys(dropShown(columns, row, each)).length === 0;
   return nearFirst.find(isShown) ?? byKey('icon_slug', row.icon_slug);
+}
+
+/** The empty cells of a photo or video: it is visible, in the gallery, after the row before. */
+function fillEmpty(row: Patch): Patch {
+  const filled = {
+    ...row,
+    ...(row.section === null && { section: 'gallery' }),
+    ...(row.web_visible === null && { web_visible: true }),
+  };
+  const orders = ['web_sort_order', 'sort_order'];
+  return Object.fromEntries(
+    Object.entries(filled).filter(([name, value]) => value !== null || !orders.includes(name)),
+  );
 }
 
 /** A new record has no field to empty. */
