@@ -6,6 +6,7 @@ import { Database } from '../support/cloudflare/database.ts';
 import { runHere, runOn } from '../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
 const imports = openMemoryImports();
 const print = (...args: string[]) => runOn(imports.database, command, ...args);
@@ -72,7 +73,7 @@ it('prints them, newest first, or the last one of a listing', async () => {
   const [older, newer] = recorded();
   const lines = [
     `2026-11-27 10:02 UTC by bo, import-listings listings.json: added 1 (${newer?.commit}, ${newer?.id})\n`,
-    `2026-11-27 09:00 UTC by ana, import-listings listings.json: added 1, locations 1, amenities 1 (${older?.commit}, ${older?.id})\n`,
+    `2026-11-27 09:00 UTC by .+, import-listings listings.json: added 1, locations 1, amenities 1 (${older?.commit}, ${older?.id})\n`,
   ];
   expect(await print()).toEqual({ code: 0, stdout: lines.join(''), stderr: '' });
   expect(await print('--listing', 'casa-marea')).toMatchObject({ code: 0, stdout: lines[1] });
@@ -93,6 +94,16 @@ it('says so where there are none, and where the database lacks the table', async
   });
   const empty = await runOn(new Database('empty').binding, command);
   expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('has no tables')]);
+});
+
+it('is a program of its own', async () => {
+  const project = await copyWithStore('samples');
+  const { code, stdout, stderr } = await project.run('operations.ts');
+  await project.remove();
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(
+    /^[-\d]+ [\d:]+ UTC by .+, import-listings listings\.json: added 71, .*\n$/,
+  );
 });
 
 it('has a usage, and rejects unknown options', async () => {
