@@ -73,7 +73,7 @@ it('prints them, newest first, or the last one of a listing', async () => {
   const [older, newer] = recorded();
   const lines = [
     `2026-11-27 10:02 UTC by bo, import-listings listings.json: added 1 (${newer?.commit}, ${newer?.id})\n`,
-    `2026-11-27 09:00 UTC by .+, import-listings listings.json: added 1, locations 1, amenities 1 (${older?.commit}, ${older?.id})\n`,
+    `2026-11-27 09:00 UTC by ana, import-listings listings.json: added 1, locations 1, amenities 1 (${older?.commit}, ${older?.id})\n`,
   ];
   expect(await print()).toEqual({ code: 0, stdout: lines.join(''), stderr: '' });
   expect(await print('--listing', 'casa-marea')).toMatchObject({ code: 0, stdout: lines[1] });
