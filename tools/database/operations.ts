@@ -1,6 +1,6 @@
 /** The operations: which command changed the database, who ran it, and when. */
 
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -100,6 +100,14 @@ function findUser(): string {
 /** e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit. */
 function findCommit(): string | null {
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
-  const { status, stdout } = spawnSync('git', args, { cwd: PROJECT_DIRECTORY, encoding: 'utf8' });
-  return status === 0 ? stdout.trim() : null;
+  try {
+    return execFileSync('git', args, {
+      cwd: PROJECT_DIRECTORY,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    // Without git, in a folder that is no working copy, or in workerd, where tests import.
+    return null;
+  }
 }
