@@ -88,12 +88,16 @@ export function formatOperation({ at, who, command, file }: Operation): string {
 }
 
 function findUser(): string {
-  if (process.env.GITHUB_ACTOR) return process.env.GITHUB_ACTOR;
+  const { GITHUB_ACTOR, USER } = process.env;
+  return GITHUB_ACTOR || findAccount() || USER || 'unknown';
+}
+
+/** A user may have no entry in the system's list, e.g. in a container. */
+function findAccount(): string | undefined {
   try {
     return userInfo().username;
   } catch {
-    // A user without an entry in the system's list, e.g. in a container.
-    return process.env.USER || 'unknown';
+    return undefined;
   }
 }
 
