@@ -2,6 +2,7 @@
 
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
+import type { Resolution } from './resolve.ts';
 
 export type RawRecord = {
   name: RecordName;
@@ -64,6 +65,7 @@ export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version'> & {
   keys: RecordKeys;
   /** The keys in the file. The others are stored, or follow from these. */
   writtenKeys: RecordKeys;
+  resolution: Resolution;
   /** The field that gives the record its id. */
   idField: 'id' | 'hid' | 'slug';
   /** Undefined if it is invalid. */
