@@ -47,6 +47,14 @@ describe('export-listings', () => {
     expect(changed.stdout).toContain('casa-ginebrera: price_from 289000 → 295000\n');
   });
 
+  it('loads into an empty store, which then shows the same: formatting is not in a workbook', async () => {
+    const empty = openMemoryImports();
+    const file = await imports.exportedWorkbook();
+    expect(await empty.loadWorkbook(file, '--no-undo')).toMatchObject({ code: 0, stderr: '' });
+    const documents = 'SELECT id, slug, status, document FROM properties ORDER BY id';
+    expect(empty.rows(documents)).toEqual(imports.rows(documents));
+  });
+
   it('replaces a file only by a whole one', async () => {
     const out = join(folder, 'before.json');
     writeFileSync(out, 'before');

@@ -315,6 +315,11 @@ it.each<[string, Uint8Array | string, string]>([
     'slug,city\ncasa-marea,Palma\n',
     'is a CSV, which has no types: open it in a spreadsheet program, look at it, and save it as .xlsx',
   ],
+  [
+    'a page',
+    '<!doctype html><html></html>',
+    'is a web page: download the file itself, at GitHub by "Download raw file"',
+  ],
   ['nothing', '', 'is a CSV, which has no types'],
   [
     'an .ods',

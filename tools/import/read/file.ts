@@ -1,7 +1,7 @@
 /** Reads a file by its content, whatever its name is: JSON, or a workbook. */
 
+import { recogniseArchive } from '../workbook/archive.ts';
 import { readWorkbook } from '../workbook/read.ts';
-import { recognise } from '../workbook/recognise.ts';
 import { readListingsFile } from './json.ts';
 import { unreadable } from './parse.ts';
 import type { FileForm, ParsedFile } from './types.ts';
@@ -13,7 +13,7 @@ export async function readCatalogueFile(
   bytes: Uint8Array,
   form: Exclude<FileForm, 'workbook'>,
 ): Promise<ParsedFile> {
-  const found = recognise(bytes);
+  const found = recogniseArchive(bytes);
   if (found.kind === 'rejected') return unreadable([{ path: '', ...found }]);
   if (found.kind === 'workbook') return await readWorkbook(bytes);
   // JSON and HTML begin so.

@@ -159,6 +159,12 @@ export function sortEntries(entries: readonly Patch[], order: string): Patch[] {
 export function changesOfListing(patch: Patch, stored: Source | undefined): Patch {
   const old = stored && toShownListing(stored);
   const changed = old ? dropShown(SHEETS.listings.columns, patch, old) : dropEmpty(patch);
+  // The cell of a location without a slug has its id.
+  const { data: location_id } = uuid.safeParse(changed.location);
+  if (location_id !== undefined) {
+    delete changed.location;
+    changed.location_id = location_id;
+  }
   for (const { columns, list } of Object.values(SHEETS)) {
     if (list === undefined) continue;
     const { field, order } = list;

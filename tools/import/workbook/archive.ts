@@ -6,12 +6,12 @@ import type { Fault } from '../read/problem.ts';
 const MAX_UNPACKED_BYTES = 512 * 2 ** 20;
 
 /** `text` is no spreadsheet program's own form: JSON, a CSV, a page. */
-type FileForm =
+type Container =
   | { kind: 'workbook' }
   | { kind: 'text' }
   | ({ kind: 'rejected' } & Pick<Fault, 'code' | 'details'>);
 
-export function recognise(bytes: Uint8Array): FileForm {
+export function recogniseArchive(bytes: Uint8Array): Container {
   const start = Buffer.from(bytes.subarray(0, 4)).toString('hex');
   if (start === 'd0cf11e0') {
     // The names of its entries are UTF-16.
