@@ -7,9 +7,8 @@ import type { Amenity, Location, Source } from '../../../src/properties/source.t
 import { distinct, type ImportProblem } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
-import type { StoredKeys } from '../read/resolve.ts';
 import type { Catalogue } from '../read/store.ts';
-import type { CompleteRecord } from '../read/types.ts';
+import type { CompleteRecord, StoredKeys } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, checkSize, listPublicIds } from './limits.ts';

@@ -81,8 +81,8 @@ function numberInOrder(entries: readonly Patch[], field: string): void {
     const own = Number(entry[field] ?? next);
     numbers.push(numbers.length === 0 ? own : Math.max(own, next));
   }
-  for (const [place, entry] of entries.entries()) {
-    const highest = MAX_ORDER - (entries.length - 1 - place);
-    entry[field] = Math.min(numbers[place] ?? 0, highest);
+  for (const [index, entry] of entries.entries()) {
+    const highest = MAX_ORDER - (entries.length - 1 - index);
+    entry[field] = Math.min(numbers[index] ?? 0, highest);
   }
 }

@@ -19,9 +19,9 @@ import {
   writtenListing,
   writtenLocation,
 } from './records.ts';
-import { anothersIdFault, findKeyFault, makeResolver, type Resolution } from './resolve.ts';
+import { anothersIdFault, findKeyFault, makeResolver } from './resolve.ts';
 import { type Catalogue, findListingsUsing, readListings } from './store.ts';
-import type { CompleteRecord, ListingsFile, RawRecord } from './types.ts';
+import type { CompleteRecord, ListingsFile, RawRecord, Resolution } from './types.ts';
 
 /** A file whose records are all whole, and every problem of them. */
 export type CompleteFile = Awaited<ReturnType<typeof completeFromStore>>;

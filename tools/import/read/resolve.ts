@@ -2,20 +2,7 @@
 
 import type { Fault } from './problem.ts';
 import { deriveId, type RecordKeys, readKeys, slugOfUndone } from './records.ts';
-import type { CompleteRecord, FileForm } from './types.ts';
-
-export type StoredKeys = { id: string; hid?: string | null; slug: string | null };
-
-export type Resolution =
-  | { kind: 'new' }
-  | { kind: 'stored'; old: StoredKeys }
-  /** Several stored listings have its `hid`. */
-  | { kind: 'ambiguous' }
-  /**
-   * The id that follows from its key is of a stored record that it does not name: a new "casa-b" has
-   * the id of a listing that was "casa-b" once, and is "casa-c" now.
-   */
-  | { kind: 'anothers'; old: StoredKeys };
+import type { CompleteRecord, FileForm, Resolution, StoredKeys } from './types.ts';
 
 /**
  * A record that is merged names a stored one by its id, else by hid and slug, hid, or slug. Other

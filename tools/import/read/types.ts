@@ -2,7 +2,6 @@
 
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
-import type { Resolution } from './resolve.ts';
 
 export type RawRecord = {
   name: RecordName;
@@ -59,6 +58,19 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
 
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
 export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
+
+export type StoredKeys = { id: string; hid?: string | null; slug: string | null };
+
+export type Resolution =
+  | { kind: 'new' }
+  | { kind: 'stored'; old: StoredKeys }
+  /** Several stored listings have its `hid`. */
+  | { kind: 'ambiguous' }
+  /**
+   * The id that follows from its key is of a stored record that it does not name: a new "casa-b" has
+   * the id of a listing that was "casa-b" once, and is "casa-c" now.
+   */
+  | { kind: 'anothers'; old: StoredKeys };
 
 /** A whole record of the file. */
 export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version'> & {
