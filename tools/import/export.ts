@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Source } from '../../src/properties/source.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
-import { writeWorkbook } from './workbook/write.ts';
 import { toWritten, writeListingsFile } from './write/listings-file.ts';
+import { writeWorkbook } from './write/workbook.ts';
 
 export type ExportForm = 'json' | 'workbook';
 

@@ -201,7 +201,7 @@ it('an edit changes no record outside it, can be exported, and is undone by the 
         await apply(each, file);
       }
     }),
-    runs(30),
+    runs(10),
   );
-  expect(undone).toBeGreaterThan(runs(30).numRuns);
+  expect(undone).toBeGreaterThan(runs(10).numRuns);
 });

@@ -1,10 +1,10 @@
 /** Reads a file by its content, whatever its name is: JSON, or a workbook. */
 
-import { recogniseArchive } from '../workbook/archive.ts';
-import { readWorkbook } from '../workbook/read.ts';
+import { recogniseArchive } from './archive.ts';
 import { readListingsFile } from './json.ts';
 import { unreadable } from './parse.ts';
 import type { FileForm, ParsedFile } from './types.ts';
+import { readWorkbook } from './workbook.ts';
 
 const SPREADSHEET = /\.(csv|tsv|xlsx?|xlsm|ods)$/i;
 

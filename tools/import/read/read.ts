@@ -3,9 +3,9 @@
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import { SHEETS } from '../workbook/columns.ts';
-import { changesOfListing, dropShown, joinSheets } from '../workbook/join.ts';
+import { SHEETS } from './columns.ts';
 import { entryFaults, referenceFaults, repeatedKeys } from './faults.ts';
+import { changesOfListing, dropShown, joinSheets } from './join.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
 import { parseValue } from './parse.ts';

@@ -9,12 +9,12 @@ import {
   type CellValue as XlsxValue,
 } from 'hucre/xlsx';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { type CellValue, showCell } from '../read/cells.ts';
+import { type Column, SHEET_NAMES, SHEETS, type SheetName, VERSION } from '../read/columns.ts';
+import { sortEntries, toShownListing } from '../read/join.ts';
 import { isMap } from '../read/listing-schemas.ts';
 import { listOf, type Patch } from '../read/records.ts';
 import { versionOf } from '../read/version.ts';
-import { type CellValue, showCell } from './cells.ts';
-import { type Column, SHEET_NAMES, SHEETS, type SheetName, VERSION } from './columns.ts';
-import { sortEntries, toShownListing } from './join.ts';
 import { readMeSheet } from './read-me.ts';
 
 /** Formatted below the last row, so that a new row keeps its texts too. */

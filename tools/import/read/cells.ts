@@ -6,10 +6,10 @@
 
 import { isBlank } from '../../../src/properties/locale-map.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
-import { isMap } from '../read/listing-schemas.ts';
-import type { Fault } from '../read/problem.ts';
-import type { Patch } from '../read/records.ts';
 import type { CellKind, Column } from './columns.ts';
+import { isMap } from './listing-schemas.ts';
+import type { Fault } from './problem.ts';
+import type { Patch } from './records.ts';
 
 /** What the library reads of a cell, and the type of the cell. */
 export type Cell = { value: string | number | boolean | Date | null; type?: string | undefined };

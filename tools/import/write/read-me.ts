@@ -1,7 +1,7 @@
 /** The sheet `read me`, which explains the workbook to its editor. */
 
 import type { WriteSheet } from 'hucre/xlsx';
-import { EXPORT_LABEL, READ_ME } from './columns.ts';
+import { EXPORT_LABEL, READ_ME } from '../read/columns.ts';
 
 const FONT = { name: 'Calibri', size: 11 };
 

@@ -6,14 +6,14 @@
 import { property } from '../../../src/properties/property.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema.ts';
-import { isMap, url } from '../read/listing-schemas.ts';
-import { mergeRecord } from '../read/merge.ts';
-import type { ImportProblem, RecordName } from '../read/problem.ts';
-import { deriveId, listOf, type Patch, type RecordKeys, readKeys } from '../read/records.ts';
-import type { Catalogue } from '../read/store.ts';
-import type { ListingsFile, ListRow, RawRecord, SheetList } from '../read/types.ts';
 import { showsStored } from './cells.ts';
 import { type Column, SHEETS } from './columns.ts';
+import { isMap, url } from './listing-schemas.ts';
+import { mergeRecord } from './merge.ts';
+import type { ImportProblem, RecordName } from './problem.ts';
+import { deriveId, listOf, type Patch, type RecordKeys, readKeys } from './records.ts';
+import type { Catalogue } from './store.ts';
+import type { ListingsFile, ListRow, RawRecord, SheetList } from './types.ts';
 
 type JoinedRecord = RawRecord & { value: Patch };
 

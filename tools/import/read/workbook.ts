@@ -1,11 +1,6 @@
 /** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
 
 import { readXlsx, type Sheet } from 'hucre/xlsx';
-import { isMap } from '../read/listing-schemas.ts';
-import { unreadable, withKey } from '../read/parse.ts';
-import { type Fault, type ImportProblem, nearest, type RecordName } from '../read/problem.ts';
-import type { Patch } from '../read/records.ts';
-import type { ListRow, ParsedFile, RawRecord, SheetList } from '../read/types.ts';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   type Column,
@@ -16,6 +11,11 @@ import {
   type SheetName,
   VERSION,
 } from './columns.ts';
+import { isMap } from './listing-schemas.ts';
+import { unreadable, withKey } from './parse.ts';
+import { type Fault, type ImportProblem, nearest, type RecordName } from './problem.ts';
+import type { Patch } from './records.ts';
+import type { ListRow, ParsedFile, RawRecord, SheetList } from './types.ts';
 
 type Row = { name: RecordName; value: Patch; faults: Fault[] };
 type SheetRows = { rows: Row[]; problems: ImportProblem[] };

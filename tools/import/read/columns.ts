@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { amenity, property } from '../../../src/properties/property.ts';
-import { photo, video } from '../read/listing-schemas.ts';
-import { writtenListing, writtenLocation } from '../read/records.ts';
+import { photo, video } from './listing-schemas.ts';
+import { writtenListing, writtenLocation } from './records.ts';
 
 /**
  * `word` is a key or a choice, which has no spaces at its ends and no upper case. `slugs` is a list

@@ -1,6 +1,6 @@
 /** Recognises the form of a file by its first bytes and, in a ZIP archive, its entries. Pure. */
 
-import type { Fault } from '../read/problem.ts';
+import type { Fault } from './problem.ts';
 
 /** Of all entries. A spreadsheet of 100,000 rows has some 100 MiB. */
 const MAX_UNPACKED_BYTES = 512 * 2 ** 20;
