@@ -74,7 +74,8 @@ it('keep-copy.ts continues where it was killed, follows the catalogue, and start
     return Object.keys(copy.parse(JSON.parse(readFileSync(file, 'utf8'))).listings).sort();
   };
   const publicIds = () => listingsWhere(`status <> 'hidden'`);
-  const program = rig().variantOf('keep-copy.ts', 'limit=100', 'limit=10');
+  const folder = rig().variantOf({ 'keep-copy.ts': [['limit=100', 'limit=10']] });
+  const program = join(folder, 'keep-copy.ts');
   const killed = rig().start(program, 'copy');
   await expect.poll(copied, SOON).toEqual(publicIds());
   killed.child.kill('SIGKILL');
@@ -105,7 +106,7 @@ function pagesIn(folder: string): Map<string, string> {
   return new Map(pages.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
-const build = () => rig().runOnce(exampleOf('build-site.ts'), 'built');
+const build = () => rig().runOnce(rig().programOf('build-site.ts'), 'built');
 const publicSlugs = () => listingsWhere(`status <> 'hidden'`, 'slug');
 
 it('build-site.ts has a page for each public listing in each language', async () => {
@@ -191,7 +192,7 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
   await rig().change({ id: listingsWhere(`slug = '${renamed}'`)[0], slug: 'new-name' });
   await rig().change({ slug: hidden, status: 'hidden' });
   await build();
-  await rig().runOnce(exampleOf('site-files.ts'), 'built');
+  await rig().runOnce(rig().programOf('site-files.ts'), 'built');
   const { origin, end } = await servePages(folder);
   try {
     const visit = async (path: string) => {
