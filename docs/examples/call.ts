@@ -49,14 +49,14 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
 }
 
 /**
- * Status, headers and body are one attempt, which fails unless all of it arrives. Only a text, such
- * as a login page, need not be JSON: a connection that ends early leaves half of it.
+ * Status, headers and body are one attempt, which fails unless all of it arrives. A connection that
+ * ends early may leave half a JSON document.
  */
 async function attempt(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   const text = await response.text();
-  const isText = response.headers.get('Content-Type')?.startsWith('text/');
-  if (response.status !== 304 && !isText) JSON.parse(text);
+  const isJson = response.headers.get('Content-Type')?.includes('json');
+  if (isJson && response.status !== 304) JSON.parse(text);
   return new Response(text || null, response);
 }
 

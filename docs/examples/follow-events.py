@@ -24,12 +24,14 @@ def handle(event):
 
 
 def attempt(request):
-    """Status, headers and body are one attempt, which fails unless all of it arrives. Only a text,
-    such as a login page, need not be JSON: a connection that ends early leaves half of it."""
+    """Status, headers and body are one attempt, which fails unless all of it arrives. A connection
+    that ends early may leave half a JSON document, or no header that tells where the body ends."""
     with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-        text = response.read().decode(errors="replace")
-    is_text = response.headers.get("Content-Type", "").startswith("text/")
-    return response.status, response.headers, text, {} if is_text else json.loads(text)
+        text, headers = response.read().decode(errors="replace"), response.headers
+    is_json = "json" in headers.get("Content-Type", "")
+    has_end = "Content-Length" in headers or "Transfer-Encoding" in headers
+    needs_json = (is_json or not has_end) and response.status // 100 != 3
+    return response.status, headers, text, json.loads(text) if needs_json else None
 
 
 def read_page(query):

@@ -54,9 +54,9 @@ function isEvent(string $text, string $key): bool
 }
 
 /**
- * Status, headers and body are one attempt, which fails unless all of it arrives. Only a text, such
- * as a login page, need not be JSON: a connection that ends early leaves half of it. Returns the
- * status, 0 without a response, the headers in lower case, and the text.
+ * Status, headers and body are one attempt, which fails unless all of it arrives. A connection that
+ * ends early may leave half a JSON document, or no header that tells where the body ends. Returns
+ * the status, 0 without a response, the headers in lower case, and the text.
  */
 function attempt(string $key, string $event): array
 {
@@ -75,9 +75,13 @@ function attempt(string $key, string $event): array
     ]);
     $text = curl_exec($curl);
     if ($text === false) return [0, [], curl_error($curl)];
-    $isText = str_starts_with($headers['content-type'] ?? '', 'text/');
-    if (!$isText && json_decode($text) === null) return [0, [], 'half a response'];
-    return [curl_getinfo($curl, CURLINFO_RESPONSE_CODE), $headers, $text];
+    $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
+    $isJson = str_contains($headers['content-type'] ?? '', 'json');
+    $hasEnd = isset($headers['content-length']) || isset($headers['transfer-encoding']);
+    if (($isJson || !$hasEnd) && intdiv($status, 100) !== 3 && json_decode($text) === null) {
+        return [0, [], "half a response: $status"];
+    }
+    return [$status, $headers, $text];
 }
 
 /** Sends an event until a retry cannot help. Returns the status and the text of the response. */
@@ -94,7 +98,7 @@ function send(string $key, string $event): array
             stop("$key: not a response of the service: $status$reason $firstLine");
         }
         $asked = $headers['retry-after'] ?? '';
-        $wait = ctype_digit($asked) ? max(1, min((int) $asked, 3600)) : $pause;
+        $wait = ctype_digit($asked) ? max(1, min((int) substr($asked, 0, 9), 3600)) : $pause;
         fwrite(STDERR, "$key: $status $text, next attempt in $wait s\n");
         sleep($wait);
     }

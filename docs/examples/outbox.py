@@ -43,13 +43,15 @@ def book(booking, guests):
 
 
 def attempt(request):
-    """Status, headers and body are one attempt, which fails unless all of it arrives. Only a text,
-    such as a login page, need not be JSON: a connection that ends early leaves half of it."""
+    """Status, headers and body are one attempt, which fails unless all of it arrives. A connection
+    that ends early may leave half a JSON document, or no header that tells where the body ends."""
     with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-        text = response.read().decode(errors="replace")
-    if not response.headers.get("Content-Type", "").startswith("text/"):
+        text, headers = response.read().decode(errors="replace"), response.headers
+    is_json = "json" in headers.get("Content-Type", "")
+    has_end = "Content-Length" in headers or "Transfer-Encoding" in headers
+    if (is_json or not has_end) and response.status // 100 != 3:
         json.loads(text)
-    return response.status, response.headers, text
+    return response.status, headers, text
 
 
 def is_event(text, key):

@@ -277,7 +277,7 @@ it.for(['follow-events.ts', 'follow-events.py'])(
     skipIfNeeded(program, skip);
     const empty = { has_more: true, next_cursor: 'behind', resume_cursor: 'behind' };
     const body = JSON.stringify({ object: 'list', data: [], ...empty });
-    rig().faults.push({ status: 200, body });
+    rig().faults.push({ status: 200, headers: { 'Content-Type': 'application/json' }, body });
     rig().start(rig().programOf(program), `empty-${program}`);
     await expect.poll(() => rig().requests[1], SOON).toContain('cursor=behind');
   },

@@ -47,6 +47,7 @@ export type Fault =
   | 'half'
   | { status: number; headers?: Record<string, string>; body?: string };
 
+type Reply = { status: number; headers: Record<string, string>; body: string };
 /** By the name of the example: texts, and what takes their place. */
 type Changes = Record<string, readonly (readonly [string, string])[]>;
 type Rig = Awaited<ReturnType<typeof startRig>>;
@@ -113,10 +114,10 @@ export async function listen(servers: Server[], listener: RequestListener): Prom
 }
 
 /** Sends a response with a fault. */
-async function damage(fault: string, reply: Response, response: ServerResponse): Promise<void> {
+function damage(fault: string, reply: Reply, response: ServerResponse): void {
   const { socket } = response;
   if (fault === 'lost') socket?.destroy();
-  const body = Buffer.from(await reply.text());
+  const body = Buffer.from(reply.body);
   const half = body.subarray(0, body.length / 2);
   const type = `HTTP/1.1 ${reply.status} OK\r\nContent-Type: application/json`;
   const halfOf = (length: number) =>
@@ -142,8 +143,8 @@ async function startRig(vars: readonly string[]) {
   const agents = new Set<string | undefined>();
   const faults: (Fault | undefined)[] = [];
 
-  /** Sends a request on. Rejects when its sender hangs up. */
-  async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Response> {
+  /** Sends a request on, and returns its response whole. Rejects when its sender hangs up. */
+  async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
     const {
       host: _,
       connection: __,
@@ -153,12 +154,14 @@ async function startRig(vars: readonly string[]) {
     } = request.headers;
     const headers = z.record(z.string(), z.string()).parse(rest);
     const { method = 'GET' } = request;
-    return fetch(`${service.origin}${request.url}`, {
+    const reply = await fetch(`${service.origin}${request.url}`, {
       method,
       headers,
       ...(method === 'POST' && { body: Buffer.concat(await request.toArray()) }),
       signal,
     });
+    const { 'content-encoding': _____, ...kept } = Object.fromEntries(reply.headers);
+    return { status: reply.status, headers: kept, body: await reply.text() };
   }
 
   const origin = await listen(servers, async (request, response) => {
@@ -169,14 +172,12 @@ async function startRig(vars: readonly string[]) {
     response.on('close', () => client.abort());
     const reply =
       typeof fault === 'object'
-        ? new Response(fault.body ?? '{}', fault)
+        ? { headers: {}, body: '{}', ...fault }
         : await passOn(request, client.signal).catch(() => undefined);
     if (!reply) return request.socket.destroy();
     if (typeof fault === 'string') return damage(fault, reply, response);
     statuses.push(reply.status);
-    const { 'content-encoding': _, ...headers } = Object.fromEntries(reply.headers);
-    response.writeHead(reply.status, headers);
-    return response.end(await reply.text());
+    return response.writeHead(reply.status, reply.headers).end(reply.body);
   });
   const env = { ...process.env, API_URL: origin, API_KEY };
 
