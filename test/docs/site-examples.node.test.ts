@@ -9,6 +9,7 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { jsonLd, type Listing as SearchListing } from '../../docs/examples/json-ld.ts';
@@ -126,6 +127,8 @@ it('build-site.ts has a page for each public listing in each language', async ()
   const [taken = ''] = listingsWhere(`status = 'sold_out'`, 'slug');
   await rig().change({ id: listingsWhere(`slug = '${taken}'`)[0], slug: 'index' });
   expect((await build()).stderr).toContain('no page for the slug "index"');
+  expect(pagesIn(folder).get('404.html')).toContain('<h1>No such page</h1>');
+  expect(existsSync(join(folder, 'site.css'))).toBe(true);
   const expected = ['en', 'es', 'fr'].flatMap((language) => [
     `${language}/index.html`,
     ...publicSlugs()
@@ -140,11 +143,11 @@ it('a page of build-site.ts names its address in each language', async () => {
   await build();
   const page = pagesIn(join(rig().folderOf('built'), 'site')).get(`en/listings/${SLUG}.html`) ?? '';
   expect(page).toContain('<h1 lang="es">Casa &#60;nueva&#62;</h1>');
-  expect(page).toContain('<div lang="es">Uno &#38; más<br><br>Dos</div>');
+  expect(page).toContain('<div class="text" lang="es"><p>Uno &#38; más</p>\n<p>Dos</p></div>');
   const address = `${SITE_URL}/es/listings/${SLUG}`;
   const [image = ''] = /<meta property="og:image" content=".*">/.exec(page) ?? [];
   expect(image).toContain('01-stone-house');
-  expect(/<title>[\s\S]*(?=\n<style>)/.exec(page)?.[0].split('\n')).toEqual([
+  expect(/<title>[\s\S]*(?=\n<link rel="icon")/.exec(page)?.[0].split('\n')).toEqual([
     '<title>Casa &#60;nueva&#62;</title>',
     '<meta name="description" content="Uno &#38; más">',
     `<link rel="canonical" href="${address}">`,
@@ -156,6 +159,8 @@ it('a page of build-site.ts names its address in each language', async () => {
     '<meta property="og:description" content="Uno &#38; más">',
     image,
   ]);
+  expect(page.match(/<(header|nav|main)/g)).toEqual(['<header', '<nav', '<main']);
+  expect(page).toMatch(/<img [^>]*width="800" height="600" loading="lazy">/);
   const [, data = ''] = /<script type="application\/ld\+json">(.*)<\/script>/.exec(page) ?? [];
   expect(JSON.parse(data)).toMatchObject({ '@type': ['Accommodation', 'Product'], url: address });
 });
@@ -215,7 +220,8 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
       ([, path = '']) => path,
     );
     const slugs = new Set(paths.map((path) => path.replace(/^.*\//, '')));
-    expect([...slugs].sort()).toEqual(publicSlugs());
+    // The empty one is of the list pages.
+    expect([...slugs].sort()).toEqual(['', ...publicSlugs()]);
     expect(paths.filter((path) => path.endsWith(SLUG))).toEqual([`/es/listings/${SLUG}`]);
     expect(sitemap).toContain(
       `<xhtml:link rel="alternate" hreflang="x-default" href="${SITE_URL}/es/listings/${SLUG}"/>`,
@@ -364,6 +370,41 @@ it.each(scripts)('the curl lines of $path work unchanged: $script', async ({ scr
   });
   if (script.includes('If-None-Match')) expect(stdout).toBe('304\n');
   else expect(stdout).toMatch(/^\{"object":/);
+});
+
+async function sendHook(slugs: string[] | null): Promise<number> {
+  const body = JSON.stringify({ slugs });
+  const [id, at] = ['msg_1', new Date()];
+  const signature = new Webhook(SECRET).sign(id, at, body);
+  const timestamp = String(Math.floor(at.getTime() / 1_000));
+  const signed = {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signature,
+  };
+  const sent = await fetch(`${site}/feed-changed`, { method: 'POST', headers: signed, body });
+  return sent.status;
+}
+
+it('renew-pages.ts renews every page at a hook without slugs, and a page without its hook in an hour', async () => {
+  const { getListing } = await import('../../docs/examples/renew-pages.ts');
+  const slug = anotherListed() ?? '';
+  expect(await getListing(slug)).toMatchObject({ slug });
+  await rig().change({ slug, status: 'hidden' });
+  expect(await getListing(slug)).toMatchObject({ slug });
+  expect(await sendHook(['casa-azul'])).toBe(204);
+  expect(await getListing(slug)).toMatchObject({ slug });
+  expect(await sendHook(null)).toBe(204);
+  expect(await getListing(slug)).toBeNull();
+
+  await rig().change({ slug, status: 'listed' });
+  expect(await getListing(slug)).toMatchObject({ slug });
+  await rig().change({ slug, status: 'hidden' });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_001 });
+  await getListing(slug);
+  await expect.poll(() => getListing(slug), SOON).toBeNull();
+  vi.useRealTimers();
+  await rig().change({ slug, status: 'listed' });
 });
 
 // Last: the listing has another slug afterwards.
