@@ -41,24 +41,23 @@ let folder = '';
 const servers: Server[] = [];
 
 beforeAll(() => {
-  // A response that stalls is given up after a second.
+  // A response that stalls is given up after a second or two.
   folder = rig().variantOf({
     'call.ts': [['TIMEOUT_MS = 40_000', 'TIMEOUT_MS = 1_000']],
     'outbox.py': [['TIMEOUT_SECONDS = 15', 'TIMEOUT_SECONDS = 1']],
     'follow-events.py': [['TIMEOUT_SECONDS = 40', 'TIMEOUT_SECONDS = 1']],
     'outbox.php': [['15_000', '1_000']],
-    'live-page.ts': [['TIMEOUT_MS = 3_000', 'TIMEOUT_MS = 1_000']],
+    'live-page.ts': [['TIMEOUT_MS = 3_000', 'TIMEOUT_MS = 2_000']],
     'cards.html': [
-      ['TIMEOUT_MS = 10_000', 'TIMEOUT_MS = 1_000'],
+      ['TIMEOUT_MS = 10_000', 'TIMEOUT_MS = 2_000'],
       ['http://localhost:3001', rig().origin],
       ['KEY_OF_THE_SCRIPT', API_KEY],
     ],
   });
-  writeFileSync(
-    join(folder, 'renewed.ts'),
-    `import { getCards, getListing } from './renew-pages.ts';
-     console.log((await getCards()).length, (await getListing('casa-ginebrera'))?.slug);`,
-  );
+  const renewed = `import { getCards, getListing } from './renew-pages.ts';
+    console.log((await getCards()).length, (await getListing('casa-ginebrera'))?.slug);`;
+  writeFileSync(join(folder, 'renewed.ts'), renewed);
+  writeFileSync(rig().programOf('renewed.ts'), renewed);
 });
 
 afterAll(() => {
@@ -68,6 +67,9 @@ afterAll(() => {
 const file = (program: string, name: string) => join(rig().folderOf(program), name);
 const start = (program: string, ...args: string[]) =>
   rig().start(join(folder, program), program, args);
+/** With the time limits of the example: no slow response may take the place of a fault. */
+const startPatiently = (program: string, ...args: string[]) =>
+  rig().start(rig().programOf(program), `patient-${program}`, args);
 const countWhere = (table: string, where: string) =>
   rig().project.rows(`SELECT id FROM ${table} WHERE ${where}`).length;
 
@@ -84,7 +86,7 @@ type Started = ReturnType<typeof start>;
 type Program = {
   args?: string[];
   /** Makes what the program needs. */
-  prepare?: () => Promise<void>;
+  prepare?: (run: typeof start) => Promise<void>;
   /** Passes when the program has done its work. */
   hasDone: (started: Started) => Promise<void>;
 };
@@ -92,8 +94,8 @@ type Program = {
 const hasEnded = async ({ ended }: Started) => expect(await ended).toEqual([0, null]);
 
 const outbox = (program: string): Program => ({
-  prepare: async () => {
-    await start(program, bookingOf(program), '2').ended;
+  async prepare(run) {
+    await run(program, bookingOf(program), '2').ended;
   },
   async hasDone({ lines }) {
     const key = `bookings-%E6%97%A5-${program}-created`;
@@ -115,12 +117,9 @@ const PROGRAMS: Record<string, Program> = {
   'outbox.py': outbox('outbox.py'),
   'outbox.php': outbox('outbox.php'),
   'send-events.ts': {
-    args: ['events.jsonl'],
+    args: ['../events.jsonl'],
     prepare: async () =>
-      writeFileSync(
-        file('send-events.ts', 'events.jsonl'),
-        JSON.stringify(event('send-events.ts')),
-      ),
+      writeFileSync(file('.', 'events.jsonl'), JSON.stringify(event('send-events.ts'))),
     async hasDone(started) {
       await hasEnded(started);
       expect(countWhere('events', `aggregate_id = '${bookingOf('send-events.ts')}'`)).toBe(1);
@@ -174,10 +173,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ha
     skip,
   }) => {
     if (missing) skip(missing);
-    await prepare?.();
+    await prepare?.(startPatiently);
     for (const fault of program.startsWith('outbox') ? FOREIGN_TO_OUTBOXES : FOREIGN) {
       rig().faults.push(fault);
-      const stopped = start(program, ...args);
+      const stopped = startPatiently(program, ...args);
       expect(await stopped.ended).toEqual([1, null]);
       const [firstLine] = fault.body.split('\n');
       const mitigated = fault.status === 403 ? ' (cf-mitigated: challenge)' : '';
@@ -186,16 +185,18 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ha
       );
     }
     rig().faults.push({ status: 503, headers: { 'Retry-After': '9'.repeat(5_000) } });
-    const { errors } = start(program, ...args);
+    const { errors } = startPatiently(program, ...args);
     await expect.poll(() => errors.join(), SOON).toContain('next attempt in 3600 s');
   });
 
   it('does its work after every fault that passes', async ({ skip }) => {
     if (missing) skip(missing);
+    await prepare?.(start);
     rig().faults.push(...PASSING);
     const started = start(program, ...args);
     await hasDone(started);
-    expect(started.errors.join('\n').match(/next attempt in \d+ s/g)).toHaveLength(PASSING.length);
+    const attempts = started.errors.join('\n').match(/next attempt in \d+ s/g) ?? [];
+    expect(attempts.length).toBeGreaterThanOrEqual(PASSING.length);
     for (const agent of rig().agents) {
       expect(agent).toMatch(/^(bookings-outbox|follow-events|examples)\//);
     }
@@ -206,8 +207,8 @@ it('live-page.ts shows its latest page at every fault', async () => {
   const server = rig().start(join(folder, 'live-page.ts'), 'live', [], { PORT: '0' });
   await expect.poll(() => server.lines, SOON).toHaveLength(1);
   const visit = async () => (await fetch(`${server.lines[0]}/listings/casa-ginebrera`)).text();
+  await expect.poll(visit, SOON).toContain('<h1>Stone house');
   const page = await visit();
-  expect(page).toContain('<h1>');
   for (const fault of [...PASSING, ...FOREIGN, { status: 404, headers: HTML }]) {
     rig().faults.push(fault);
     expect([fault, await visit()]).toEqual([fault, page]);
