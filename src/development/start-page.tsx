@@ -5,6 +5,11 @@ import { Frame } from './frame.tsx';
 
 const PARTS = [
   { path: '/docs', name: 'Documents', subject: 'guides, reference, operation, architecture' },
+  {
+    path: '/docs/reference/event-types',
+    name: 'Event types',
+    subject: 'the fields of each, and a sample to send',
+  },
   { path: '/api/docs', name: 'API page', subject: 'every operation, with requests to try' },
   { path: '/preview', name: 'Preview', subject: 'the listings as a site shows them' },
   {

@@ -1,15 +1,16 @@
 /**
- * The documents of the repository as pages. The page of `docs/guides/apps.md` is
- * `/docs/guides/apps.md`, so that their links hold.
+ * The documents of the repository, and their programs, as pages. The page of `docs/guides/apps.md`
+ * is `/docs/guides/apps.md`, so that their links hold.
  */
 
 import { html, raw } from 'hono/html';
 import { Marked } from 'marked';
 import { Frame } from '../frame.tsx';
-import { TEXTS } from './texts.ts';
+import { eventTypesDocument } from './event-types.ts';
+import * as files from './texts.ts';
 
 /** The languages of blocks that are there to be copied. */
-const COMMANDS = ['sh', 'bash'];
+const COPIED = ['sh', 'bash', 'program'];
 
 /** What documents name, and the running service has its own value of. */
 const ORIGIN = 'http://localhost:3001';
@@ -17,11 +18,17 @@ const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 
 const INDEX = 'docs/README.md';
 
+const TEXTS = new Map<string, string>([
+  ...Object.entries(files),
+  ['docs/reference/event-types.md', eventTypesDocument(ORIGIN, API_KEY)],
+]);
+
 const FOLDERS = [
   { prefix: 'docs/guides/', name: 'Guides' },
   { prefix: 'docs/reference/', name: 'Reference' },
   { prefix: 'docs/operate/', name: 'Operate' },
   { prefix: 'docs/explain/', name: 'Explain' },
+  { prefix: 'docs/examples/', name: 'Programs' },
   { prefix: '', name: 'The repository' },
 ];
 
@@ -29,24 +36,29 @@ const folderOf = (path: string) => FOLDERS.find(({ prefix }) => path.startsWith(
 
 /** By folder, and in a folder in the order of the index. */
 const PATHS = FOLDERS.flatMap((folder) =>
-  [...new Set([...linksOf(INDEX), ...Object.keys(TEXTS)])].filter(
-    (path) => path in TEXTS && folderOf(path) === folder,
+  [...new Set([...linksOf(INDEX), ...TEXTS.keys()])].filter(
+    (path) => TEXTS.has(path) && folderOf(path) === folder,
   ),
 );
 
 /** The files of the repository that a document leads to. */
 function linksOf(path: string): string[] {
-  const links = (TEXTS[path] ?? '').matchAll(/\]\(([^)#]+)/g);
+  const links = (TEXTS.get(path) ?? '').matchAll(/\]\(([^)#]+)/g);
   return [...links].map(([, href = '']) => resolvePath(href, path).slice(1));
+}
+
+/** Of a document, whose address may lack its `.md`, or of the first one in a folder. */
+function findPath(asked: string): string | undefined {
+  const isFile = (path: string) => path === asked || path === `${asked}.md`;
+  return PATHS.find(isFile) ?? PATHS.find((path) => path.startsWith(`${asked}/`));
 }
 
 type Running = { origin: string; apiKey: string };
 
-/** Undefined if there is no such document. The path may lack its `.md`. */
+/** Undefined if there is no such document. */
 export function findDocumentPage(asked: string, running: Running) {
-  const path = asked.endsWith('.md') ? asked : `${asked}.md`;
-  const text = TEXTS[path];
-  if (text === undefined) return undefined;
+  const path = findPath(asked);
+  if (path === undefined) return undefined;
   const at = PATHS.indexOf(path);
   const neighbours = [
     { words: 'Previous', path: PATHS[at - 1] },
@@ -58,7 +70,7 @@ export function findDocumentPage(asked: string, running: Running) {
         <p class="all">
           <a href="#documents">All documents</a>
         </p>
-        {raw(render(path, text, running))}
+        {raw(render(path, running))}
         <ul class="row neighbours">
           {neighbours.map(
             ({ words, path }) =>
@@ -90,13 +102,14 @@ export function findDocumentPage(asked: string, running: Running) {
   );
 }
 
-/** A document begins with its title. */
+/** A document begins with its title. A program has its name. */
 function titleOf(path: string): string {
   if (path === INDEX) return 'The documents';
-  return /^# (.+)$/m.exec(TEXTS[path] ?? '')?.[1] ?? path;
+  if (!path.endsWith('.md')) return path.replace(/^.*\//, '');
+  return /^# (.+)$/m.exec(TEXTS.get(path) ?? '')?.[1] ?? path;
 }
 
-function render(path: string, text: string, { origin, apiKey }: Running): string {
+function render(path: string, { origin, apiKey }: Running): string {
   const marked = new Marked({
     renderer: {
       heading({ depth, text: heading, tokens }) {
@@ -105,7 +118,7 @@ function render(path: string, text: string, { origin, apiKey }: Running): string
         return `${html`<h${raw(depth)} id="${id}"><a href="#${id}">${content}</a></h${raw(depth)}>`}`;
       },
       code({ text: code, lang = '' }) {
-        const copy = COMMANDS.includes(lang)
+        const copy = COPIED.includes(lang)
           ? html`<button type="button" class="copy">Copy</button>`
           : '';
         return `${html`<div class="box"><pre tabindex="0"><code>${code}</code></pre>${copy}</div>`}`;
@@ -124,12 +137,21 @@ function render(path: string, text: string, { origin, apiKey }: Running): string
         const file = resolvePath(href, path).slice(1);
         return `${html`${raw(content)} (<code>${file}</code>)`}`;
       },
+      codespan({ text: code }) {
+        const target = code.startsWith('/docs/') ? addressOf(code, path) : undefined;
+        const content = html`<code>${code}</code>`;
+        return `${target === undefined ? content : html`<a href="${target}">${content}</a>`}`;
+      },
       image({ href, text: alt }) {
         return `${html`<img src="${resolvePath(href, path)}" alt="${alt}" />`}`;
       },
     },
   });
-  const own = text.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
+  const text = TEXTS.get(path) ?? '';
+  const document = path.endsWith('.md')
+    ? text
+    : `# ${titleOf(path)}\n\n\`\`\`\`program\n${text}\n\`\`\`\`\n`;
+  const own = document.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
   return String(marked.parse(own, { async: false }));
 }
 
@@ -138,7 +160,7 @@ function addressOf(href: string, path: string): string | undefined {
   if (href.startsWith('#') || /^https?:/.test(href)) return href;
   const address = resolvePath(href, path);
   const [, document = ''] = /^\/([^#]*)/.exec(address) ?? [];
-  return document in TEXTS ? address : undefined;
+  return findPath(document) && address;
 }
 
 /** Returns e.g. `/docs/guides/apps.md#tokens`. */
