@@ -34,7 +34,7 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       {firstRequests(origin, apiKey ?? '').map((line) => (
         <div class="box">
           <pre tabindex={0}>
-            <code>{line}</code>
+            <code>{line.replaceAll(/ (?=-[Hd] |'?http)/g, ' \\\n  ')}</code>
           </pre>
           <button type="button" class="copy">
             Copy
@@ -45,9 +45,9 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       <ul class="grid">
         {PARTS.map(({ path, name, subject }) => (
           <li class="card">
-            <h2>
+            <h3>
               <a href={path}>{name}</a> <span data-state={path} />
-            </h2>
+            </h3>
             <p>{subject}</p>
           </li>
         ))}

@@ -150,7 +150,7 @@ function render(path: string, { origin, apiKey }: Running): string {
   const text = TEXTS.get(path) ?? '';
   const document = path.endsWith('.md')
     ? text
-    : `# ${titleOf(path)}\n\n\`\`\`\`program\n${text}\n\`\`\`\`\n`;
+    : `# ${titleOf(path)}\n\n\`\`\`\`program\n${text}\`\`\`\`\n`;
   const own = document.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
   return String(marked.parse(own, { async: false }));
 }
@@ -158,9 +158,9 @@ function render(path: string, { origin, apiKey }: Running): string {
 /** Of a document, or of another site; undefined for any other file. */
 function addressOf(href: string, path: string): string | undefined {
   if (href.startsWith('#') || /^https?:/.test(href)) return href;
-  const address = resolvePath(href, path);
-  const [, document = ''] = /^\/([^#]*)/.exec(address) ?? [];
-  return findPath(document) && address;
+  const [, asked = '', anchor = ''] = /^.([^#]*)(.*)/.exec(resolvePath(href, path)) ?? [];
+  const found = findPath(asked);
+  return found && `/${found}${anchor}`;
 }
 
 /** Returns e.g. `/docs/guides/apps.md#tokens`. */

@@ -7,13 +7,12 @@ import { quoted } from '../first-requests.ts';
 export function eventTypesDocument(origin: string, apiKey: string): string {
   const chapters = describeEventTypes().map(({ type, fields, sample }) => {
     const rows = fields.map(
-      ({ name, form, example, description }) =>
-        `| \`${name}\` | ${form} | ${description} | \`${example}\` |`,
+      ({ name, form, description }) => `| \`${name}\` | ${form} | ${description} |`,
     );
     return `## \`${type}\`
 
-| field of the payload | form | meaning | example |
-|---|---|---|---|
+| field of the payload | form | meaning |
+|---|---|---|
 ${rows.join('\n')}
 
 \`\`\`sh
