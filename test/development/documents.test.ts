@@ -31,6 +31,8 @@ it.each([...DOCUMENTS, 'CHANGELOG.md'])('%s has its page, and is in the index', 
   expect(targetsIn(await pageOf('/docs/README.md'))).toContain(`/${path}`);
   const html = await pageOf(`/${path}`);
   expect(html).toContain('<h1 id=');
+  // A head without text would be announced as a heading.
+  expect(html).not.toContain('<th></th>');
   // No Markdown is left over.
   expect(html.replaceAll(/<code>[\s\S]*?<\/code>/g, '')).not.toMatch(/\]\(|^\||\*\*/m);
 });

@@ -23,29 +23,16 @@ const TEXTS = new Map<string, string>([
   ['docs/reference/event-types.md', eventTypesDocument(ORIGIN, API_KEY)],
 ]);
 
-const FOLDERS = [
-  { prefix: 'docs/guides/', name: 'Guides' },
-  { prefix: 'docs/reference/', name: 'Reference' },
-  { prefix: 'docs/operate/', name: 'Operate' },
-  { prefix: 'docs/explain/', name: 'Explain' },
-  { prefix: 'docs/examples/', name: 'Programs' },
-  { prefix: '', name: 'The repository' },
-];
-
-const folderOf = (path: string) => FOLDERS.find(({ prefix }) => path.startsWith(prefix));
-
-/** By folder, and in a folder in the order of the index. */
-const PATHS = FOLDERS.flatMap((folder) =>
-  [...new Set([...linksOf(INDEX), ...TEXTS.keys()])].filter(
-    (path) => TEXTS.has(path) && folderOf(path) === folder,
-  ),
+const linked = [...(TEXTS.get(INDEX) ?? '').matchAll(/\]\(([^)#]+)/g)].map(([, href = '']) =>
+  resolvePath(href, INDEX).slice(1),
 );
 
-/** The files of the repository that a document leads to. */
-function linksOf(path: string): string[] {
-  const links = (TEXTS.get(path) ?? '').matchAll(/\]\(([^)#]+)/g);
-  return [...links].map(([, href = '']) => resolvePath(href, path).slice(1));
-}
+/** By folder, such as `guides`, in the order of the index. */
+const FOLDERS = Map.groupBy(
+  new Set([...linked, ...TEXTS.keys()].filter((path) => TEXTS.has(path))),
+  (path) => /^docs\/(\w+)\//.exec(path)?.[1] ?? 'repository',
+);
+const PATHS = [...FOLDERS.values()].flat();
 
 /** Of a document, whose address may lack its `.md`, or of the first one in a folder. */
 function findPath(asked: string): string | undefined {
@@ -60,10 +47,7 @@ export function findDocumentPage(asked: string, running: Running) {
   const path = findPath(asked);
   if (path === undefined) return undefined;
   const at = PATHS.indexOf(path);
-  const neighbours = [
-    { words: 'Previous', path: PATHS[at - 1] },
-    { words: 'Next', path: PATHS[at + 1] },
-  ];
+  const neighbours = { Previous: PATHS[at - 1], Next: PATHS[at + 1] };
   return (
     <Frame title={titleOf(path)} style="/docs/page.css">
       <main id="main" class="document">
@@ -72,22 +56,17 @@ export function findDocumentPage(asked: string, running: Running) {
         </p>
         {raw(render(path, running))}
         <ul class="row neighbours">
-          {neighbours.map(
-            ({ words, path }) =>
-              path && (
-                <li>
-                  {words}: <a href={`/${path}`}>{titleOf(path)}</a>
-                </li>
-              ),
-          )}
+          {Object.entries(neighbours).map(([words, path]) => (
+            <li>{path && raw(html`${words}: <a href="/${path}">${titleOf(path)}</a>`)}</li>
+          ))}
         </ul>
       </main>
       <nav id="documents" aria-label="Documents">
-        {FOLDERS.map((folder) => (
+        {[...FOLDERS].map(([folder, paths]) => (
           <>
-            <h2>{folder.name}</h2>
+            <h2>{folder}</h2>
             <ul>
-              {PATHS.filter((each) => folderOf(each) === folder).map((each) => (
+              {paths.map((each) => (
                 <li>
                   <a href={`/${each}`} aria-current={each === path ? 'page' : undefined}>
                     {titleOf(each)}
@@ -124,8 +103,13 @@ function render(path: string, { origin, apiKey }: Running): string {
         return `${html`<div class="box"><pre tabindex="0"><code>${code}</code></pre>${copy}</div>`}`;
       },
       table(token) {
-        const cells = (row: typeof token.header, tag: string) =>
-          row.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('');
+        const cells = (row: typeof token.header, kind: string) => {
+          // An empty head is no heading.
+          const tagOf = (text: string) => (text === '' ? 'td' : kind);
+          const cell = ({ text, tokens }: (typeof row)[number]) =>
+            `<${tagOf(text)}>${this.parser.parseInline(tokens)}</${tagOf(text)}>`;
+          return row.map(cell).join('');
+        };
         const rows = token.rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('');
         return `<div class="table" tabindex="0"><table><thead><tr>${cells(token.header, 'th')}</tr></thead><tbody>${rows}</tbody></table></div>`;
       },
