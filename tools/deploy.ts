@@ -1,13 +1,15 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
 import { Option } from '@commander-js/extra-typings';
-import { openAccount } from './cloudflare/account.ts';
+import { type Account, openAccount } from './cloudflare/account.ts';
+import { requireAddresses } from './cloudflare/addresses.ts';
 import {
   createMissing,
   findResources,
   getCurrentBookmark,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
+import { describeServed, findServed, requireOlder, type Served } from './cloudflare/served.ts';
 import { awaitHealth, describeCommit } from './cloudflare/version.ts';
 import { runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
@@ -19,10 +21,17 @@ import {
   type Deployment,
   formatConfig,
   loadDeployment,
+  rejectExamples,
   requireDeployable,
 } from './configuration/wrangler-config.ts';
 import { rejectUnfinished } from './database/identity.ts';
-import { migrate, rejectNewer, requireAdditions } from './database/migrations.ts';
+import {
+  findPendingMigrations,
+  migrate,
+  migrationNames,
+  rejectNewer,
+  requireAdditions,
+} from './database/migrations.ts';
 import { restDatabase } from './database/open.ts';
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
@@ -31,18 +40,20 @@ const program = declare('deploy')
   .description(`Deploys this working copy to production, or to the environment of --env. May be repeated after any failure.
 
 Changes: creates a missing database and KV namespace, migrates the database, and replaces the version that serves.
-It checks wrangler.toml, the migrations and the bundle before.
+It checks wrangler.toml, the migrations, the bundle and the account before. --dry-run only checks.
 Exit codes: 0 the new version serves, 1 a step failed: the message says which one, and what is known of what serves.
 Example: npm run deploy -- --env staging --location weur`)
   .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
   .addOption(new Option('--location <hint>', 'where a new database is created').choices(LOCATIONS))
+  .option('--dry-run', 'checks everything, says what a deployment would do, and changes nothing')
+  .option('--replace', 'replaces a version that has commits which this working copy lacks')
   .option('--create', 'creates a database or namespace that a Worker which exists lacks')
   .option(
     '--no-replicas',
     'leaves the read replicas of the database as they are, instead of switching them on',
   );
 
-/** The steps, and what is known if one of them fails. */
+/** The steps in their order, and what is known if one of them fails. */
 const KNOWN = {
   checks: 'Nothing has changed.',
   resources: 'A created resource stays. No data was touched, and nothing that serves has changed.',
@@ -55,6 +66,8 @@ const KNOWN = {
 
 type Step = keyof typeof KNOWN;
 type Request = ReturnType<typeof parseRequest>;
+/** What is known of a running deployment. */
+type Progress = { step: Step; hasApiKey: boolean };
 
 /** Tests replace them. */
 type Surroundings = { directory: string; wrangler: typeof runWrangler; patienceMs?: number };
@@ -70,8 +83,10 @@ if (import.meta.main) await runCommand(command);
 
 function parseRequest(args: string[]) {
   const { values } = readArguments(program, args);
-  const { env, location, create: mayCreate = false, replicas: wantsReplicas } = values;
-  return { environment: resolveEnvironment(env), location, mayCreate, wantsReplicas };
+  const { env, location, dryRun: isDryRun = false, replicas: wantsReplicas } = values;
+  const { create: mayCreate = false, replace: mayReplace = false } = values;
+  const environment = resolveEnvironment(env);
+  return { environment, location, isDryRun, mayCreate, mayReplace, wantsReplicas };
 }
 
 async function run(
@@ -79,19 +94,17 @@ async function run(
   surroundings: Surroundings = { directory: PROJECT_DIRECTORY, wrangler: runWrangler },
 ): Promise<number> {
   const { environment } = request;
-  let step: Step = 'checks';
-  const begin = (next: Step) => {
-    step = next;
-  };
+  const progress: Progress = { step: 'checks', hasApiKey: true };
   const report = (reason: string) => {
+    const { step } = progress;
     const known = KNOWN[step].replace('--env=', `--env=${environment ?? ''}`);
     console.error(
-      `The deployment to ${environment ?? 'production'} failed at the ${step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.`,
+      `The deployment to ${environment ?? 'production'} failed at the ${step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.${formatRest(request, progress)}`,
     );
   };
   const reportSignal = () => report('it was interrupted');
   try {
-    await beforeSignals(reportSignal, () => deploy(request, surroundings, begin));
+    await beforeSignals(reportSignal, () => deploy(request, surroundings, progress));
     return 0;
   } catch (error) {
     if (!needsNoStack(error)) throw error;
@@ -100,13 +113,37 @@ async function run(
   }
 }
 
+/** What a deployment that has begun to change something leaves to do. */
+function formatRest({ wantsReplicas, environment }: Request, { step, hasApiKey }: Progress) {
+  if (step === 'checks') return '';
+  const steps = Object.keys(KNOWN).filter((each) => wantsReplicas || each !== 'read replicas');
+  const rest = steps.slice(steps.indexOf(step)).join(', ');
+  return `\nLeft to do: ${rest}.${hasApiKey ? '' : `\n${formatMissingKey(environment)}`}`;
+}
+
+const formatMissingKey = (environment = '') =>
+  `No API key is set yet: \`npx wrangler secret put API_KEY --env=${environment}\``;
+
 async function deploy(
   request: Request,
   surroundings: Surroundings,
-  begin: (step: Step) => void,
+  progress: Progress,
 ): Promise<void> {
   const { directory, wrangler, patienceMs } = surroundings;
-  const { deployment, account, found } = await check(request, surroundings);
+  const begin = (step: Step) => {
+    progress.step = step;
+  };
+  const { deployment, account, found, served } = await check(request, surroundings);
+  progress.hasApiKey = found.hasApiKey;
+  const { tag, message } = describeCommit(directory);
+  if (served !== undefined) console.log(`Replaces ${describeServed(served)}`);
+  if (request.isDryRun) {
+    const plan = await planSteps(request, account, deployment, found);
+    const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
+    console.log(`\nNothing has changed. A deployment would:\n- ${steps.join('\n- ')}`);
+    if (!found.hasApiKey) console.log(formatMissingKey(request.environment));
+    return;
+  }
 
   begin('resources');
   const resources = await createMissing(account, deployment, found, request.location);
@@ -122,7 +159,7 @@ async function deploy(
   if (request.wantsReplicas) await switchReplicasOn(account, database);
 
   begin('upload');
-  const { tag, message } = describeCommit(directory);
+  if (!request.mayReplace) await requireSame(account, deployment.worker, served);
   const target = `--env=${request.environment ?? ''}`;
   const args = ['deploy', '--tag', tag, '--message', message, target];
   const config = formatConfig(deployment, account.id, resources);
@@ -140,19 +177,23 @@ async function deploy(
       ? 'without an address yet: add a route, or set workers_dev = true'
       : `at ${origin}, ${await awaitHealth(origin, version, deployment.worker, patienceMs)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
-  const put = `npx wrangler secret put API_KEY ${target}`;
-  if (found.isFirst) console.log(`No API key is set yet: \`${put}\``);
+  if (!found.hasApiKey) console.log(formatMissingKey(request.environment));
 }
 
 /** Everything that can be known before something changes. */
-async function check({ environment, mayCreate }: Request, { directory, wrangler }: Surroundings) {
+async function check(request: Request, { directory, wrangler }: Surroundings) {
+  const { environment, mayCreate, mayReplace } = request;
   const deployment = loadDeployment(environment, directory);
   requireDeployable(deployment);
   requireAdditions();
+  rejectExamples(deployment);
   const build = await wrangler(['deploy', '--dry-run', `--env=${environment ?? ''}`]);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment.accountId);
   const found = await findResources(account, deployment);
+  await requireAddresses(account, deployment);
+  const served = found.isFirst ? undefined : await findServed(account, deployment.worker);
+  if (served !== undefined && !mayReplace) requireOlder(served, directory);
   const { worker, databaseName, namespaceTitle } = deployment;
   const isComplete = found.database !== undefined && found.namespace !== undefined;
   if (!isComplete && !found.isFirst && !mayCreate) {
@@ -165,7 +206,37 @@ async function check({ environment, mayCreate }: Request, { directory, wrangler 
     await rejectUnfinished(database);
     await rejectNewer(database);
   }
-  return { deployment, account, found };
+  return { deployment, account, found, served };
+}
+
+type Found = Awaited<ReturnType<typeof findResources>>;
+
+/** What a deployment would change before its upload. */
+async function planSteps(
+  { wantsReplicas }: Request,
+  account: Account,
+  { databaseName, namespaceTitle }: Deployment,
+  { database, namespace }: Found,
+): Promise<string[]> {
+  const pending = database
+    ? await findPendingMigrations(restDatabase(account, database.uuid))
+    : migrationNames();
+  const hasReplicas = database?.read_replication?.mode === 'auto';
+  return [
+    ...(database ? [] : [`create the database ${databaseName}`]),
+    ...(namespace ? [] : [`create the KV namespace ${namespaceTitle}`]),
+    ...(pending.length > 0 ? [`migrate: ${pending.join(', ')}`] : []),
+    ...(wantsReplicas && !hasReplicas ? ['switch the read replicas of the database on'] : []),
+  ];
+}
+
+/** Throws a `UserError` if another deployment has come between. */
+async function requireSame(account: Account, worker: string, before: Served | undefined) {
+  const now = await findServed(account, worker);
+  if (now === undefined || now.id === before?.id) return;
+  throw new UserError(
+    `${describeServed(now)}, has come between, since the checks: look at it, and repeat the command`,
+  );
 }
 
 /** Returns the address of a custom domain, or of workers.dev. A route has no address. */

@@ -36,7 +36,7 @@ export type Verdict = {
 
 /** For all requests of an isolate. */
 export class KnownVersions {
-  /** The current version, then the others, from the latest check to the earliest. */
+  /** The current version, then the others by their checks, the latest first. Only replaced. */
   checks: readonly Check[] = [];
   /** How long a check keeps the current version current, and a response of its version usable. */
   readonly #currentMs: number;

@@ -5,16 +5,12 @@
  */
 
 import type { Context } from 'hono';
-import { type AppEnv, type Config, readConfig } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
+import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
-import {
-  type PolicyName,
-  type Reply,
-  type Report,
-  WINDOW_MS,
-  WINDOW_SECONDS,
-} from './counter-arithmetic.ts';
+import type { RateCounter } from './counter.ts';
+import { type PolicyName, type Reply, WINDOW_MS, WINDOW_SECONDS } from './counter-arithmetic.ts';
 
 /** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests ask. */
 const REPORT_DIVISOR = 12;
@@ -34,26 +30,22 @@ type Quota = { client: string; isKey: boolean; policy: PolicyName; limit: number
 type Verdict = 'passed' | 'rejected' | 'overloaded';
 
 /** A window, as this isolate knows it. */
-type Window = {
+const beginWindow = (now: number) => ({
   /** The random id of `Report`. */
-  record: string;
-  /** Milliseconds since the epoch. */
-  beganAt: number;
-  passed: number;
+  record: crypto.randomUUID(),
+  beganAt: now,
+  passed: 0,
   /** Requests that wait for the counter. */
-  reserved: number;
+  reserved: 0,
   /** The count of the latest report, perhaps not received yet. */
-  sent: number;
+  sent: 0,
   /** The greatest count that the counter has confirmed. */
-  confirmed: number;
+  confirmed: 0,
   /** The requests of all other isolates, from the counter's replies. */
-  others: number;
-};
+  others: 0,
+});
 
-function beginWindow(now: number): Window {
-  const record = crypto.randomUUID();
-  return { record, beganAt: now, passed: 0, reserved: 0, sent: 0, confirmed: 0, others: 0 };
-}
+type Window = ReturnType<typeof beginWindow>;
 
 /** The current window of one client under one policy. Times are milliseconds since the epoch. */
 export class ClientWindow {
@@ -122,9 +114,7 @@ export class ClientWindow {
     window.reserved += 1;
     const calling = this.#call(env, window, window.passed + window.reserved, true);
     const inTime = await firstWithin(calling, CALL_DEADLINE_MS, undefined);
-    if (inTime === undefined) {
-      this.#noteFault(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
-    }
+    if (inTime === undefined) this.#noteFault(new Error('no reply within the deadline'));
     const verdict = inTime ?? 'passed';
     addToLogField('counter_ms', Date.now() - startedAt);
     window.reserved -= 1;
@@ -165,52 +155,43 @@ export class ClientWindow {
   }
 }
 
+type Message = Parameters<RateCounter['count']>;
+
 /** Calls an object that is named `health`. An empty report stores nothing. */
 export async function callCounter(env: Env): Promise<void> {
   const report = { record: 'health', count: 0, beganAt: Date.now(), wantsPlace: false };
   await send(env, 'health', 'default', 1, report);
 }
 
-async function send(
-  env: Env,
-  name: string,
-  policy: PolicyName,
-  limit: number,
-  report: Report,
-): Promise<Reply> {
+async function send(env: Env, name: string, ...message: Message): Promise<Reply> {
   const { jurisdiction } = readConfig(env);
   const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
   const id = counters.idFromName(name);
   try {
     // The result of a remote call keeps the call open until it is disposed of.
-    using reply = await counters.get(id).count(policy, limit, report);
-    const { isGranted, own, others, beganAt } = reply;
-    return { isGranted, own, others, beganAt };
+    using reply = await counters.get(id).count(...message);
+    return { ...reply };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     // The method is missing: a deployment has not replaced this counter of 1.0.0 yet. A stub that
     // has thrown stays broken.
+    const [policy, limit, report] = message;
     const former = { ...report, ageMs: Date.now() - report.beganAt };
     using reply = await counters.get(id).report(policy, limit, former);
-    const { isGranted, own, others, ageMs } = reply;
-    return { isGranted, own, others, beganAt: Date.now() - ageMs };
+    return { ...reply, beganAt: Date.now() - reply.ageMs };
   }
 }
 
 const encoder = new TextEncoder();
-const namingKeys = new WeakMap<Config, Promise<CryptoKey>>();
 
 /**
  * Returns an HMAC: the platform's metrics show the names of objects, also outside the jurisdiction.
  * Another first value of `API_KEY` restarts all counts.
  */
 async function nameOfAddress(env: Env, address: string): Promise<string> {
-  const config = readConfig(env);
-  const secret = encoder.encode(config.apiKeys[0] ?? 'no API_KEY');
+  const secret = encoder.encode(readConfig(env).apiKeys[0] ?? 'no API_KEY');
   const hmac = { name: 'HMAC', hash: 'SHA-256' };
-  const importing =
-    namingKeys.get(config) ?? crypto.subtle.importKey('raw', secret, hmac, false, ['sign']);
-  namingKeys.set(config, importing);
-  const code = await crypto.subtle.sign(hmac.name, await importing, encoder.encode(address));
+  const key = await crypto.subtle.importKey('raw', secret, hmac, false, ['sign']);
+  const code = await crypto.subtle.sign(hmac.name, key, encoder.encode(address));
   return new Uint8Array(code).toHex();
 }

@@ -36,8 +36,17 @@ export type CounterWindow = {
   changes: number;
 };
 
+const NO_WINDOW: CounterWindow = {
+  beganAt: Number.NEGATIVE_INFINITY,
+  counts: new Map(),
+  countsBefore: new Map(),
+  changes: 0,
+};
+
 /** Windows of one isolate begin 60 s apart. To the counter they may seem up to 10 s closer. */
 const APART_MS = WINDOW_MS - 10_000;
+/** Of an isolate and the counter, as far as it is provided for. */
+const MAX_CLOCK_DIFFERENCE_MS = 5_000;
 /** A clock with a larger error is not used. */
 const MAX_CLOCK_ERROR_MS = 2 * WINDOW_MS;
 
@@ -45,11 +54,6 @@ const MAX_CLOCK_ERROR_MS = 2 * WINDOW_MS;
  * Adds a report to the open window, and grants a place while the total with the request's number is
  * within the limit. Each request is in one window: the counts of the window before are subtracted.
  * `changed` is the window with the new count, if there is one.
- *
- * @example
- * // 30 of the 40 requests of `a` were in the window before. With 60 of `b`, `a` gets 70 in all.
- * const open = { beganAt: 60_000, counts: new Map([['b', 60]]), countsBefore: new Map([['a', 30]]), changes: 1 };
- * addReport(open, { record: 'a', count: 40, beganAt: 20_000, wantsPlace: true }, 100, 75_000);
  */
 export function addReport(
   last: CounterWindow | undefined,
@@ -60,10 +64,10 @@ export function addReport(
   const { record, count, wantsPlace } = report;
   const isUsable = Math.abs(now - report.beganAt) <= MAX_CLOCK_ERROR_MS;
   const recordBeganAt = isUsable ? report.beganAt : now;
-  const window = openWindow(last, recordBeganAt, now);
+  const window = openWindow(last ?? NO_WINDOW, recordBeganAt, now);
 
   // The record's window ended before the open one began: its requests were in the window before.
-  const isLate = window.beganAt - recordBeganAt >= APART_MS;
+  const isLate = window.beganAt - recordBeganAt >= WINDOW_MS - MAX_CLOCK_DIFFERENCE_MS;
   const counts = isLate ? window.countsBefore : window.counts;
   const before = isLate ? 0 : (window.countsBefore.get(record) ?? 0);
   const number = count - before;
@@ -81,21 +85,12 @@ export function addReport(
 }
 
 /** Returns the last window, or begins the next one: at the record's begin, but never after `now`. */
-function openWindow(
-  last: CounterWindow | undefined,
-  recordBeganAt: number,
-  now: number,
-): CounterWindow {
-  const none: Counts = new Map();
-  if (last === undefined) {
-    const beganAt = Math.min(recordBeganAt, now);
-    return { beganAt, counts: none, countsBefore: none, changes: 0 };
-  }
+function openWindow(last: CounterWindow, recordBeganAt: number, now: number): CounterWindow {
   // A clock that was set back by a whole window ends it too.
   const hasEnded = Math.abs(now - last.beganAt) >= WINDOW_MS;
   if (!hasEnded && recordBeganAt - last.beganAt < APART_MS) return last;
   const endAt = last.beganAt + WINDOW_MS;
   const beganAt = Math.min(Math.max(recordBeganAt, endAt), now);
-  const countsBefore = beganAt - endAt < APART_MS ? last.counts : none;
-  return { beganAt, counts: none, countsBefore, changes: 0 };
+  const countsBefore = beganAt - endAt < APART_MS ? last.counts : NO_WINDOW.counts;
+  return { ...NO_WINDOW, beganAt, countsBefore };
 }

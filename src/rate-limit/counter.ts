@@ -20,9 +20,6 @@ const STORED_FROM_CHANGE = 2;
 /** A window is kept for a minute after its end: the next one needs its counts. */
 const KEPT_MS = 2 * WINDOW_MS;
 
-/** The message of version 1.0.0. */
-type FormerReport = Omit<Report, 'beganAt'> & { ageMs: number };
-
 /** Versions of Workers and counters mix. Never change a method's signature: add a method. */
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<PolicyName, CounterWindow>();
@@ -44,9 +41,10 @@ export class RateCounter extends DurableObject<Env> {
   }
 
   /** The method that isolates of version 1.0.0 call. */
-  report(policy: PolicyName, limit: number, { ageMs, ...report }: FormerReport) {
+  report(policy: PolicyName, limit: number, former: Omit<Report, 'beganAt'> & { ageMs: number }) {
     const now = Date.now();
-    const { beganAt, ...reply } = this.count(policy, limit, { beganAt: now - ageMs, ...report });
+    const report = { beganAt: now - former.ageMs, ...former };
+    const { beganAt, ...reply } = this.count(policy, limit, report);
     return { ...reply, ageMs: now - beganAt };
   }
 

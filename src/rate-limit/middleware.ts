@@ -2,8 +2,9 @@
 
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
+import type { AppEnv } from '../app-env.ts';
 import { API_KEY_HEADER, identifyKey } from '../auth/api-key.ts';
-import { type AppEnv, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
@@ -16,15 +17,13 @@ const MAX_CLIENTS = 10_000;
 /** `Retry-After` of a client that overloads its own counter. */
 const OVERLOADED_RETRY_SECONDS = 1;
 
-/** A POST to one of `ingestPaths` has the policy `ingest`, all else `default`. */
-type Options = { ingestPaths: readonly string[] };
-
 /**
  * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
  * of draft-ietf-httpapi-ratelimit-headers-10. A key with a limit of its own is the client of all
- * its requests, under one policy. The client of all other requests is their address.
+ * its requests, under one policy. The client of all other requests is their address: a POST to one
+ * of `ingestPaths` has the policy `ingest`, all else `default`.
  */
-export function rateLimit({ ingestPaths }: Options) {
+export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
   // With `max`, the cache would allocate the place of every client at the start of the isolate.
   const windows = new LRUCache<string, ClientWindow>({ maxSize: MAX_CLIENTS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {

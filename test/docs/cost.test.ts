@@ -17,6 +17,10 @@ const INGEST = '/api/public/events/ingest';
 const EVENTS = '/api/v1/events';
 const CACHED = { FEED_CACHE_SECONDS: '60' };
 
+const COUNTER_CALL = 0.15;
+/** A request with 1 ms of processor time, 2 ms of its counter, and 1,200 bytes in the log for 7 days. */
+const REQUEST = 0.3 + 0.02 + 0.0032 + 1.2 * (0.25 + (0.1 * 7) / 30);
+
 const rowsOf = (head: string) => tableOf('docs/operate/cost.md', head).rows;
 
 /** Sends one request and counts its cost, with the work after the response. */
@@ -123,6 +127,11 @@ describe('docs/operate/cost.md', () => {
     const d1RowsRead = Number(bound ?? costs.d1RowsRead);
     expect(costs.d1RowsRead).toBeLessThanOrEqual(d1RowsRead);
     const { d1RoundTrips, d1RowsWritten, kvReads, kvWrites } = costs;
+    const dollars =
+      REQUEST +
+      (name === 'rejected by the limit' ? 0 : COUNTER_CALL / 10) +
+      (0.001 * d1RowsRead + d1RowsWritten + 0.5 * kvReads + 5 * kvWrites);
+    expect(cells.at(-1)).toBe(dollars.toFixed(2));
     expect(cells.slice(0, -1)).toEqual([
       String(d1RoundTrips),
       `${bound === undefined ? '' : '≤ '}${d1RowsRead}`,
@@ -159,7 +168,8 @@ async function costOfCounting(requests: number): Promise<{ calls: number; rows: 
 it.each(rowsOf('requests per window'))(
   'the counter takes of a client of %s requests per window %s calls and %s rows',
   async (...cells) => {
-    const [requests = 0, calls, rows] = cells.map(Number);
+    const [requests = 0, calls = 0, rows = 0] = cells.map(Number);
     expect(await costOfCounting(requests)).toEqual({ calls, rows });
+    expect(cells[3]).toBe((REQUEST + (COUNTER_CALL * calls + rows) / requests).toFixed(2));
   },
 );

@@ -1,4 +1,4 @@
-/** The fields of docs/operate/reading-the-log.md, on lines that the service writes. */
+/** The fields and queries of docs/operate/reading-the-log.md, on lines that the service writes. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -16,13 +16,34 @@ type Line = Readonly<Record<string, unknown>>;
 
 const rowsOf = (head: string) => tableOf('docs/operate/reading-the-log.md', head).rows;
 
-/** The fields that a question filters, shows or groups by. */
+/** In place of what the operator fills in. */
+const FILLED_IN: Readonly<Record<string, string>> = { 'REQUEST-ID': 'limited', 'KEY-NAME': 'site' };
+
+/** The query of each question: its filters, and the fields that it shows or groups by. */
 const questions = rowsOf('question').map(([question = '', filters = '', ...shown]) => ({
   question,
-  fields: [...filters.matchAll(/`(\w+)` (?:eq|gte?|exists)/g)]
-    .map(([, field]) => field)
-    .concat(codesIn(shown.join())),
+  filters: filters.split(', ').map(parseFilter),
+  fields: codesIn(shown.join()),
 }));
+
+/** e.g. `status` gte `400` */
+function parseFilter(text: string): (line: Line) => boolean {
+  const [, field = '', operator, written = ''] =
+    /^`(\w+)` (eq|gte|gt|exists)(?: `([^`]+)`)?$/.exec(text) ?? [];
+  const value = FILLED_IN[written] ?? written;
+  switch (operator) {
+    case 'eq':
+      return (line) => String(line[field]) === value;
+    case 'gte':
+      return (line) => Number(line[field]) >= Number(value);
+    case 'gt':
+      return (line) => Number(line[field]) > Number(value);
+    case 'exists':
+      return (line) => field in line;
+    default:
+      throw new Error(`no filter: ${text}`);
+  }
+}
 
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
@@ -83,7 +104,7 @@ beforeAll(async () => {
   await send('expired-key', FEED, old);
   await send('no-scope', EVENTS, site);
   await send('plain-http', `http://api.example.com${FEED}`, site);
-  await send('by-a-binding', FEED, { key: 'none' }, { headers: { 'CF-Connecting-IP': '' } });
+  await send('by-a-binding', FEED, site, { headers: { 'CF-Connecting-IP': '' } });
   await send('expired-token', FEED, { key: 'none' }, await withToken({ exp: 1 }));
   const preflight = { Origin: 'https://shop.example.com', 'Access-Control-Request-Method': 'GET' };
   await send('preflight', FEED, site, { method: 'OPTIONS', headers: preflight });
@@ -123,10 +144,11 @@ beforeAll(async () => {
   vi.useRealTimers();
 });
 
-it.each(questions)('$question asks for fields that lines have', ({ fields }) => {
-  const written = new Set(lines.flatMap((line) => Object.keys(line)));
-  expect(fields).not.toEqual([]);
-  expect(fields.filter((field) => !written.has(field ?? ''))).toEqual([]);
+it.each(questions)('$question finds lines, with the fields that it groups by', (query) => {
+  const found = lines.filter((line) => query.filters.every((matches) => matches(line)));
+  expect(found).not.toEqual([]);
+  const written = new Set(found.flatMap((line) => Object.keys(line)));
+  expect(query.fields.filter((field) => !written.has(field))).toEqual([]);
 });
 
 describe('the fields of a request', () => {

@@ -6,7 +6,7 @@
 import { connect, type Socket } from 'node:net';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Runtime } from '../../tools/bench/runtime.ts';
+import type { Runtime } from '../../tools/workerd/runtime.ts';
 import { startProductionService } from '../support/node/production-service.ts';
 
 const API_KEY = 'hostile-http-key';

@@ -153,9 +153,11 @@ describe('the next window', () => {
       isGranted: true,
       own: 90,
     });
-    expect(await report('b', 10, { ...place, ...at(9_999) })).toMatchObject({ isGranted: true });
-    expect(await report('b', 11, { ...place, ...at(9_999) })).toMatchObject({ isGranted: false });
+    expect(await report('b', 10, { ...place, ...at(5_000) })).toMatchObject({ isGranted: true });
+    expect(await report('b', 11, { ...place, ...at(5_000) })).toMatchObject({ isGranted: false });
     expect(await report('next', 9, at(60_000))).toMatchObject({ own: 9, others: 0 });
+    // This window goes on until 65,001 ms.
+    expect(await report('c', 1, at(5_001))).toMatchObject({ own: 1, others: 9 });
   });
 
   it('begins anew after a pause of 50 s: no report can be of the window before', async () => {

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Runtime, startRuntime } from '../../tools/bench/runtime.ts';
 import { command as exportListings } from '../../tools/export-listings.ts';
 import { command as importListings } from '../../tools/import-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
+import { type Runtime, startRuntime } from '../../tools/workerd/runtime.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { runOn } from '../support/node/in-process.ts';
 import { productionBundle } from '../support/node/production-service.ts';
@@ -106,19 +106,12 @@ describe('a command', () => {
     ]);
   });
 
-  it.each(['listings.json', 'homes.csv'])(
-    'imports the export %s, which changes nothing',
-    async (name) => {
-      const { code, stdout } = await runOn(
-        restored.binding,
-        importListings,
-        fileOf(name),
-        '--no-undo',
-      );
-      expect(code).toBe(0);
-      expect(stdout).toContain('Nothing changed: the store already holds all of it.');
-    },
-  );
+  it('imports the export, which changes nothing', async () => {
+    const file = fileOf('listings.json');
+    const { code, stdout } = await runOn(restored.binding, importListings, file, '--no-undo');
+    expect(code).toBe(0);
+    expect(stdout).toContain('Nothing changed: the store already holds all of it.');
+  });
 
   it('undoes the import of an undo file', async () => {
     expect(nameOf()).toEqual([{ name: fixtures.undo.after }]);

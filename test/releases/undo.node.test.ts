@@ -28,7 +28,7 @@ afterAll(async () => {
 
 it('the command restores all code, and neither the settings nor the migrations', () => {
   expect(restored).toBe('src tools test docs package.json package-lock.json');
-  expect(others).toEqual(['npm ci', 'npm run deploy']);
+  expect(others).toEqual(['git commit -m "Undo to TAG"', 'npm ci', 'npm run deploy']);
 });
 
 it('the restored code deploys under the settings, migrations and packages of today', async () => {

@@ -89,6 +89,10 @@ export const BAD_RATE_LIMIT: Variants = {
     'number <= known || ',
     '',
   ]),
+  'an isolate takes an earlier begin that is a difference of clocks': badText(ISOLATE, [
+    'if (reply.others > 0) ',
+    '',
+  ]),
   'the counter alone ends the wait': badText(ISOLATE, [
     'CALL_DEADLINE_MS = 300',
     'CALL_DEADLINE_MS = 1_000',

@@ -20,11 +20,15 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
-const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8'));
+/** With an operator's own site: `deploy` rejects that of an example. */
+const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8')).replaceAll(
+  /https:\/\/(www|staging)\.example\.com/g,
+  'https://www.sa-punta.test',
+);
 const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
 const WITH_DOMAIN = set(
   '[env.staging]',
-  '[env.staging]\nroutes = [{ pattern = "api.example.com", custom_domain = true }]',
+  '[env.staging]\nroutes = [{ pattern = "api.sa-punta.test", custom_domain = true }]',
 );
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
 const VARS = '[env.staging.vars]';
@@ -60,6 +64,7 @@ describe('in a copy of the project', () => {
   let project: ProjectCopy;
   beforeEach(() => {
     project = new ProjectCopy();
+    project.write('wrangler.toml', CONFIG);
   });
   afterEach(() => project.remove());
 
@@ -166,8 +171,8 @@ describe('deploy', () => {
   };
 
   const STOPS: Record<string, () => unknown> = {
-    'staging would share the route api.example.com/* with production: give each its own': () =>
-      configure(`route = "api.example.com/*"\n${CONFIG}`),
+    'staging would share the route api.sa-punta.test/* with production: give each its own': () =>
+      configure(`route = "api.sa-punta.test/*"\n${CONFIG}`),
     [`staging would share the database ${NAME} with production: `]: () =>
       configure(set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`)),
     [`staging would share the Worker ${NAME} with production: `]: () =>
@@ -180,6 +185,34 @@ describe('deploy', () => {
       () => configure(set('binding = "DB"', 'binding = "D"')),
     '[env.staging] of wrangler.toml: API_KEYS has 5': () =>
       configure(set(VARS, `${VARS}\n${KEYS}`)),
+    '[env.staging] of wrangler.toml: ENVIRONMENT must not be development': () =>
+      configure(set('ENVIRONMENT = "production"', 'ENVIRONMENT = "development"')),
+    "[env.staging] of wrangler.toml still has the example's PUBLIC_SITE_URL (https://staging.example.com): set your own":
+      () => configure(set('www.sa-punta.test', 'staging.example.com')),
+    "[env.staging] of wrangler.toml still has the example's JWT_ISSUER (https://identity.example.com/): ":
+      () => configure(set('JWT_JWKS_URL = ""', 'JWT_JWKS_URL = "https://id.sa-punta.test/jwks"')),
+    "[env.staging] of wrangler.toml still has the example's route (api.example.org): ": () =>
+      configure(WITH_DOMAIN.replaceAll('api.sa-punta.test', 'api.example.org')),
+    'the token lacks Account · Workers Scripts · Edit (GET /workers/scripts), Account · D1 · Edit (GET /d1/database), Account · Workers KV Storage · Edit (GET /storage/kv/namespaces): see "What you need"':
+      () => {
+        cloudflare.denied = /scripts|d1|kv/;
+      },
+    'the token lacks Account · D1 · Edit (GET /d1/database): see "What you need"': () => {
+      cloudflare.denied = /d1/;
+    },
+    'the account has no workers.dev subdomain, where the Worker would be served: ': () => {
+      cloudflare.subdomain = undefined;
+    },
+    'the domain api.sa-punta.test has a DNS record of something else (CNAME old.host.test): ':
+      () => {
+        configure(WITH_DOMAIN);
+        const name = 'api.sa-punta.test';
+        const records = [
+          { type: 'MX', name, content: 'mail.host.test' },
+          { type: 'CNAME', name, content: 'old.host.test' },
+        ];
+        cloudflare.zones.push({ id: 'zone', name: 'sa-punta.test', records });
+      },
     '[env.staging] of wrangler.toml has workers_dev = true beside a route: ': () =>
       configure(`workers_dev = true\n${WITH_DOMAIN}`),
     'the bundle cannot be built\nCould not resolve "./missing.ts"': () => {
@@ -187,9 +220,9 @@ describe('deploy', () => {
     },
     'the credentials open 2 accounts: set CLOUDFLARE_ACCOUNT_ID': () =>
       cloudflare.accounts.push({ id: 'b'.repeat(32) }),
-    'the custom domain api.example.com leads to the Worker shop': () => {
+    'the custom domain api.sa-punta.test leads to the Worker shop': () => {
       configure(WITH_DOMAIN);
-      cloudflare.domains.push({ hostname: 'api.example.com', service: 'shop' });
+      cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: 'shop' });
     },
     [`the Worker ${STAGING} serves already, and the account lacks its D1 database feed or its KV`]:
       async () => {
@@ -248,6 +281,9 @@ describe('deploy', () => {
       expect(failed.code).toBe(1);
       expect(failed.stderr).toContain(`The deployment to staging failed at the ${step}`);
       expect(failed.stderr).toContain(known);
+      const left = /\nLeft to do: (.*)\.\nNo API key is set yet: /.exec(failed.stderr)?.[1];
+      const ALL = 'resources, migrations, read replicas, upload, health check';
+      expect(left).toBe(ALL.slice(ALL.indexOf(step.split(':')[0] ?? '')));
       failsAt = undefined;
       expect(await expectDeployed('--env', 'staging')).toContain(', all is up\n');
       expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([1, 1]);
@@ -261,6 +297,15 @@ describe('deploy', () => {
     });
   });
 
+  it('says that no API key is set until one is, whichever deployment it is', async () => {
+    const SAID = 'No API key is set yet: `npx wrangler secret put API_KEY --env=`\n';
+    expect(await expectDeployed()).toContain(SAID);
+    cloudflare.secrets.set(NAME, ['OTHER']);
+    expect(await expectDeployed()).toContain(SAID);
+    cloudflare.secrets.set(NAME, ['OTHER', 'API_KEY']);
+    expect(await expectDeployed()).not.toContain('No API key');
+  });
+
   it('finds its resources beside others of similar names, and creates no second one', async () => {
     cloudflare.databases.push(new Database(`${NAME}-old`));
     for (let n = 0; n < 50; n += 1) cloudflare.namespaces.push({ id: `${n}`, title: `other-${n}` });
@@ -270,7 +315,6 @@ describe('deploy', () => {
     expect(again).toContain(`database ${NAME}: found`);
     expect(again).toContain(`KV namespace ${NAME}-idempotency: found`);
     expect(again).toContain('no migration is pending');
-    expect(again).not.toContain('No API key is set');
     expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([2, 51]);
     expect(cloudflare.served(NAME).bound).toEqual(before.bound);
   });
@@ -289,6 +333,43 @@ describe('deploy', () => {
     expect(await expectDeployed()).toContain(
       `found, 70 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md\n`,
     );
+  });
+
+  it('does not check the records of a domain that the token does not open, and says so', async () => {
+    configure(WITH_DOMAIN);
+    cloudflare.subdomain = undefined;
+    const NOT_CHECKED =
+      'DNS records of api.sa-punta.test: not checked, the token lacks Zone · DNS · Read\n';
+    expect(await expectDeployed('--env', 'staging')).toContain(NOT_CHECKED);
+    const record = { type: 'MX', name: 'api.sa-punta.test', content: 'mail.host.test' };
+    cloudflare.zones.push({ id: 'zone', name: 'sa-punta.test', records: [record] });
+    cloudflare.denied = /dns_records/;
+    expect(await expectDeployed('--env', 'staging')).toContain(NOT_CHECKED);
+    cloudflare.denied = undefined;
+    expect(await expectDeployed('--env', 'staging')).not.toContain('not checked');
+  });
+
+  it('with --dry-run says what it would do, and changes nothing', async () => {
+    const SECRET = '\nNo API key is set yet: `npx wrangler secret put API_KEY --env=`\n';
+    const first = await expectDeployed('--dry-run');
+    expect(first).toContain(
+      `\nNothing has changed. A deployment would:
+- create the database ${NAME}
+- create the KV namespace ${NAME}-idempotency
+- migrate: ${migrationNames().join(', ')}
+- switch the read replicas of the database on
+- upload the version no-commit (deployed without git)
+- check its health${SECRET}`,
+    );
+    expect(cloudflare.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+    expect([cloudflare.databases, cloudflare.namespaces]).toEqual([[], []]);
+    await expectDeployed();
+    const before = contents();
+    cloudflare.secrets.set(NAME, ['API_KEY']);
+    expect(await expectDeployed('--dry-run')).toMatch(
+      /\nNothing has changed. A deployment would:\n- upload the version .*\n- check its health\n$/,
+    );
+    expect(contents()).toEqual(before);
   });
 
   it('chooses by CLOUDFLARE_ACCOUNT_ID among the accounts that the credentials open', async () => {
@@ -330,10 +411,10 @@ describe('deploy', () => {
       expect.stringContaining(
         `is deployed, and ${origin}/api/health/detailed gets its responses from nothing that is usable (offline). Request it again in some minutes`,
       );
-    cloudflare.domains.push({ hostname: 'api.example.com', service: STAGING });
-    configure(`route = "www.example.com/*"\n${WITH_DOMAIN}`);
+    cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: STAGING });
+    configure(`route = "www.sa-punta.test/*"\n${WITH_DOMAIN}`);
     expect((await deploy('--env', 'staging')).stderr).toEqual(
-      unreachable('https://api.example.com'),
+      unreachable('https://api.sa-punta.test'),
     );
     configure(CONFIG);
     expect((await deploy()).stderr).toEqual(unreachable('https://feed.example.workers.dev'));
@@ -370,22 +451,89 @@ describe('deploy', () => {
     },
   );
 
-  it('names the commit, and whether files differ from it', async () => {
+  describe('in a repository', () => {
     const git = (...args: string[]) => {
       const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
       return execFileSync('git', [...identity, ...args], { cwd: directory, encoding: 'utf8' });
     };
-    git('init', '-q');
-    git('add', '-A');
-    git('commit', '-qm', `a long subject, ${'and more '.repeat(20)}`);
+    const commit = (subject: string) => git('commit', '-q', '--allow-empty', '-m', subject);
+    beforeEach(() => {
+      git('init', '-q');
+      git('add', '-A');
+      commit(`a long subject, ${'and more '.repeat(20)}`);
+    });
+
+    it('names the commit, and whether files differ from it', async () => {
+      await expectDeployed();
+      const { id, tag, message } = cloudflare.served(NAME);
+      expect(tag).toMatch(/^[0-9a-f]{12}$/);
+      expect(git('rev-parse', tag)).toBe(git('rev-parse', 'HEAD'));
+      expect(message).toMatch(new RegExp(`^${tag} a long subject, and more`));
+      // Cloudflare takes no longer one.
+      expect(message).toHaveLength(100);
+      writeFileSync(join(directory, 'new.ts'), '');
+      const printed = await expectDeployed();
+      expect(printed).toContain(
+        `Replaces version ${id} (${tag}), deployed by anna@example.com at 2026-11-20T10:00:00Z\n`,
+      );
+      expect(printed).toContain(` (${tag}-dirty) at `);
+      expect(await expectDeployed()).toContain(` (${tag}-dirty), deployed by `);
+    });
+
+    it.each<[lack: string, arrange: () => unknown]>([
+      ['is newer than your working copy: `git pull`', () => git('reset', '-q', '--hard', 'HEAD^')],
+      [
+        'has commits that your working copy lacks: merge them',
+        () => {
+          git('reset', '-q', '--hard', 'HEAD^');
+          commit('another');
+        },
+      ],
+      [
+        'its commit is not in your working copy: `git fetch` (`--unshallow` in CI)',
+        () => {
+          rmSync(join(directory, '.git'), { recursive: true });
+          git('init', '-q');
+          git('add', '-A');
+          commit('a clone without the commit');
+        },
+      ],
+    ])('replaces no version that serves and %s', async (lack, arrange) => {
+      commit('later');
+      await expectDeployed();
+      const { id, tag } = cloudflare.served(NAME);
+      arrange();
+      const { code, stderr } = await deploy();
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        `failed at the checks: version ${id} (${tag}), deployed by anna@example.com at 2026-11-20T10:00:00Z, serves, and ${lack}. \`--replace\` replaces it all the same.\nNothing has changed.`,
+      );
+      expect(cloudflare.served(NAME).id).toBe(id);
+      await expectDeployed('--replace');
+      expect(cloudflare.served(NAME).id).not.toBe(id);
+    });
+  });
+
+  it('replaces no version that was deployed since its checks, but with --replace', async () => {
     await expectDeployed();
-    const { tag, message } = cloudflare.served(NAME);
-    expect(tag).toMatch(/^[0-9a-f]{12}$/);
-    expect(git('rev-parse', tag)).toBe(git('rev-parse', 'HEAD'));
-    expect(message).toMatch(new RegExp(`^${tag} a long subject, and more`));
-    // Cloudflare takes no longer one.
-    expect(message).toHaveLength(100);
-    writeFileSync(join(directory, 'new.ts'), '');
-    expect(await expectDeployed()).toContain(` (${tag}-dirty) at `);
+    let other = '';
+    const deployMeanwhile = () => {
+      cloudflare.fault = (request) => {
+        if (!request.includes('time_travel')) return undefined;
+        cloudflare.fault = () => undefined;
+        other = cloudflare.upload(NAME, { tag: 'other', message: '', bound: [], script: '' });
+        return undefined;
+      };
+    };
+    deployMeanwhile();
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `failed at the upload: version ${other} (other), deployed by anna@example.com at 2026-11-20T10:00:00Z, has come between, since the checks`,
+    );
+    expect(cloudflare.served(NAME).id).toBe(other);
+    deployMeanwhile();
+    await expectDeployed('--replace');
+    expect(cloudflare.served(NAME).id).not.toBe(other);
   });
 });

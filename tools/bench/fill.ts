@@ -8,8 +8,8 @@ import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { migrate } from '../database/migrations.ts';
 import { importListings } from '../import/import.ts';
 import { readListingsFile } from '../import/read/json.ts';
+import { type Runtime, startRuntime } from '../workerd/runtime.ts';
 import { API_KEY } from './requests.ts';
-import { type Runtime, startRuntime } from './runtime.ts';
 
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools/samples/listings.json');
 const PUBLIC_SITE_URL = 'https://www.example.com';

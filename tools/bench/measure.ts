@@ -1,8 +1,8 @@
 /** The measurements. Each prints a table for docs/explain/performance.md. */
 
+import { buildBundle } from '../workerd/runtime.ts';
 import { startFilled } from './fill.ts';
 import { type Call, OPERATIONS, sendFromNewClient } from './requests.ts';
-import { buildBundle } from './runtime.ts';
 
 const SMALL = { listings: 200, events: 1_000 };
 const LARGE = { listings: 50_000, events: 1_000_000 };

@@ -35,7 +35,24 @@ export type Account = {
   id: string;
   /** Calls a path of the account, such as `/d1/database`. */
   call: Call;
+  /** Calls a path of all accounts, such as `/zones`. */
+  callApi: Call;
 };
+
+/** Cloudflare has rejected a call, such as `GET /d1/database`, and would reject it again. */
+export class RejectedCall extends UserError {
+  readonly status: number;
+  readonly call: string;
+
+  constructor(fault: string, status: number, call: string) {
+    super(fault + (isDenial(status) ? ` (${call})` : ''));
+    this.status = status;
+    this.call = call;
+  }
+}
+
+/** The token is invalid, or lacks the right for the call. */
+export const isDenial = (status: number) => status === 401 || status === 403;
 
 /** Opens the configured account, or the only one. */
 export async function openAccount(
@@ -48,6 +65,7 @@ export async function openAccount(
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || accountId || (await findOnlyAccount(call));
   return {
     id,
+    callApi: call,
     call: (result, method, path, body) => call(result, method, `/accounts/${id}${path}`, body),
   };
 }
@@ -75,13 +93,14 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   let hasReported = false;
   return async (result, method, path, body) => {
+    await pace();
     const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
-      await pace();
-      const { received, fault, mayPass, retryAfterMs } = await send(`${base}${path}`, request);
+      const sent = await send(`${base}${path}`, request);
+      const { received, fault, mayPass, retryAfterMs, status } = sent;
       const accepted = z.object({ success: z.literal(true), result }).safeParse(received);
       if (accepted.success) return accepted.data.result;
-      if (!mayPass) throw new UserError(fault);
+      if (!mayPass) throw new RejectedCall(fault, status, `${method} ${shorten(path)}`);
       const usualMs = pausesMs[attempt];
       if (usualMs === undefined) {
         throw new UserError(`Cloudflare gave no usable response to ${method} ${path}: ${fault}`);
@@ -98,6 +117,7 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
       }
       hasReported = true;
       await clock.sleep(pauseMs);
+      await pace();
     }
   };
 }
@@ -112,6 +132,8 @@ function makePace({ now, sleep }: Clock): () => Promise<void> {
     calls.push(now());
   };
 }
+/** e.g. `/accounts/f00d/d1/database?name=feed` → `/d1/database` */
+const shorten = (path: string) => path.replace(/^\/accounts\/[^/]+(?=\/)|\?.*$/g, '');
 
 const rejection = z.object({
   errors: z.array(z.object({ code: z.number(), message: z.string() })),
@@ -126,18 +148,17 @@ async function send(url: string, request: RequestInit) {
     response = await fetch(url, { ...request, signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS) });
   } catch (error) {
     const fault = `its API cannot be reached (${describeCause(error)})`;
-    return { fault, mayPass: true, retryAfterMs: 0 };
+    return { fault, mayPass: true, retryAfterMs: 0, status: 0 };
   }
   const { ok, status, headers } = response;
   const received: unknown = await response.json().catch(() => undefined);
   const { errors } = rejection.catch({ errors: [] }).parse(received);
   const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ');
-  const advice = [401, 403].includes(status)
-    ? ': see "What you need" in docs/operate/runbook.md'
-    : '';
+  const advice = isDenial(status) ? ': see "What you need" in docs/operate/runbook.md' : '';
   const isTransient = errors.some(({ message }) => isTransientFault(new Error(message)));
   return {
     received,
+    status,
     fault: (reasons || `its API responded with HTTP ${status}`) + advice,
     mayPass: ok || status >= 500 || status === 429 || isTransient,
     // In seconds: Cloudflare sends no date.

@@ -1,10 +1,10 @@
-/** The database, the KV namespace and the custom domains of a deployment, found by their names. */
+/** The Worker, the database and the KV namespace of a deployment, found by their names. */
 
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/user-error.ts';
 import type { Deployment } from '../configuration/wrangler-config.ts';
-import type { Account } from './account.ts';
+import { type Account, isDenial, RejectedCall } from './account.ts';
 
 const DATABASES = '/d1/database';
 const NAMESPACES = '/storage/kv/namespaces';
@@ -22,7 +22,7 @@ const database = z.object({
 });
 const namespace = z.object({ id: z.string(), title: z.string() });
 const script = z.object({ id: z.string() });
-const domain = z.object({ hostname: z.string(), service: z.string() });
+const secret = z.object({ name: z.string() });
 
 type Database = z.infer<typeof database>;
 
@@ -34,33 +34,47 @@ export async function findDatabase({ call }: Account, name: string): Promise<Dat
   return found && call(database, 'GET', `${DATABASES}/${found.uuid}`);
 }
 
-/** Throws a `UserError` for a database in another jurisdiction, and another Worker's domain. */
+/** Throws a `UserError` that names each right that the token lacks, or a database elsewhere. */
 export async function findResources(account: Account, deployment: Deployment) {
   const { worker, databaseName, namespaceTitle } = deployment;
   const { call } = account;
-  await requireOwnDomains(account, deployment);
-  const found = await findDatabase(account, databaseName);
-  if (found !== undefined) requireJurisdiction(found, deployment);
+  const lacking: string[] = [];
+  const ask = async <T>(right: string, read: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await read;
+    } catch (error) {
+      if (!(error instanceof RejectedCall && isDenial(error.status))) throw error;
+      lacking.push(`Account · ${right} · Edit (${error.call})`);
+      return undefined;
+    }
+  };
+  const scripts = await ask('Workers Scripts', call(z.array(script), 'GET', '/workers/scripts'));
+  const found = await ask('D1', findDatabase(account, databaseName));
   const path = `${NAMESPACES}?per_page=${NAMESPACES_PER_PAGE}`;
-  const namespaces = await call(z.array(namespace), 'GET', path);
-  const scripts = await call(z.array(script), 'GET', '/workers/scripts');
+  const all = await ask('Workers KV Storage', call(z.array(namespace), 'GET', path));
+  if (lacking.length > 0) {
+    throw new UserError(
+      `the token lacks ${lacking.join(', ')}: see "What you need" in docs/operate/runbook.md`,
+    );
+  }
+  if (found !== undefined) requireJurisdiction(found, deployment);
+  const isFirst = scripts?.some(({ id }) => id === worker) !== true;
   return {
     database: found,
-    namespace: namespaces.find(({ title }) => title === namespaceTitle),
-    isFirst: !scripts.some(({ id }) => id === worker),
+    namespace: all?.find(({ title }) => title === namespaceTitle),
+    isFirst,
+    hasApiKey: !isFirst && (await hasApiKey(account, worker)),
   };
 }
 
-/** Wrangler would take the domain over. */
-async function requireOwnDomains({ call }: Account, { routes, worker }: Deployment) {
-  const hostnames = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
-  if (hostnames.length === 0) return;
-  const all = await call(z.array(domain), 'GET', '/workers/domains');
-  const other = all.find((each) => hostnames.includes(each.hostname) && each.service !== worker);
-  if (other === undefined) return;
-  throw new UserError(
-    `the custom domain ${other.hostname} leads to the Worker ${other.service}: take it from that Worker first, or name another one in wrangler.toml`,
-  );
+/** A Worker that was deleted meanwhile lacks nothing. */
+async function hasApiKey({ call }: Account, worker: string): Promise<boolean> {
+  const path = `/workers/scripts/${worker}/secrets`;
+  const secrets = await call(z.array(secret), 'GET', path).catch((error) => {
+    if (error instanceof RejectedCall && error.status === 404) return undefined;
+    throw error;
+  });
+  return secrets?.some(({ name }) => name === 'API_KEY') ?? true;
 }
 
 function requireJurisdiction(found: Database, { databaseName, jurisdiction }: Deployment): void {

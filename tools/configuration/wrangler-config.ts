@@ -19,7 +19,8 @@ export type Deployment = ReturnType<typeof loadDeployment>;
 /** Throws a `UserError` for an environment that lacks a name, or the database or namespace. */
 export function loadDeployment(environment: string | undefined, directory?: string) {
   const config = readWranglerConfig(directory);
-  const { name, d1_databases, kv_namespaces, account_id, vars } = getOwn(config, environment);
+  const own = getOwn(config, environment);
+  const { name, d1_databases, kv_namespaces, account_id, vars, workers_dev } = own;
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
     throw new UserError(
@@ -35,6 +36,9 @@ export function loadDeployment(environment: string | undefined, directory?: stri
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: account_id ?? config.account_id,
     routes: resolveRoutes(config, environment),
+    /** Wrangler's default. */
+    hasWorkersDev:
+      workers_dev ?? config.workers_dev ?? resolveRoutes(config, environment).length === 0,
     jurisdiction: String(vars.JURISDICTION ?? ''),
   };
 }
@@ -74,6 +78,29 @@ export function requireDeployable({ config, environment, routes }: Deployment): 
   ];
   if (faults.length === 0) return;
   throw new UserError(`${formatTable(environment)}wrangler.toml: ${faults.join('; ')}`);
+}
+
+/** RFC 2606 reserves these domains. */
+const EXAMPLE = /^(?:https?:\/\/)?(?:[^/]*\.)?example\.(?:com|net|org)(?:[:/]|$)/i;
+
+/**
+ * Rejects values that are still an example's. While no key set can verify tokens, their issuer may
+ * be one.
+ */
+export function rejectExamples({ config, environment, routes }: Deployment): void {
+  const { vars } = getOwn(config, environment);
+  const hasKeySet = Boolean(vars.JWT_JWKS || vars.JWT_JWKS_URL);
+  const names = ['PUBLIC_SITE_URL', ...(hasKeySet ? ['JWT_ISSUER', 'JWT_JWKS_URL'] : [])];
+  const values = [
+    ...names.map((name) => ({ name, value: String(vars[name]) })),
+    ...routes.map(({ pattern }) => ({ name: 'route', value: pattern })),
+  ];
+  const examples = values.filter(({ value }) => EXAMPLE.test(value));
+  if (examples.length === 0) return;
+  const named = examples.map(({ name, value }) => `${name} (${value})`).join(', ');
+  throw new UserError(
+    `${formatTable(environment)}wrangler.toml still has the example's ${named}: set your own`,
+  );
 }
 
 /** Returns the configuration as JSON, with the ids of the environment's account and resources. */

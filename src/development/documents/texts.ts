@@ -13,13 +13,12 @@ export { default as 'docs/examples/json-ld.ts' } from '../../../docs/examples/js
 export { default as 'docs/examples/keep-copy.ts' } from '../../../docs/examples/keep-copy.ts?raw';
 export { default as 'docs/examples/listings.json' } from '../../../docs/examples/listings.json?raw';
 export { default as 'docs/examples/live-page.ts' } from '../../../docs/examples/live-page.ts?raw';
-export { default as 'docs/examples/Outbox.cs' } from '../../../docs/examples/Outbox.cs?raw';
-export { default as 'docs/examples/Outbox.java' } from '../../../docs/examples/Outbox.java?raw';
 export { default as 'docs/examples/outbox.php' } from '../../../docs/examples/outbox.php?raw';
 export { default as 'docs/examples/outbox.py' } from '../../../docs/examples/outbox.py?raw';
 export { default as 'docs/examples/outbox.ts' } from '../../../docs/examples/outbox.ts?raw';
 export { default as 'docs/examples/renew-pages.ts' } from '../../../docs/examples/renew-pages.ts?raw';
 export { default as 'docs/examples/send-events.ts' } from '../../../docs/examples/send-events.ts?raw';
+export { default as 'docs/examples/site.css' } from '../../../docs/examples/site.css?raw';
 export { default as 'docs/examples/site-files.ts' } from '../../../docs/examples/site-files.ts?raw';
 export { default as 'docs/examples/site-html.ts' } from '../../../docs/examples/site-html.ts?raw';
 export { default as 'docs/examples/typed-client.ts' } from '../../../docs/examples/typed-client.ts?raw';
@@ -33,6 +32,7 @@ export { default as 'docs/explain/threat-model.md' } from '../../../docs/explain
 export { default as 'docs/guides/apps.md' } from '../../../docs/guides/apps.md';
 export { default as 'docs/guides/build-hook.md' } from '../../../docs/guides/build-hook.md';
 export { default as 'docs/guides/building-a-site.md' } from '../../../docs/guides/building-a-site.md';
+export { default as 'docs/guides/caches.md' } from '../../../docs/guides/caches.md';
 export { default as 'docs/guides/listings-file.md' } from '../../../docs/guides/listings-file.md';
 export { default as 'docs/guides/quickstart.md' } from '../../../docs/guides/quickstart.md';
 export { default as 'docs/guides/sending-events.md' } from '../../../docs/guides/sending-events.md';

@@ -18,11 +18,21 @@ const FIVE_MINUTES_MS = 300_000;
 
 export const ACCOUNT_ID = 'a'.repeat(32);
 
+/** What does not exist, for which Cloudflare responds with 404. */
+class Missing extends Error {}
+
+const DEPLOYED_AT = '2026-11-20T10:00:00Z';
+const DEPLOYED_BY = 'anna@example.com';
+
 /** The status of a failed request, which is carried out all the same with `isAfter`. */
 export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 
 /** `bound` are the ids of the database and of the namespace; `script` is the whole upload. */
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
+
+/** A zone of the account, with its DNS records. */
+type Zone = { id: string; name: string; records: DnsRecord[] };
+type DnsRecord = { type: string; name: string; content: string };
 
 type Namespace = { id: string; title: string; jurisdiction?: string };
 type Answer = { status: number; answer: object };
@@ -34,8 +44,15 @@ export class CloudflareStandIn {
   readonly namespaces: Namespace[] = [];
   /** The custom domains, each with the Worker that it leads to. */
   readonly domains: { hostname: string; service: string }[] = [];
+  readonly zones: Zone[] = [];
+  /** The account's name at workers.dev, which a fresh account lacks. */
+  subdomain: string | undefined = 'example';
   /** The version of each Worker that serves. */
   readonly workers = new Map<string, Version>();
+  /** The names of each Worker's secrets. */
+  readonly secrets = new Map<string, string[]>();
+  /** The calls for which the token lacks the right. */
+  denied: RegExp | undefined;
   /** The states that the Worker which was deployed last reports. */
   health: Record<string, 'ok' | 'down'> = { database: 'ok', rate_limiter: 'ok' };
   /** Every request, as `METHOD /path`. */
@@ -82,7 +99,7 @@ export class CloudflareStandIn {
   /** Returns the version of a Worker that serves. */
   served(worker: string): Version {
     const version = this.workers.get(worker);
-    if (version === undefined) throw new Error(`there is no Worker ${worker}`);
+    if (version === undefined) throw new Missing(`there is no Worker ${worker}`);
     return version;
   }
 
@@ -131,7 +148,27 @@ export class CloudflareStandIn {
     'GET /workers/workers/:name': ({ name }) => {
       return { id: name, name, subdomain: { enabled: true, previews_enabled: false } };
     },
-    'GET /workers/subdomain': () => ({ subdomain: 'example' }),
+    'GET /workers/scripts/:name/secrets': ({ name }) => {
+      return (this.secrets.get(name) ?? []).map((each) => ({ name: each, type: 'secret_text' }));
+    },
+    'GET /workers/scripts/:name/deployments': ({ name }) => {
+      const { id } = this.served(name);
+      const versions = [{ version_id: id, percentage: 100 }];
+      return { deployments: [{ created_on: DEPLOYED_AT, author_email: DEPLOYED_BY, versions }] };
+    },
+    'GET /workers/scripts/[^/]+/versions/:name': ({ name }) => {
+      const found = [...this.workers.values()].find(({ id }) => id === name);
+      return { id: name, annotations: { 'workers/tag': found?.tag } };
+    },
+    'GET /workers/subdomain': () => {
+      if (this.subdomain === undefined) throw new Missing('there is no subdomain');
+      return { subdomain: this.subdomain };
+    },
+    'GET /zones': ({ query }) => this.zones.filter(({ name }) => name === query.get('name')),
+    'GET /zones/:name/dns_records': ({ name, query }) => {
+      const records = this.zones.find(({ id }) => id === name)?.records ?? [];
+      return records.filter((record) => record.name === query.get('name'));
+    },
     'POST /workers/scripts/:name/subdomain': () => ({ enabled: true }),
   };
 
@@ -167,16 +204,16 @@ export class CloudflareStandIn {
     const path = pathname.replace('/client/v4', '').replace(`/accounts/${ACCOUNT_ID}`, '');
     const name = `${request.method} ${path}`;
     this.requests.push(name);
-    const fault = this.fault(name, body);
+    if (!path.startsWith('/api/')) this.count(1);
+    const isBlocked = this.now() < this.#blockedUntil;
+    const fault: Fault | undefined = isBlocked ? { status: 429 } : this.fault(name, body);
     const carryOut = () => this.#respond(name, searchParams, body);
     if (fault?.isAfter) carryOut();
-    if (!path.startsWith('/api/')) this.count(1);
-    const { status, answer } =
-      this.now() < this.#blockedUntil
-        ? rejection(429, 971, 'Please wait and consider throttling your request speed')
-        : fault
-          ? rejection(fault.status, 10_001, 'a fault')
-          : carryOut();
+    const { status, answer } = this.denied?.test(name)
+      ? rejection(403, 10_000, 'Authentication error')
+      : fault
+        ? rejection(fault.status, 10_001, 'a fault')
+        : carryOut();
     // Beyond 500, a proxy before the API responds.
     const isProxy = status >= 500;
     if (fault?.retryAfter) response.setHeader('Retry-After', fault.retryAfter);
@@ -206,6 +243,7 @@ export class CloudflareStandIn {
         const answer = { success: true, errors: [], messages: [], result: result ?? null };
         return { status: 200, answer };
       } catch (error) {
+        if (error instanceof Missing) return rejection(404, 10_007, error.message);
         return rejection(400, 7_500, String(error));
       }
     }

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import type { V4SharedOptions } from 'miniflare';
-import { buildBundle, type Runtime, startRuntime } from '../../../tools/bench/runtime.ts';
 import { migrate } from '../../../tools/database/migrations.ts';
+import { buildBundle, type Runtime, startRuntime } from '../../../tools/workerd/runtime.ts';
 import { TEST_VARS } from '../vars.ts';
 import { madeOnce } from './made-once.ts';
 

@@ -4,9 +4,9 @@
  */
 
 import { join } from 'node:path';
-import { buildBundle, startRuntime } from '../../../tools/bench/runtime.ts';
 import { createDevVars, readVars } from '../../../tools/configuration/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
+import { buildBundle, startRuntime } from '../../../tools/workerd/runtime.ts';
 import { madeOnce } from './made-once.ts';
 
 export type ServedCopy = {

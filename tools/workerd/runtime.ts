@@ -1,4 +1,4 @@
-/** Runs production bundles in workerd, without the two Workers of `wrangler dev`. */
+/** Runs production bundles in workerd, for the tests and the benchmark: without the two Workers of `wrangler dev`. */
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

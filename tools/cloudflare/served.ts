@@ -1,0 +1,67 @@
+/** The version that serves, which a deployment replaces. */
+
+import { spawnSync } from 'node:child_process';
+import * as z from 'zod';
+import { UserError } from '../command-line/user-error.ts';
+import { type Account, RejectedCall } from './account.ts';
+
+/** https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/deployments */
+const deployments = z.object({
+  deployments: z.array(
+    z.object({
+      created_on: z.string(),
+      author_email: z.string().default('unknown'),
+      versions: z.array(z.object({ version_id: z.string(), percentage: z.number() })),
+    }),
+  ),
+});
+const version = z.object({
+  annotations: z.object({ 'workers/tag': z.string().optional() }).default({}),
+});
+
+/** `tag` is a commit, perhaps with `-dirty`, if `deploy` has deployed the version. */
+export type Served = { id: string; tag: string | undefined; at: string; by: string };
+
+/** Returns the version with most of the traffic; undefined if the Worker has none. */
+export async function findServed({ call }: Account, worker: string): Promise<Served | undefined> {
+  const script = `/workers/scripts/${worker}`;
+  try {
+    const [latest] = (await call(deployments, 'GET', `${script}/deployments`)).deployments;
+    const [most] = latest?.versions.toSorted((a, b) => b.percentage - a.percentage) ?? [];
+    if (latest === undefined || most === undefined) return undefined;
+    const id = most.version_id;
+    const { annotations } = await call(version, 'GET', `${script}/versions/${id}`);
+    return { id, tag: annotations['workers/tag'], at: latest.created_on, by: latest.author_email };
+  } catch (error) {
+    if (error instanceof RejectedCall && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** e.g. `version 0b5e… (f0e1d2c3b4a5), deployed by anna@example.com at 2026-11-20T10:00:00Z` */
+export function describeServed({ id, tag, at, by }: Served): string {
+  return `version ${id} (${tag ?? 'no tag'}), deployed by ${by} at ${at}`;
+}
+
+/** Throws a `UserError` if the version has commits that the working copy lacks. */
+export function requireOlder(served: Served, directory: string): void {
+  const lack = findLack(served.tag ?? '', directory);
+  if (lack === undefined) return;
+  throw new UserError(
+    `${describeServed(served)}, serves, and ${lack}. \`--replace\` replaces it all the same`,
+  );
+}
+
+/** Says what the working copy lacks. Without git, or a commit as the tag, nothing is known. */
+function findLack(tag: string, directory: string): string | undefined {
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: directory }).status === 0;
+  const commit = tag.replace(/-dirty$/, '');
+  if (!/^[0-9a-f]{7,40}$/.test(commit) || !git('rev-parse', '--verify', 'HEAD')) return undefined;
+  if (!git('rev-parse', '--verify', `${commit}^{commit}`)) {
+    return 'its commit is not in your working copy: `git fetch` (`--unshallow` in CI)';
+  }
+  if (git('merge-base', '--is-ancestor', commit, 'HEAD')) return undefined;
+  return git('merge-base', '--is-ancestor', 'HEAD', commit)
+    ? 'is newer than your working copy: `git pull`'
+    : 'has commits that your working copy lacks: merge them';
+}
