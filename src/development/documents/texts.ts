@@ -3,7 +3,6 @@
 import changelog from '../../../CHANGELOG.md';
 import contributing from '../../../CONTRIBUTING.md';
 import architecture from '../../../docs/explain/architecture.md';
-import conformance from '../../../docs/explain/conformance.md';
 import dependencies from '../../../docs/explain/dependencies.md';
 import formats from '../../../docs/explain/formats.md';
 import performance from '../../../docs/explain/performance.md';
@@ -62,7 +61,6 @@ export const TEXTS: Readonly<Record<string, string>> = {
   'docs/operate/reading-the-log.md': readingTheLog,
   'docs/operate/runbook.md': runbook,
   'docs/explain/architecture.md': architecture,
-  'docs/explain/conformance.md': conformance,
   'docs/explain/dependencies.md': dependencies,
   'docs/explain/formats.md': formats,
   'docs/explain/performance.md': performance,
