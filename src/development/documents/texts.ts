@@ -23,7 +23,6 @@ export { default as 'docs/examples/site-files.ts' } from '../../../docs/examples
 export { default as 'docs/examples/site-html.ts' } from '../../../docs/examples/site-html.ts?raw';
 export { default as 'docs/examples/typed-client.ts' } from '../../../docs/examples/typed-client.ts?raw';
 export { default as 'docs/explain/architecture.md' } from '../../../docs/explain/architecture.md';
-export { default as 'docs/explain/conformance.md' } from '../../../docs/explain/conformance.md';
 export { default as 'docs/explain/dependencies.md' } from '../../../docs/explain/dependencies.md';
 export { default as 'docs/explain/formats.md' } from '../../../docs/explain/formats.md';
 export { default as 'docs/explain/performance.md' } from '../../../docs/explain/performance.md';
