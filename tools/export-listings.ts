@@ -3,7 +3,6 @@
 import { createWriteStream, existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { showProgress } from './command-line/progress.ts';
 import { pathFor } from './command-line/project.ts';
@@ -11,26 +10,20 @@ import { inScratchFolder } from './command-line/scratch.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
-import { exportListings, exportNames } from './import/export.ts';
+import { exportListings } from './import/export.ts';
 import { ensureTables } from './import/load-listings.ts';
 
 const program = declareWithTarget('-s export-listings')
-  .description(`Writes the whole catalogue as a listings file, JSON or CSV: imported again it changes nothing.
+  .description(`Writes the whole catalogue as a listings file, JSON or a workbook: imported again it changes nothing.
 
 Changes: nothing but <file>.
 Exit codes: 0 the file is whole, 1 it is not, 2 invalid arguments.
-Example: npm run -s export-listings -- --out homes.csv`)
+Example: npm run -s export-listings -- --out catalogue.xlsx`)
   .option(
     '--out <file>',
-    'instead of stdout; a file that exists is replaced when the new one is whole',
+    'a workbook if it ends in .xlsx, else JSON; replaced when the new one is whole; else JSON to stdout',
     pathFor('export-listings'),
-  )
-  .option(
-    '--csv',
-    'a sheet of the fields that a cell can hold, as for a <file> with the ending .csv',
-  )
-  .addOption(new Option('--separator <character>', 'between its cells; else ,').choices([',', ';']))
-  .option('--names', 'instead print the known locations and amenities, one per line');
+  );
 
 type Request = ReturnType<typeof parse>;
 
@@ -40,20 +33,20 @@ if (import.meta.main) await runCommand(command);
 
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
-  const { out, csv, separator, names: isNames = false } = values;
-  const isSheet = csv || /\.csv$/i.test(out ?? '');
-  if (separator !== undefined && !isSheet) throw new UserError('--separator needs --csv');
-  const form = isSheet ? (separator ?? ',') : undefined;
-  return { target: resolveTarget(values), out, form, isNames };
+  const { out } = values;
+  const form = /\.xlsx$/i.test(out ?? '') ? 'workbook' : 'json';
+  if (/\.(csv|tsv|xlsm?|ods|numbers)$/i.test(out ?? '')) {
+    throw new UserError('--out must end in .xlsx, for a workbook, or in .json');
+  }
+  return { target: resolveTarget(values), out, form } as const;
 }
 
-async function run({ target, out, form, isNames }: Request, open = withDatabase): Promise<number> {
+async function run({ target, out, form }: Request, open = withDatabase): Promise<number> {
   try {
     await open(target, async (database) => {
       await ensureTables(database, target, false);
       using progress = showProgress(process.stderr);
-      const { update } = progress;
-      const pieces = isNames ? exportNames(database) : exportListings(database, update, form);
+      const pieces = exportListings(database, progress.update, form);
       await (out === undefined ? print(pieces) : writeFile(out, pieces));
     });
     return 0;
@@ -63,7 +56,7 @@ async function run({ target, out, form, isNames }: Request, open = withDatabase)
   }
 }
 
-async function print(pieces: AsyncIterable<string>): Promise<void> {
+async function print(pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   try {
     await pipeline(pieces, process.stdout, { end: false });
   } catch (error) {
@@ -73,7 +66,7 @@ async function print(pieces: AsyncIterable<string>): Promise<void> {
 }
 
 /** Writes a new file, and moves it when it is whole. */
-async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
+async function writeFile(path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   if (existsSync(path) && !statSync(path).isFile()) throw new UserError('it is no file');
   await inScratchFolder(dirname(path), async (folder) => {
     const written = join(folder, 'listings.json');

@@ -6,41 +6,48 @@ import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand } from './command-line/environment.ts';
 import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
-import { messageOf, needsNoStack, UserError, withPath } from './command-line/user-error.ts';
+import {
+  messageOf,
+  needsNoStack,
+  UsageError,
+  UserError,
+  withPath,
+} from './command-line/user-error.ts';
 import { withDatabase } from './database/open.ts';
 import { type LoadOptions, loadListings } from './import/load-listings.ts';
 import type { ImportOutcome } from './import/plan/types.ts';
-import { readSheet } from './import/read/csv.ts';
-import { readListingsFile } from './import/read/json.ts';
-import type { ParsedFile } from './import/read/types.ts';
+import { readCatalogueFile } from './import/read/file.ts';
+import type { ListingsFile, ParsedFile } from './import/read/types.ts';
 import { parseHook } from './import/report/notify.ts';
 import { type ReportOptions, report } from './import/report/report.ts';
 import { OutcomeUnknown } from './import/write/apply.ts';
 import { undoFileAt } from './import/write/listings-file.ts';
 
 const program = declareImport('import-listings')
-  .description(`Loads a listings file, JSON or CSV: all of it, or nothing if it has a problem.
+  .description(`Loads a listings file, JSON or a workbook: all of it, or nothing if it has a problem.
 
 Changes: the listings, locations and amenities in the local database, or with --remote in the deployed one,
 and the file in backups/.
 Exit codes: 0 the file is in the database (or would be), 1 it is not or that is not known, 2 invalid arguments.
-Example: npm run import-listings -- homes.csv --dry-run`)
+Example: npm run import-listings -- catalogue.xlsx --dry-run`)
   .argument('<file>')
   .option('--notify-always', 'notify it also when the feed shows nothing new')
   .option('--all', 'with --dry-run: list every change')
-  .option('--patch', 'change only the fields that the file contains (CSV: always)')
+  .option('--patch', 'change only the fields that a JSON file contains')
   .option(
     '--prune',
     'hide the public listings that the file does not name: at most a fifth of them, with --prune=all any number',
   )
-  .option('--allow-emptied', 'empty fields of more than a fifth of the public listings');
+  .option('--allow-emptied', 'empty fields of more than a fifth of the public listings')
+  .option('--allow-renamed', 'change the slug or the hid of more than a fifth of them')
+  .option('--overwrite', 'replace listings that have changed since the file was made');
 
 const UNKNOWN =
   'It is not known whether the listings were changed. Run the same command again, with another file for --undo if it has one: it ends in the same state either way.';
 
 type ImportRequest = LoadOptions &
   ReportOptions &
-  ReturnType<typeof sharedOptions> & { readFile: () => ParsedFile };
+  ReturnType<typeof sharedOptions> & { readFile: () => ParsedFile | Promise<ParsedFile> };
 
 export const command = { program, parse, run };
 
@@ -67,7 +74,8 @@ function parse(args: string[]): ImportRequest {
   const isPruningAll = args.includes('--prune=all');
   const plain = args.filter((arg) => arg !== '--prune=all');
   const { values, positionals } = readArguments(program, plain);
-  const { all = false, patch = false, prune, allowEmptied = false, notifyAlways = false } = values;
+  const { all = false, patch = false, prune, notifyAlways = false } = values;
+  const { allowEmptied = false, allowRenamed = false, overwrite = false } = values;
   const shared = sharedOptions(values);
   if (all && !shared.isDryRun) throw new UserError('--all needs --dry-run');
   if (notifyAlways && !shared.hook) throw new UserError('--notify-always needs --notify');
@@ -75,18 +83,31 @@ function parse(args: string[]): ImportRequest {
     ...shared,
     pruning: isPruningAll ? 'all' : prune ? 'some' : 'none',
     allowEmptied,
+    allowRenamed,
+    overwrite,
     listsAll: all,
     notifiesAlways: notifyAlways,
     origin: { command: 'import-listings', file: positionals[0] },
     // In `run`: an unreadable file is no invalid argument.
-    readFile: () => {
+    readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      return /\.csv$/i.test(path)
-        ? readSheet(bytes)
-        : readListingsFile(bytes, patch ? 'patch' : 'whole');
+      const file = await readCatalogueFile(path, bytes, patch ? 'patch' : 'whole');
+      if (file.kind === 'readable') rejectOptions(file, patch, prune || isPruningAll);
+      return file;
     },
   };
+}
+
+/** Rejects the options that a workbook cannot have. */
+function rejectOptions({ workbook }: ListingsFile, isPatch: boolean, prunes = false) {
+  if (workbook === undefined) return;
+  if (isPatch) {
+    throw new UsageError('--patch is for JSON: a workbook changes only the columns that it has');
+  }
+  if (prunes && !workbook.hasListings) {
+    throw new UsageError('--prune needs the sheet listings, which this workbook does not have');
+  }
 }
 
 export function sharedOptions(values: ReturnType<ReturnType<typeof declareImport>['opts']>) {
@@ -99,21 +120,30 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
   let outcome: ImportOutcome;
   try {
     // Import, 1.
-    outcome = await loadListings(request.readFile(), request, open);
+    outcome = await loadListings(await request.readFile(), request, open);
   } catch (error) {
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
     console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
-    return 1;
+    return error instanceof UsageError ? 2 : 1;
   }
-  await report(outcome, request, formatUndoCommand(request));
+  await report(outcome, request, formatUndoCommand(request, outcome));
   return outcome.kind === 'accepted' ? 0 : 1;
 }
 
-function formatUndoCommand({ undo, target }: ImportRequest): string | undefined {
+function formatUndoCommand(
+  { undo, target }: ImportRequest,
+  { effect }: ImportOutcome,
+): string | undefined {
   if (!undo?.isSaved()) return undefined;
   const path = relative(userDirectory(), undo.path);
-  const args = ['import-listings', quoteForShell(path), '--allow-emptied'] as const;
+  const isRenamed = effect?.listings.some(({ renamed }) => renamed.length > 0);
+  const args = [
+    'import-listings',
+    quoteForShell(path),
+    '--allow-emptied',
+    ...(isRenamed ? ['--allow-renamed'] : []),
+  ] as const;
   if (target.kind === 'local') return formatCommand(undefined, ...args);
   return formatCommand(target.environment, ...args, '--remote');
 }

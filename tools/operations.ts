@@ -24,6 +24,8 @@ Exit codes: 0 printed, 1 not, 2 invalid arguments.
 Example: npm run -s operations -- --listing casa-marea --remote`)
   .option('--listing <slug>', 'only the operation that changed this listing last');
 
+const counts = z.record(z.string(), z.number());
+
 type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
@@ -58,8 +60,6 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
     throw new UserError(`The operations cannot be read: ${messageOf(error)}`);
   }
 }
-
-const counts = z.record(z.string(), z.number());
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx: added 1, changed 2 (8ee1a43f02bc, 7c1d…)` */
 function formatLine(operation: Operation): string {

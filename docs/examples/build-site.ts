@@ -4,7 +4,7 @@
  * `site/fr` have only what the latest build wrote.
  */
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isFileOfHost, LANGUAGES, REDIRECTS } from './addresses.ts';
 import { call } from './call.ts';
 import { type Listing, listingPage, listPage, notFoundPage } from './site-html.ts';
@@ -54,6 +54,7 @@ for (const language of LANGUAGES) {
     writeFileSync(`${folder}/listings/${listing.slug}.html`, listingPage(listing, language));
   }
 }
+copyFileSync(`${import.meta.dirname}/site.css`, 'site/site.css');
 // Without it, Cloudflare Pages serves a missing page as a 200.
 writeFileSync('site/404.html', notFoundPage());
 writeFileSync('site/_redirects', REDIRECTS);

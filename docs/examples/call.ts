@@ -4,13 +4,14 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '' } = process.env;
+const SECOND_MS = 1_000;
 /** Longer than a request with `wait=25` takes. */
 const TIMEOUT_MS = 40_000;
 
 /**
  * Sends a request, and retries it until the response says that a retry cannot help. Waits as long
- * as the response asks for, and prints why. Throws for a redirect and for an error that is not the
- * service's: a login page or a bot protection is in the way.
+ * as the response asks for, and prints why. Throws for a redirect and for any other response that
+ * is not the service's: a login page or a bot protection is in the way.
  */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
   if (!API_KEY) {
@@ -24,15 +25,17 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
     ...init.headers,
   };
   for (let seconds = 1; ; seconds = Math.min(2 * seconds, 30)) {
-    // No response: an event may be stored or not. The next attempt settles it.
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const sent = { ...init, headers, signal, redirect: 'manual' } as const;
-    const outcome = await fetch(API_URL + path, sent).catch(causeOf);
-    const response = outcome instanceof Response ? outcome : undefined;
+    // No response: an event may be stored or not. The next attempt settles it.
+    const outcome = await attempt(API_URL + path, sent).catch(causeOf);
+    const response = typeof outcome === 'string' ? undefined : outcome;
     const asked = secondsToWait(response?.headers.get('Retry-After') ?? '');
     const shouldRetry = response?.headers.get('X-Should-Retry');
     if (response && (shouldRetry === 'false' || response.ok || response.status === 304)) {
-      await pause(1_000 * (asked ?? 0));
+      const text = await response.clone().text();
+      if (response.ok && !isResource(text)) throw notFromService(response, text);
+      await pause(SECOND_MS * (asked ?? 0));
       return response;
     }
     if (response && shouldRetry !== 'true' && response.status < 500) {
@@ -41,19 +44,35 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
     }
     const wait = asked ?? seconds;
     console.error(`${API_URL}${path}: ${response?.status ?? outcome}, next attempt in ${wait} s`);
-    await pause(1_000 * wait);
+    await pause(SECOND_MS * wait);
   }
+}
+
+/**
+ * Status, headers and body are one attempt, which fails unless all of it arrives. A connection that
+ * ends early may leave half a JSON document.
+ */
+async function attempt(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  const isJson = response.headers.get('Content-Type')?.includes('json');
+  if (isJson && response.status !== 304) JSON.parse(text);
+  return new Response(text || null, response);
 }
 
 /** Returns the body of a response. Throws the error of the service. */
 export async function callForJson<Body>(path: string, init?: RequestInit): Promise<Body> {
   const response = await call(path, init);
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Body;
+}
+
+/** A login page may respond with 200 too. Every body of the service names its `object`. */
+function isResource(text: string): boolean {
   try {
-    return JSON.parse(text) as Body;
+    return typeof JSON.parse(text)?.object === 'string';
   } catch {
-    throw notFromService(response, text);
+    return false;
   }
 }
 

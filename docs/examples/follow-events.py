@@ -4,6 +4,8 @@ checkpoint.json and handled.txt in its folder. After a rewind of the database:
 import http.client, json, os, sys, time, urllib.parse, urllib.request
 
 URL = os.environ.get("API_URL", "http://localhost:3001") + "/api/v1/events?"
+# Longer than a request with `wait` takes.
+TIMEOUT_SECONDS = 40
 
 
 class AsItComes(urllib.request.HTTPErrorProcessor):
@@ -21,41 +23,42 @@ def handle(event):
     print(event["id"], event["type"], event["aggregate_id"], flush=True)
 
 
+def attempt(request):
+    """Status, headers and body are one attempt, which fails unless all of it arrives. A connection
+    that ends early may leave half a JSON document, or no header that tells where the body ends."""
+    with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+        text, headers = response.read().decode(errors="replace"), response.headers
+    is_json = "json" in headers.get("Content-Type", "")
+    has_end = "Content-Length" in headers or "Transfer-Encoding" in headers
+    needs_json = (is_json or not has_end) and response.status // 100 != 3
+    return response.status, headers, text, json.loads(text) if needs_json else None
+
+
 def read_page(query):
     """Returns a page of the list. Retries until a retry cannot help."""
     pause = 1
     while True:
         request = urllib.request.Request(URL + urllib.parse.urlencode(query), headers={
             "x-api-key": os.environ["API_KEY"], "User-Agent": "follow-events/1.1"})
-        retry_after = ""
         try:
-            with opener.open(request, timeout=40) as response:
-                status, headers = response.status, response.headers
-                text = response.read().decode(errors="replace")
-            should_retry, retry_after = headers["X-Should-Retry"], headers.get("Retry-After", "")
+            status, headers, text, page = attempt(request)
             problem = f"{status} {text}"
-            if status == 200 and (page := parse_list(text)):
-                time.sleep(int(retry_after) if retry_after.isdigit() else 0)
-                return page
-            transient = status >= 500 or status in (408, 429)
-            if should_retry == "false" or (should_retry != "true" and not transient):
-                mitigated = f" (cf-mitigated: {headers['cf-mitigated']})" if headers["cf-mitigated"] else ""
-                sys.exit(f"{status}{mitigated} " + text.strip().split("\n")[0][:500])
-        except (OSError, http.client.HTTPException) as error:
-            problem = error
-        wait = int(retry_after) if retry_after.isdigit() else pause
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            status, headers, problem = 0, {"X-Should-Retry": "true"}, error
+        should_retry, retry_after = headers.get("X-Should-Retry"), headers.get("Retry-After", "")
+        asked = max(1, min(int(retry_after[:9]), 3600)) if retry_after.isdecimal() else None
+        if status == 200 and isinstance(page, dict) and page.get("object") == "list":
+            time.sleep(asked or 0)
+            return page
+        transient = status >= 500 or status in (408, 429)
+        if should_retry == "false" or (should_retry != "true" and not transient):
+            foreign = "" if should_retry else "not a response of the service: "
+            mitigated = f" (cf-mitigated: {headers['cf-mitigated']})" if headers["cf-mitigated"] else ""
+            sys.exit(f"{foreign}{status}{mitigated} " + text.strip().split("\n")[0][:500])
+        wait = asked or pause
         print(f"{problem}, next attempt in {wait} s", file=sys.stderr, flush=True)
         time.sleep(wait)
         pause = min(2 * pause, 30)
-
-
-def parse_list(text):
-    """A login page may respond with 200 too."""
-    try:
-        page = json.loads(text)
-        return page if page["object"] == "list" else None
-    except (ValueError, TypeError, KeyError):
-        return None
 
 
 def text_of(file):

@@ -17,7 +17,7 @@ export type Listing = {
 };
 
 /** The feed names no currency. */
-const CURRENCY = 'EUR';
+export const CURRENCY = 'EUR';
 const AVAILABILITY = { listed: 'InStock', coming_soon: 'PreOrder', sold_out: 'SoldOut' };
 
 /** The text of a script element of the type `application/ld+json`. `url` is that of the page. */

@@ -18,14 +18,14 @@ type Card = { slug: string; name: string; title: { en?: string }; price_from: nu
 type Listing = Card & { status: string; description: { en?: string } };
 type Cards = { data: Card[]; next_cursor: string | null };
 
-type Reply = { status: number; etag: string; body: string };
+type Reply = { status: number; headers: http.IncomingHttpHeaders; body: string };
 
 function get(path: string, headers: Record<string, string>): Promise<Reply> {
   const options = { agent, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
   return new Promise((resolve, reject) => {
     const request = client.get(`${API_URL}/api/v1/web/${path}`, options, (response) => {
       const { statusCode: status = 0, headers } = response;
-      text(response).then((body) => resolve({ status, etag: headers.etag ?? '', body }), reject);
+      text(response).then((body) => resolve({ status, headers, body }), reject);
     });
     request.on('error', reject);
   });
@@ -39,9 +39,10 @@ async function read<Body>(path: string): Promise<Body | null> {
   const cached = latest.get(path);
   try {
     const known = cached && { 'If-None-Match': cached.etag };
-    const { status, etag, body } = await get(path, { 'x-api-key': API_KEY, ...known });
-    if (status === 404) latest.delete(path);
-    else if (status === 200) latest.set(path, { etag, body: JSON.parse(body) });
+    const { status, headers, body } = await get(path, { 'x-api-key': API_KEY, ...known });
+    // A proxy's 404 lacks the header. Only the service knows that a home is hidden.
+    if (status === 404 && headers['x-should-retry']) latest.delete(path);
+    else if (status === 200) latest.set(path, { etag: headers.etag ?? '', body: JSON.parse(body) });
     else if (status !== 304) throw new Error(`${status} ${body}`);
   } catch (error) {
     console.error(`${API_URL} ${path}:`, error);

@@ -1,13 +1,25 @@
 <?php
 // outbox.php: `php outbox.php bk_7 4` stores a booking, `php outbox.php` sends the outbox.
-// It needs PHP 8.1 with pdo_sqlite, and openssl for https.
+// It needs PHP 8.1 with pdo_sqlite and curl.
 
 const NAMESPACE_HEX = '3c0f4e0e7b524d0c9a561f2be2d7c9a4';
 
+foreach (['pdo_sqlite', 'curl'] as $extension) {
+    if (!extension_loaded($extension)) stop("outbox.php needs the PHP extension $extension.");
+}
 $db = new PDO('sqlite:bookings.sqlite', options: [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
 $db->exec('CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL)');
 $db->exec('CREATE TABLE IF NOT EXISTS outbox (
-    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, event TEXT NOT NULL, problem TEXT)');
+    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+    event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT)');
+// A row that was set aside holds back the later rows of its booking.
+const OLDEST = <<<'SQL'
+    SELECT seq, key, event FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
+        SELECT 1 FROM outbox AS aside WHERE aside.problem IS NOT NULL AND aside.seq < waiting.seq
+            AND json_extract(aside.event, '$.aggregate_type', '$.aggregate_id')
+                = json_extract(waiting.event, '$.aggregate_type', '$.aggregate_id'))
+    ORDER BY seq LIMIT 1
+    SQL;
 
 /** Stores a booking and its event in one transaction. */
 function book(PDO $db, string $booking, int $guests): void
@@ -16,10 +28,12 @@ function book(PDO $db, string $booking, int $guests): void
     $payload = ['occurred_at' => gmdate('Y-m-d\TH:i:s\Z'), 'guests' => $guests];
     $event = ['event_type' => 'booking.created', 'aggregate_type' => 'booking',
         'aggregate_id' => $booking, 'payload' => $payload];
+    // HTTP clients send ASCII alike, and other text not at all: RFC 3986 in every language.
+    $key = 'bookings-' . rawurlencode($booking) . '-created';
     $db->beginTransaction();
     $db->prepare('INSERT INTO bookings VALUES (?, ?)')->execute([$booking, $guests]);
     $db->prepare('INSERT INTO outbox (key, event) VALUES (?, ?)')
-        ->execute(["bookings-$booking-created", json_encode($event, JSON_THROW_ON_ERROR)]);
+        ->execute([$key, json_encode($event, JSON_THROW_ON_ERROR)]);
     $db->commit();
 }
 
@@ -39,23 +53,35 @@ function isEvent(string $text, string $key): bool
     return is_array($body) && ($body['object'] ?? '') === 'event' && ($body['id'] ?? '') === idOf($key);
 }
 
-/** Makes one attempt. Returns the status, 0 without a response, the headers in lower case, the text. */
+/**
+ * Status, headers and body are one attempt, which fails unless all of it arrives. A connection that
+ * ends early may leave half a JSON document, or no header that tells where the body ends. Returns
+ * the status, 0 without a response, the headers in lower case, and the text.
+ */
 function attempt(string $key, string $event): array
 {
-    $http_response_header = [];
-    $text = @file_get_contents((getenv('API_URL') ?: 'http://localhost:3001') . '/api/public/events/ingest', false,
-        stream_context_create(['http' => [
-            'method' => 'POST', 'content' => $event, 'timeout' => 15, 'ignore_errors' => true,
-            'follow_location' => 0, 'user_agent' => 'bookings-outbox/1.1',
-            'header' => ['x-api-key: ' . getenv('API_KEY'), 'Content-Type: application/json', "Idempotency-Key: $key"],
-        ]]));
-    $status = (int) (explode(' ', $http_response_header[0] ?? '')[1] ?? 0);
     $headers = [];
-    foreach (array_slice($http_response_header, 1) as $line) {
-        [$name, $value] = explode(':', $line, 2) + [1 => ''];
-        $headers[strtolower($name)] = trim($value);
+    $curl = curl_init((getenv('API_URL') ?: 'http://localhost:3001') . '/api/public/events/ingest');
+    curl_setopt_array($curl, [
+        CURLOPT_POSTFIELDS => $event, CURLOPT_RETURNTRANSFER => true, CURLOPT_TIMEOUT_MS => 15_000,
+        CURLOPT_USERAGENT => 'bookings-outbox/1.1',
+        CURLOPT_HTTPHEADER => [
+            'x-api-key: ' . getenv('API_KEY'), 'Content-Type: application/json', "Idempotency-Key: $key"],
+        CURLOPT_HEADERFUNCTION => function ($curl, string $line) use (&$headers): int {
+            [$name, $value] = explode(':', $line, 2) + [1 => ''];
+            $headers[strtolower($name)] = trim($value);
+            return strlen($line);
+        },
+    ]);
+    $text = curl_exec($curl);
+    if ($text === false) return [0, [], curl_error($curl)];
+    $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
+    $isJson = str_contains($headers['content-type'] ?? '', 'json');
+    $hasEnd = isset($headers['content-length']) || isset($headers['transfer-encoding']);
+    if (($isJson || !$hasEnd) && intdiv($status, 100) !== 3 && json_decode($text) === null) {
+        return [0, [], "half a response: $status"];
     }
-    return $text === false ? [0, [], 'no response'] : [$status, $headers, $text];
+    return [$status, $headers, $text];
 }
 
 /** Sends an event until a retry cannot help. Returns the status and the text of the response. */
@@ -71,7 +97,8 @@ function send(string $key, string $event): array
             $firstLine = substr(explode("\n", trim($text))[0], 0, 200);
             stop("$key: not a response of the service: $status$reason $firstLine");
         }
-        $wait = ctype_digit($headers['retry-after'] ?? '') ? (int) $headers['retry-after'] : $pause;
+        $asked = $headers['retry-after'] ?? '';
+        $wait = ctype_digit($asked) ? max(1, min((int) substr($asked, 0, 9), 3600)) : $pause;
         fwrite(STDERR, "$key: $status $text, next attempt in $wait s\n");
         sleep($wait);
     }
@@ -89,8 +116,7 @@ if (isset($argv[2])) {
 }
 if (!getenv('API_KEY')) stop('Set API_KEY to a key of the service.');
 for (;;) {
-    $oldest = 'SELECT seq, key, event FROM outbox WHERE problem IS NULL ORDER BY seq LIMIT 1';
-    $row = $db->query($oldest)->fetch(PDO::FETCH_ASSOC);
+    $row = $db->query(OLDEST)->fetch(PDO::FETCH_ASSOC);
     if ($row === false) {
         sleep(1);
         continue;

@@ -1,14 +1,23 @@
 """outbox.py: `python3 outbox.py bk_7 4` stores a booking, `python3 outbox.py` sends the outbox."""
-import datetime, http.client, json, os, sqlite3, sys, time, urllib.request, uuid
+import datetime, http.client, json, os, sqlite3, sys, time, urllib.parse, urllib.request, uuid
 
 URL = os.environ.get("API_URL", "http://localhost:3001") + "/api/public/events/ingest"
 NAMESPACE = uuid.UUID("3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4")
+TIMEOUT_SECONDS = 15
 db = sqlite3.connect("bookings.sqlite")
 db.executescript("""
     CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS outbox (
-        seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, event TEXT NOT NULL, problem TEXT);
+        seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+        event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT);
 """)
+# A row that was set aside holds back the later rows of its booking.
+OLDEST = """
+    SELECT seq, key, event FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
+        SELECT 1 FROM outbox AS aside WHERE aside.problem IS NOT NULL AND aside.seq < waiting.seq
+            AND json_extract(aside.event, '$.aggregate_type', '$.aggregate_id')
+                = json_extract(waiting.event, '$.aggregate_type', '$.aggregate_id'))
+    ORDER BY seq LIMIT 1"""
 
 
 class AsItComes(urllib.request.HTTPErrorProcessor):
@@ -26,10 +35,23 @@ def book(booking, guests):
     occurred_at = datetime.datetime.now(datetime.timezone.utc).isoformat()
     event = {"event_type": "booking.created", "aggregate_type": "booking", "aggregate_id": booking,
              "payload": {"occurred_at": occurred_at, "guests": guests}}
+    # HTTP clients send ASCII alike, and other text not at all: RFC 3986 in every language.
+    key = f"bookings-{urllib.parse.quote(booking, safe='')}-created"
     with db:
         db.execute("INSERT INTO bookings VALUES (?, ?)", (booking, guests))
-        db.execute("INSERT INTO outbox (key, event) VALUES (?, ?)",
-                   (f"bookings-{booking}-created", json.dumps(event)))
+        db.execute("INSERT INTO outbox (key, event) VALUES (?, ?)", (key, json.dumps(event)))
+
+
+def attempt(request):
+    """Status, headers and body are one attempt, which fails unless all of it arrives. A connection
+    that ends early may leave half a JSON document, or no header that tells where the body ends."""
+    with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+        text, headers = response.read().decode(errors="replace"), response.headers
+    is_json = "json" in headers.get("Content-Type", "")
+    has_end = "Content-Length" in headers or "Transfer-Encoding" in headers
+    if (is_json or not has_end) and response.status // 100 != 3:
+        json.loads(text)
+    return response.status, headers, text
 
 
 def is_event(text, key):
@@ -48,15 +70,13 @@ def send(key, event):
         request = urllib.request.Request(URL, event.encode(), {
             "x-api-key": os.environ["API_KEY"], "Content-Type": "application/json",
             "Idempotency-Key": key, "User-Agent": "bookings-outbox/1.1"})
-        retry_after, status = "", 0
         try:
-            with opener.open(request, timeout=15) as response:
-                status, headers = response.status, response.headers
-                text = response.read().decode(errors="replace")
+            status, headers, text = attempt(request)
             problem = f"{status} {text}"
-            should_retry, retry_after = headers["X-Should-Retry"], headers.get("Retry-After", "")
-        except (OSError, http.client.HTTPException) as error:
-            problem, status, should_retry = error, 0, "true"  # the event may be stored or not
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            # No response: the event may be stored or not. The next attempt settles it.
+            status, headers, problem = 0, {"X-Should-Retry": "true"}, error
+        should_retry, retry_after = headers.get("X-Should-Retry"), headers.get("Retry-After", "")
         if should_retry == "false" or (200 <= status < 300 and is_event(text, key)):
             return status, text
         if should_retry != "true" and status < 500 and status not in (408, 429):
@@ -64,7 +84,7 @@ def send(key, event):
             mitigated = headers.get("cf-mitigated")
             reason = f" (cf-mitigated: {mitigated})" if mitigated else ""
             sys.exit(f"{key}: not a response of the service: {status}{reason} {first_line}")
-        wait = int(retry_after) if retry_after.isdigit() else pause
+        wait = max(1, min(int(retry_after[:9]), 3600)) if retry_after.isdecimal() else pause
         print(f"{key}: {problem}, next attempt in {wait} s", file=sys.stderr, flush=True)
         time.sleep(wait)
         pause = min(2 * pause, 30)
@@ -76,8 +96,7 @@ if sys.argv[1:]:
 if not os.environ.get("API_KEY"):
     sys.exit("Set API_KEY to a key of the service.")
 while True:
-    oldest = "SELECT seq, key, event FROM outbox WHERE problem IS NULL ORDER BY seq LIMIT 1"
-    row = db.execute(oldest).fetchone()
+    row = db.execute(OLDEST).fetchone()
     if row is None:
         time.sleep(1)
         continue

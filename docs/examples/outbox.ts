@@ -11,9 +11,17 @@ const database = new DatabaseSync('bookings.sqlite', { timeout: 5_000 });
 database.exec(`
   CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS outbox (
-    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, event TEXT NOT NULL, problem TEXT
+    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+    event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT
   );
 `);
+
+/** HTTP clients send ASCII alike, and other text not at all: RFC 3986 in every language. */
+const inAscii = (text: string) =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 
 /** Stores a booking and its event in one transaction. */
 function book(id: string, guests: number): void {
@@ -21,7 +29,7 @@ function book(id: string, guests: number): void {
   const entity = { aggregate_type: 'booking', aggregate_id: id };
   const event = JSON.stringify({ event_type: 'booking.created', ...entity, payload });
   // All senders share one space of keys, so a key begins with the name of the system.
-  const key = `bookings-${id}-created`;
+  const key = `bookings-${inAscii(id)}-created`;
   database.exec('BEGIN IMMEDIATE');
   try {
     database.prepare('INSERT INTO bookings VALUES (?, ?)').run(id, guests);
@@ -35,7 +43,14 @@ function book(id: string, guests: number): void {
   }
 }
 
-const oldest = database.prepare('SELECT * FROM outbox WHERE problem IS NULL ORDER BY seq LIMIT 1');
+/** A row that was set aside holds back the later rows of its booking. */
+const oldest = database.prepare(`
+  SELECT * FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
+    SELECT 1 FROM outbox AS aside WHERE aside.problem IS NOT NULL AND aside.seq < waiting.seq
+      AND json_extract(aside.event, '$.aggregate_type', '$.aggregate_id')
+        = json_extract(waiting.event, '$.aggregate_type', '$.aggregate_id')
+  ) ORDER BY seq LIMIT 1
+`);
 const remove = database.prepare('DELETE FROM outbox WHERE seq = ?');
 const setAside = database.prepare('UPDATE outbox SET problem = ? WHERE seq = ?');
 
@@ -48,8 +63,9 @@ async function sendOldest(): Promise<boolean> {
   const response = await call('/api/public/events/ingest', init);
   const text = await response.text();
   if (response.ok) {
-    // A login page may respond with 200 too. Only the event itself shows that it is stored.
-    if (!isEvent(text, String(row.key))) throw notFromService(response, text);
+    // Only the event itself shows that it is stored.
+    const { object, id } = JSON.parse(text);
+    if (object !== 'event' || id !== idOf(String(row.key))) throw notFromService(response, text);
     remove.run(Number(row.seq));
     console.log(`sent ${row.key}: ${response.status}`);
     return true;
@@ -58,15 +74,6 @@ async function sendOldest(): Promise<boolean> {
   setAside.run(text, Number(row.seq));
   console.error(`set aside ${row.key}: ${text}`);
   return true;
-}
-
-function isEvent(text: string, key: string): boolean {
-  try {
-    const { object, id } = JSON.parse(text);
-    return object === 'event' && id === idOf(key);
-  } catch {
-    return false;
-  }
 }
 
 const [id, guests] = process.argv.slice(2);

@@ -13,24 +13,42 @@ export type Listing = {
 };
 type Change = { slug: string; former_slugs: string[]; change: string };
 
+type Cached = { tag: string; body: unknown; readAt: number };
+
+/** A hook may be lost: a page is read again when it is older than this. */
+const MAX_AGE_MS = 3_600_000;
 /**
  * Bodies by path. The tag is the slug that a body shows, or `lists` for one that shows several
  * listings.
  */
-const cached = new Map<string, { tag: string; body: unknown }>();
+const cached = new Map<string, Cached>();
 let hooks = 0;
 
-/** A response of the feed; null for a 404, which is not cached. */
-async function read<Body>(path: string, tag: string): Promise<Body | null> {
-  const found = cached.get(path);
-  if (found) return found.body as Body;
-  const before = hooks;
+/** A response of the feed. A home that is hidden is null and no failure: its page has to go. */
+async function request<Body>(path: string): Promise<Body | null> {
   const response = await call(`/api/v1/web/${path}`);
   if (response.status === 404) return null;
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  const body = (await response.json()) as Body;
+  return (await response.json()) as Body;
+}
+
+/** The cached body, or a new one. An old body is shown once more, and read again beside it. */
+async function read<Body>(path: string, tag: string): Promise<Body | null> {
+  const found = cached.get(path);
+  if (!found) return renew<Body>(path, tag);
+  if (Date.now() - found.readAt > MAX_AGE_MS) {
+    found.readAt = Date.now();
+    renew(path, tag).catch(console.error);
+  }
+  return found.body as Body;
+}
+
+async function renew<Body>(path: string, tag: string): Promise<Body | null> {
+  const before = hooks;
+  const body = await request<Body>(path);
+  if (body === null) cached.delete(path);
   // What was read before a hook may lack the change of which the hook tells.
-  if (hooks === before) cached.set(path, { tag, body });
+  else if (hooks === before) cached.set(path, { tag, body, readAt: Date.now() });
   return body;
 }
 

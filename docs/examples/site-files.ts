@@ -8,6 +8,7 @@ import {
   addressOf,
   isFileOfHost,
   LANGUAGES,
+  type Language,
   languagesOf,
   REDIRECTS,
   type Text,
@@ -34,19 +35,25 @@ for (let after = '', hasMore = true; hasMore; ) {
   hasMore = page.has_more;
 }
 
-const urls: string[] = [];
-const redirects: string[] = [];
-for (const { slug, former_slugs, changed_at, property } of listings.values()) {
-  const path = `/listings/${slug}`;
-  const languages = property ? languagesOf(property) : [];
-  const links = [...languages, 'x-default'].map((language) => {
+/** The entries of a path in the sitemap: one for each language in which it has text. */
+function urlsOf(path: string, languages: readonly Language[], lastmod: string): string[] {
+  const links = [...languages, 'x-default' as const].map((language) => {
     const href = addressOf(path, language, languages);
     return `<xhtml:link rel="alternate" hreflang="${language}" href="${href}"/>`;
   });
-  for (const language of languages) {
+  return languages.map((language) => {
     const loc = addressOf(path, language, languages);
-    urls.push(`<url><loc>${loc}</loc><lastmod>${changed_at}</lastmod>${links.join('')}</url>\n`);
-  }
+    return `<url><loc>${loc}</loc><lastmod>${lastmod}</lastmod>${links.join('')}</url>\n`;
+  });
+}
+
+const redirects: string[] = [];
+let latest = '';
+const pages: string[] = [];
+for (const { slug, former_slugs, changed_at, property } of listings.values()) {
+  const path = `/listings/${slug}`;
+  if (changed_at > latest) latest = changed_at;
+  if (property) pages.push(...urlsOf(path, languagesOf(property), changed_at));
   for (const former of former_slugs) {
     redirects.push(`/listings/${former} /${LANGUAGES[0]}${path} 301\n`);
     for (const language of LANGUAGES) {
@@ -54,6 +61,7 @@ for (const { slug, former_slugs, changed_at, property } of listings.values()) {
     }
   }
 }
+const urls = latest ? [...urlsOf('/', LANGUAGES, latest), ...pages] : [];
 mkdirSync('site', { recursive: true });
 writeFileSync(
   'site/sitemap.xml',

@@ -1,19 +1,25 @@
 /** A service with the sample listings, behind a proxy with faults, for the programs of docs/examples. */
 
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  copyFileSync,
-  existsSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { tmpdir } from 'node:os';
-import { basename, extname, join, resolve } from 'node:path';
+import { extname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
@@ -23,17 +29,48 @@ import { runImportOn } from '../support/node/in-process.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
 export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
+/** Of the ids of events. */
+export const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 /** For what a program does while it runs. */
 export const SOON = { timeout: 20_000 };
 
-/** `lost`: the service handles the request, and its response is lost. */
-type Fault = 'lost' | { status: number; headers?: Record<string, string>; body?: string };
+/**
+ * The words are faults of a response: the service has handled the request, and its response is
+ * `lost`, ends within its `headers` or its `body`, `stalls` within its body, or has arrived as a
+ * whole message with `half` of the body.
+ */
+export type Fault =
+  | 'lost'
+  | 'headers'
+  | 'body'
+  | 'stalls'
+  | 'half'
+  | { status: number; headers?: Record<string, string>; body?: string };
 
+type Reply = { status: number; headers: Record<string, string>; body: string };
+/** By the name of the example: texts, and what takes their place. */
+type Changes = Record<string, readonly (readonly [string, string])[]>;
 type Rig = Awaited<ReturnType<typeof startRig>>;
 const run = promisify(execFile);
 
-/** Of Debian's package libxerial-sqlite-jdbc-java. */
-export const JDBC_DRIVER = '/usr/share/java/sqlite-jdbc.jar';
+/** Copies of the examples pause for hundredths of the seconds that they name. */
+const HURRIED: Changes = {
+  'call.ts': [['SECOND_MS = 1_000', 'SECOND_MS = 10']],
+  'outbox.ts': [['await pause(1_000)', 'await pause(50)']],
+  'outbox.py': [
+    ['time.sleep(wait)', 'time.sleep(wait / 100)'],
+    ['time.sleep(1)', 'time.sleep(0.05)'],
+  ],
+  'follow-events.py': [
+    ['time.sleep(wait)', 'time.sleep(wait / 100)'],
+    ['time.sleep(asked or 0)', 'time.sleep((asked or 0) / 100)'],
+  ],
+  'outbox.php': [
+    [' sleep($wait)', ' usleep($wait * 10_000)'],
+    [' sleep(1)', ' usleep(50_000)'],
+  ],
+  'cards.html': [['1_000 * seconds', '10 * seconds']],
+};
 
 /** What runs an example, by the end of its name. */
 const RUNTIMES: Record<string, string[]> = {
@@ -41,6 +78,19 @@ const RUNTIMES: Record<string, string[]> = {
   py: ['python3'],
   php: ['php'],
 };
+
+/** What programs need, by the end of their names. */
+const NEEDS: Record<string, string[]> = {
+  py: ['python3', '--version'],
+  php: ['php', '-r', "curl_init(); new PDO('sqlite::memory:');"],
+};
+
+/** Why a program cannot run here, or undefined. */
+export function whyNotRun(program: string): string | undefined {
+  const [command, ...args] = NEEDS[extname(program).slice(1)] ?? [];
+  const runs = command === undefined || spawnSync(command, args).status === 0;
+  return runs ? undefined : `it needs ${command} with its usual extensions`;
+}
 
 /** Starts the rig for the tests of a file. `varsFor` adds lines to the service's vars. */
 export function useRig(varsFor: () => Promise<string[]> = async () => []): () => Rig {
@@ -63,6 +113,21 @@ export async function listen(servers: Server[], listener: RequestListener): Prom
   return `http://localhost:${z.object({ port: z.int() }).parse(server.address()).port}`;
 }
 
+/** Sends a response with a fault. */
+function damage(fault: string, reply: Reply, response: ServerResponse): void {
+  const { socket } = response;
+  if (fault === 'lost') socket?.destroy();
+  const body = Buffer.from(reply.body);
+  const half = body.subarray(0, body.length / 2);
+  const type = `HTTP/1.1 ${reply.status} OK\r\nContent-Type: application/json`;
+  const halfOf = (length: number) =>
+    Buffer.concat([Buffer.from(`${type}\r\nContent-Length: ${length}\r\n\r\n`), half]);
+  if (fault === 'headers') socket?.end(type.slice(0, -10));
+  if (fault === 'body') socket?.end(halfOf(body.length));
+  if (fault === 'stalls') socket?.write(halfOf(body.length));
+  if (fault === 'half') socket?.end(halfOf(half.length));
+}
+
 async function startRig(vars: readonly string[]) {
   const directory = mkdtempSync(join(tmpdir(), 'examples-'));
   const project = await copyWithStore('samples');
@@ -78,8 +143,8 @@ async function startRig(vars: readonly string[]) {
   const agents = new Set<string | undefined>();
   const faults: (Fault | undefined)[] = [];
 
-  /** Sends a request on. Rejects when its sender hangs up. */
-  async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Response> {
+  /** Sends a request on, and returns its response whole. Rejects when its sender hangs up. */
+  async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
     const {
       host: _,
       connection: __,
@@ -89,12 +154,14 @@ async function startRig(vars: readonly string[]) {
     } = request.headers;
     const headers = z.record(z.string(), z.string()).parse(rest);
     const { method = 'GET' } = request;
-    return fetch(`${service.origin}${request.url}`, {
+    const reply = await fetch(`${service.origin}${request.url}`, {
       method,
       headers,
       ...(method === 'POST' && { body: Buffer.concat(await request.toArray()) }),
       signal,
     });
+    const { 'content-encoding': _____, ...kept } = Object.fromEntries(reply.headers);
+    return { status: reply.status, headers: kept, body: await reply.text() };
   }
 
   const origin = await listen(servers, async (request, response) => {
@@ -105,13 +172,12 @@ async function startRig(vars: readonly string[]) {
     response.on('close', () => client.abort());
     const reply =
       typeof fault === 'object'
-        ? new Response(fault.body ?? '{}', fault)
+        ? { headers: {}, body: '{}', ...fault }
         : await passOn(request, client.signal).catch(() => undefined);
-    if (!reply || fault === 'lost') return request.socket.destroy();
+    if (!reply) return request.socket.destroy();
+    if (typeof fault === 'string') return damage(fault, reply, response);
     statuses.push(reply.status);
-    const { 'content-encoding': _, ...headers } = Object.fromEntries(reply.headers);
-    response.writeHead(reply.status, headers);
-    return response.end(await reply.text());
+    return response.writeHead(reply.status, reply.headers).end(reply.body);
   });
   const env = { ...process.env, API_URL: origin, API_KEY };
 
@@ -121,15 +187,22 @@ async function startRig(vars: readonly string[]) {
     return cwd;
   }
 
-  /** Compiles a class once: that takes seconds. Returns the command that runs it. */
-  function compiled(program: string): string[] {
-    const classes = folderOf('classes');
-    const name = basename(program, '.java');
-    if (!existsSync(join(classes, `${name}.class`))) {
-      execFileSync('javac', ['-Xlint:all', '-Werror', '-d', classes, program]);
+  /** Copies the hurried examples into a folder, with more changes of their text. */
+  function copyExamples(folder: string, changes: Changes = {}): string {
+    cpSync('docs/examples', folder, { recursive: true });
+    for (const [name, replacements] of [...Object.entries(HURRIED), ...Object.entries(changes)]) {
+      for (const [from, to] of replacements) {
+        const text = readFileSync(join(folder, name), 'utf8');
+        expect(text).toContain(from);
+        writeFileSync(join(folder, name), text.replaceAll(from, to));
+      }
     }
-    return ['java', '-XX:TieredStopAtLevel=1', '-cp', `${classes}:${JDBC_DRIVER}`, name];
+    return folder;
   }
+
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+  symlinkSync(resolve('node_modules'), join(directory, 'node_modules'));
+  const examples = copyExamples(folderOf('examples'));
 
   return {
     project,
@@ -158,21 +231,14 @@ async function startRig(vars: readonly string[]) {
       rmSync(directory, { recursive: true });
     },
 
-    /** Writes a changed example into its own folder. Returns the path of the program. */
-    variantOf(name: string, from: string, to: string): string {
-      const folder = mkdtempSync(join(directory, 'variant-'));
-      const source = readFileSync(exampleOf(name), 'utf8');
-      expect(source).toContain(from);
-      writeFileSync(join(folder, name), source.replace(from, to));
-      writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-      copyFileSync(exampleOf('call.ts'), join(folder, 'call.ts'));
-      return join(folder, name);
-    },
+    /** The path of a hurried example. */
+    programOf: (name: string) => join(examples, name),
+    /** Copies the hurried examples with more changes. Returns the folder. */
+    variantOf: (changes: Changes) =>
+      copyExamples(mkdtempSync(join(directory, 'variant-')), changes),
     /** Starts a program that runs until it is killed. Returns it with the lines that it writes. */
     start(program: string, folder: string, args: string[] = [], more: Record<string, string> = {}) {
-      const runtime = program.endsWith('.java')
-        ? compiled(program)
-        : [...(RUNTIMES[extname(program).slice(1)] ?? []), program];
+      const runtime = [...(RUNTIMES[extname(program).slice(1)] ?? []), program];
       const [command = '', ...flags] = runtime;
       const child = spawn(command, [...flags, ...args], {
         cwd: folderOf(folder),

@@ -1,10 +1,12 @@
-/** The steps of docs/examples/import.yml, run in a repository of their own. */
+/** The steps of docs/examples/import.yml, run in a repository of their own, on the samples' own export. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openMemoryImports } from '../support/node/memory-imports.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
+import { editWorkbook } from '../support/node/workbook.ts';
 
 const [, dryRunJob = '', importJob = ''] = readFileSync('docs/examples/import.yml', 'utf8').split(
   /^ {2}(?:dry-run|import):$/m,
@@ -12,50 +14,138 @@ const [, dryRunJob = '', importJob = ''] = readFileSync('docs/examples/import.ym
 /** The last step's script, without its indentation. */
 const scriptOf = (job: string) => (job.split('run: |\n').at(-1) ?? '').replaceAll(/^ {10}/gm, '');
 
-const HEAD = 'slug,name,status,display_order,location,price_from\n';
-const NAMES = { locations: [{ slug: 'mallorca', name: { en: 'Mallorca' } }], amenities: [] };
-
+const imports = openMemoryImports();
 let project: ProjectCopy;
+let workbook: Uint8Array;
+let json: string;
+const path = (...names: string[]) => join(project.directory, ...names);
 
 function git(...args: string[]): string {
   const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
-  return execFileSync('git', [...identity, ...args], { cwd: project.directory, encoding: 'utf8' });
+  return execFileSync('git', [...identity, ...args], {
+    cwd: project.directory,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
 }
 
-beforeAll(() => {
+beforeAll(async () => {
+  await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
+  workbook = await imports.exportedWorkbook();
+  json = await imports.exported();
   project = new ProjectCopy();
-  for (const folder of ['listings', 'bin']) mkdirSync(join(project.directory, folder));
-  project.write('bin/gh', '#!/bin/sh\ncp comment.md posted.md\n');
-  chmodSync(join(project.directory, 'bin/gh'), 0o755);
-  project.write('listings/names.json', NAMES);
-  project.write('listings/homes.csv', `${HEAD}casa-marea,Casa Marea,listed,1,mallorca,289000\n`);
+  for (const folder of ['listings', 'bin']) mkdirSync(path(folder));
+  writeFileSync(path('bin/gh'), '#!/bin/sh\ncp comment.md posted.md\n');
+  chmodSync(path('bin/gh'), 0o755);
   git('init', '-qb', 'main');
-  git('add', 'listings');
-  git('commit', '-qm', 'the listings');
+  git('remote', 'add', 'origin', project.directory);
+  commit('main', { 'catalogue.xlsx': workbook, 'catalogue.json': json });
 });
 afterAll(() => project.remove());
 
-it('a pull request gets what its merge would change, and fails at a problem', () => {
-  git('checkout', '-qb', 'change');
-  project.write('listings/names.json', { ...NAMES, amenities: [{ slug: 'sauna', label: {} }] });
-  project.write('listings/homes.csv', `${HEAD}casa-marea,Casa Marea,listed,1,menorca,289000\n`);
-  git('commit', '-qam', 'a change');
-  const head = git('rev-parse', 'HEAD').trim();
+/** Commits files of listings/ to a branch; null deletes one. */
+function commit(branch: string, files: Record<string, Uint8Array | string | null>) {
+  if (branch !== 'main') git('checkout', '-qB', branch);
+  for (const [name, content] of Object.entries(files)) {
+    if (content === null) rmSync(path('listings', name));
+    else writeFileSync(path('listings', name), content);
+  }
+  git('add', '-A', 'listings');
+  git('commit', '-qm', 'a change');
+}
+
+/** Runs the dry run of a branch as GitHub does: on its merge into main. */
+function dryRun(branch: string, file: string, isFork = false) {
   git('checkout', '-q', 'main');
-  const PATH = `${project.directory}/bin:${process.env.PATH}`;
-  const { status } = spawnSync('bash', ['-e', '-c', scriptOf(dryRunJob)], {
+  const main = git('rev-parse', 'HEAD').trim();
+  git('merge', '-q', '--no-ff', '-m', 'merge', branch);
+  git('update-ref', 'refs/pull/1/merge', 'HEAD');
+  git('reset', '-q', '--hard', main);
+  for (const name of ['posted.md', 'summary.md', '.wrangler']) {
+    rmSync(path(name), { recursive: true, force: true });
+  }
+  const { status, stdout, stderr } = spawnSync('bash', ['-e', '-c', scriptOf(dryRunJob)], {
     cwd: project.directory,
-    env: { ...process.env, PATH, HEAD: head, PULL_REQUEST: 'it' },
+    encoding: 'utf8',
+    env: {
+      ...process.env,
+      PATH: `${path('bin')}:${process.env.PATH}`,
+      FILE: `listings/${file}`,
+      MERGE: 'refs/pull/1/merge',
+      PULL_REQUEST: 'it',
+      IS_FORK: String(isFork),
+      GITHUB_STEP_SUMMARY: path('summary.md'),
+    },
   });
-  const comment = readFileSync(join(project.directory, 'posted.md'), 'utf8');
-  expect(comment).toContain('1 amenity: 1 added, 0 changed, 0 unchanged\n');
-  expect(comment).toContain('location "menorca" is not known');
-  expect(status).toBe(1);
+  const posted = existsSync(path('posted.md'))
+    ? readFileSync(path('posted.md'), 'utf8')
+    : undefined;
+  return { status, stdout, stderr, posted, summary: readFileSync(path('summary.md'), 'utf8') };
+}
+
+it('a pull request on the export gets what its merge would change, and fails at a problem', async () => {
+  const changed = (price: number | string) =>
+    editWorkbook(workbook, ({ listings = [] }) => {
+      for (const row of listings) if (row.slug === 'casa-ginebrera') row.price_from = price;
+    });
+  commit('price', { 'catalogue.xlsx': await changed(295000) });
+  const { status, posted, stderr } = dryRun('price', 'catalogue.xlsx');
+  expect(posted, stderr).toMatch(
+    /^What a merge would change:\n```\nDry run: nothing was written\./,
+  );
+  expect(posted).toContain('71 listings: 0 added, 1 changed, 70 unchanged\n');
+  expect(posted).toContain('casa-ginebrera: price_from 289000 → 295000\n');
+  expect(status).toBe(0);
+
+  commit('problem', { 'catalogue.xlsx': await changed('295.000') });
+  const rejected = dryRun('problem', 'catalogue.xlsx', true);
+  expect(rejected.summary).toContain('price_from "295.000" is no number');
+  expect(rejected.stdout).toContain('A pull request from a fork may not comment');
+  expect([rejected.status, rejected.posted]).toEqual([1, undefined]);
 });
 
-it('only the import of a merge has the token, in its environment', () => {
+it('the dry run of a branch that is behind is that of its merge', () => {
+  commit('behind', {
+    'catalogue.json': json.replace('"price_from":289000', '"price_from":295000'),
+  });
+  git('checkout', '-q', 'main');
+  commit('main', { 'catalogue.json': json.replace('"price_from":168500', '"price_from":170000') });
+  const { posted, status } = dryRun('behind', 'catalogue.json');
+  expect(posted).toContain('71 listings: 0 added, 1 changed, 70 unchanged\n');
+  expect(status).toBe(0);
+});
+
+it('a pull request that adds the file, or deletes it, ends with a true sentence', () => {
+  commit('added', { 'new.json': json });
+  const added = dryRun('added', 'new.json');
+  expect(added.posted).toMatch(/^main has no listings\/new\.json, so every listing is new here\./);
+  expect(added.posted).toContain('71 listings: 71 added, 0 changed, 0 unchanged\n');
+  expect(added.status).toBe(0);
+
+  commit('deleted', { 'catalogue.xlsx': null });
+  const deleted = dryRun('deleted', 'catalogue.xlsx');
+  expect([deleted.status, deleted.posted]).toEqual([
+    0,
+    'This pull request deletes or renames listings/catalogue.xlsx. Its merge imports nothing: the deployed listings stay as they are.\n',
+  ]);
+  const env = { ...process.env, FILE: 'listings/none.xlsx' };
+  const { stdout } = spawnSync('bash', ['-e', '-c', scriptOf(importJob)], {
+    cwd: project.directory,
+    env,
+    encoding: 'utf8',
+  });
+  expect(stdout).toBe(
+    'main has no listings/none.xlsx. Nothing was imported: the deployed listings stay as they are.\n',
+  );
+});
+
+it('only the import of a merge has the token, in its environment, and the file is the truth', () => {
   expect(dryRunJob).not.toContain('secrets.');
   expect(importJob).toContain('\n    environment: listings\n');
-  const imports = scriptOf(importJob).trim().split('\n');
-  expect(imports.map((line) => line.includes(' --remote '))).toEqual([true, true]);
+  const lines = scriptOf(importJob)
+    .split('\n')
+    .filter((line) => line.includes('import-listings'));
+  expect(lines.map((line) => line.trim())).toEqual([
+    'npm run -s import-listings -- "$FILE" --prune --overwrite --remote --no-undo',
+  ]);
 });

@@ -9,9 +9,9 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { jsonLd, type Listing as SearchListing } from '../../docs/examples/json-ld.ts';
 import { command as importCommand } from '../../tools/import-listings.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import { runImportOn } from '../support/node/in-process.ts';
@@ -74,7 +74,8 @@ it('keep-copy.ts continues where it was killed, follows the catalogue, and start
     return Object.keys(copy.parse(JSON.parse(readFileSync(file, 'utf8'))).listings).sort();
   };
   const publicIds = () => listingsWhere(`status <> 'hidden'`);
-  const program = rig().variantOf('keep-copy.ts', 'limit=100', 'limit=10');
+  const folder = rig().variantOf({ 'keep-copy.ts': [['limit=100', 'limit=10']] });
+  const program = join(folder, 'keep-copy.ts');
   const killed = rig().start(program, 'copy');
   await expect.poll(copied, SOON).toEqual(publicIds());
   killed.child.kill('SIGKILL');
@@ -105,7 +106,7 @@ function pagesIn(folder: string): Map<string, string> {
   return new Map(pages.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
-const build = () => rig().runOnce(exampleOf('build-site.ts'), 'built');
+const build = () => rig().runOnce(rig().programOf('build-site.ts'), 'built');
 const publicSlugs = () => listingsWhere(`status <> 'hidden'`, 'slug');
 
 it('build-site.ts has a page for each public listing in each language', async () => {
@@ -125,6 +126,8 @@ it('build-site.ts has a page for each public listing in each language', async ()
   const [taken = ''] = listingsWhere(`status = 'sold_out'`, 'slug');
   await rig().change({ id: listingsWhere(`slug = '${taken}'`)[0], slug: 'index' });
   expect((await build()).stderr).toContain('no page for the slug "index"');
+  expect(pagesIn(folder).get('404.html')).toContain('<h1>No such page</h1>');
+  expect(existsSync(join(folder, 'site.css'))).toBe(true);
   const expected = ['en', 'es', 'fr'].flatMap((language) => [
     `${language}/index.html`,
     ...publicSlugs()
@@ -139,11 +142,11 @@ it('a page of build-site.ts names its address in each language', async () => {
   await build();
   const page = pagesIn(join(rig().folderOf('built'), 'site')).get(`en/listings/${SLUG}.html`) ?? '';
   expect(page).toContain('<h1 lang="es">Casa &#60;nueva&#62;</h1>');
-  expect(page).toContain('<div lang="es">Uno &#38; más<br><br>Dos</div>');
+  expect(page).toContain('<div class="text" lang="es"><p>Uno &#38; más</p>\n<p>Dos</p></div>');
   const address = `${SITE_URL}/es/listings/${SLUG}`;
   const [image = ''] = /<meta property="og:image" content=".*">/.exec(page) ?? [];
   expect(image).toContain('01-stone-house');
-  expect(/<title>[\s\S]*(?=\n<style>)/.exec(page)?.[0].split('\n')).toEqual([
+  expect(/<title>[\s\S]*(?=\n<link rel="icon")/.exec(page)?.[0].split('\n')).toEqual([
     '<title>Casa &#60;nueva&#62;</title>',
     '<meta name="description" content="Uno &#38; más">',
     `<link rel="canonical" href="${address}">`,
@@ -155,6 +158,8 @@ it('a page of build-site.ts names its address in each language', async () => {
     '<meta property="og:description" content="Uno &#38; más">',
     image,
   ]);
+  expect(page.match(/<(header|nav|main)/g)).toEqual(['<header', '<nav', '<main']);
+  expect(page).toMatch(/<img [^>]*width="800" height="600" loading="lazy">/);
   const [, data = ''] = /<script type="application\/ld\+json">(.*)<\/script>/.exec(page) ?? [];
   expect(JSON.parse(data)).toMatchObject({ '@type': ['Accommodation', 'Product'], url: address });
 });
@@ -191,7 +196,7 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
   await rig().change({ id: listingsWhere(`slug = '${renamed}'`)[0], slug: 'new-name' });
   await rig().change({ slug: hidden, status: 'hidden' });
   await build();
-  await rig().runOnce(exampleOf('site-files.ts'), 'built');
+  await rig().runOnce(rig().programOf('site-files.ts'), 'built');
   const { origin, end } = await servePages(folder);
   try {
     const visit = async (path: string) => {
@@ -214,7 +219,8 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
       ([, path = '']) => path,
     );
     const slugs = new Set(paths.map((path) => path.replace(/^.*\//, '')));
-    expect([...slugs].sort()).toEqual(publicSlugs());
+    // The empty one is of the list pages.
+    expect([...slugs].sort()).toEqual(['', ...publicSlugs()]);
     expect(paths.filter((path) => path.endsWith(SLUG))).toEqual([`/es/listings/${SLUG}`]);
     expect(sitemap).toContain(
       `<xhtml:link rel="alternate" hreflang="x-default" href="${SITE_URL}/es/listings/${SLUG}"/>`,
@@ -223,46 +229,6 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
   } finally {
     await end();
   }
-});
-
-it('json-ld.ts calls a home a Product only with a price and a photo', () => {
-  const home: SearchListing = {
-    name: 'Casa <1>',
-    status: 'sold_out',
-    title: {},
-    description: {},
-    gallery: [{ url: 'https://photos.example/1.jpg' }],
-    city: null,
-    latitude: 0,
-    longitude: 0,
-    bedrooms: null,
-    capacity: null,
-    price_from: 100,
-  };
-  const url = 'https://www.example.com/en/listings/casa';
-  const dataOf = (change: object) => JSON.parse(jsonLd({ ...home, ...change }, 'en', url));
-  const base = {
-    '@context': 'https://schema.org',
-    '@type': 'Accommodation',
-    name: 'Casa <1>',
-    url,
-    geo: { '@type': 'GeoCoordinates', latitude: 0, longitude: 0 },
-  };
-  const image = ['https://photos.example/1.jpg'];
-  expect(dataOf({})).toEqual({
-    ...base,
-    '@type': ['Accommodation', 'Product'],
-    image,
-    offers: {
-      '@type': 'Offer',
-      price: 100,
-      priceCurrency: 'EUR',
-      availability: 'https://schema.org/SoldOut',
-    },
-  });
-  expect(dataOf({ price_from: null })).toEqual({ ...base, image });
-  expect(dataOf({ gallery: [] })).toEqual(base);
-  expect(jsonLd(home, 'en', url)).not.toContain('<');
 });
 
 it('live-page.ts shows each page as it is now, and the latest one while the feed fails', async () => {
@@ -363,6 +329,41 @@ it.each(scripts)('the curl lines of $path work unchanged: $script', async ({ scr
   });
   if (script.includes('If-None-Match')) expect(stdout).toBe('304\n');
   else expect(stdout).toMatch(/^\{"object":/);
+});
+
+async function sendHook(slugs: string[] | null): Promise<number> {
+  const body = JSON.stringify({ slugs });
+  const [id, at] = ['msg_1', new Date()];
+  const signature = new Webhook(SECRET).sign(id, at, body);
+  const timestamp = String(Math.floor(at.getTime() / 1_000));
+  const signed = {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signature,
+  };
+  const sent = await fetch(`${site}/feed-changed`, { method: 'POST', headers: signed, body });
+  return sent.status;
+}
+
+it('renew-pages.ts renews every page at a hook without slugs, and a page without its hook in an hour', async () => {
+  const { getListing } = await import('../../docs/examples/renew-pages.ts');
+  const slug = anotherListed() ?? '';
+  expect(await getListing(slug)).toMatchObject({ slug });
+  await rig().change({ slug, status: 'hidden' });
+  expect(await getListing(slug)).toMatchObject({ slug });
+  expect(await sendHook(['casa-azul'])).toBe(204);
+  expect(await getListing(slug)).toMatchObject({ slug });
+  expect(await sendHook(null)).toBe(204);
+  expect(await getListing(slug)).toBeNull();
+
+  await rig().change({ slug, status: 'listed' });
+  expect(await getListing(slug)).toMatchObject({ slug });
+  await rig().change({ slug, status: 'hidden' });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_001 });
+  await getListing(slug);
+  await expect.poll(() => getListing(slug), SOON).toBeNull();
+  vi.useRealTimers();
+  await rig().change({ slug, status: 'listed' });
 });
 
 // Last: the listing has another slug afterwards.

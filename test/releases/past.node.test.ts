@@ -110,19 +110,12 @@ describe('a command', () => {
     ]);
   });
 
-  it.each(['listings.json', 'homes.csv'])(
-    'imports the export %s, which changes nothing',
-    async (name) => {
-      const { code, stdout } = await runOn(
-        restored.binding,
-        importListings,
-        fileOf(name),
-        '--no-undo',
-      );
-      expect(code).toBe(0);
-      expect(stdout).toContain('Nothing changed: the store already holds all of it.');
-    },
-  );
+  it('imports the export, which changes nothing', async () => {
+    const file = fileOf('listings.json');
+    const { code, stdout } = await runOn(restored.binding, importListings, file, '--no-undo');
+    expect(code).toBe(0);
+    expect(stdout).toContain('Nothing changed: the store already holds all of it.');
+  });
 
   it('undoes the import of an undo file', async () => {
     expect(nameOf()).toEqual([{ name: fixtures.undo.after }]);

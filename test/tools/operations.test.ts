@@ -6,6 +6,7 @@ import { Database } from '../support/cloudflare/database.ts';
 import { runHere, runOn } from '../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
 const imports = openMemoryImports();
 const print = (...args: string[]) => runOn(imports.database, command, ...args);
@@ -93,6 +94,16 @@ it('says so where there are none, and where the database lacks the table', async
   });
   const empty = await runOn(new Database('empty').binding, command);
   expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('has no tables')]);
+});
+
+it('is a program of its own', async () => {
+  const project = await copyWithStore('samples');
+  const { code, stdout, stderr } = await project.run('operations.ts');
+  await project.remove();
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(
+    /^[-\d]+ [\d:]+ UTC by .+, import-listings listings\.json: added 71, .*\n$/,
+  );
 });
 
 it('has a usage, and rejects unknown options', async () => {

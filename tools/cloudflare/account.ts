@@ -93,9 +93,9 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   let hasReported = false;
   return async (result, method, path, body) => {
+    await pace();
     const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
-      await pace();
       const sent = await send(`${base}${path}`, request);
       const { received, fault, mayPass, retryAfterMs, status } = sent;
       const accepted = z.object({ success: z.literal(true), result }).safeParse(received);
@@ -117,6 +117,7 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
       }
       hasReported = true;
       await clock.sleep(pauseMs);
+      await pace();
     }
   };
 }

@@ -7,6 +7,9 @@ export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
+/** Arguments that do not fit the file: the exit code is that of invalid arguments. */
+export class UsageError extends UserError {}
+
 export function needsNoStack(error: unknown): boolean {
   return error instanceof UserError || isSystemError(error);
 }

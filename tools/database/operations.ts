@@ -1,6 +1,6 @@
 /** The operations: which command changed the database, who ran it, and when. */
 
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -95,18 +95,30 @@ export function formatOperation({ at, who, command, file }: Operation): string {
 }
 
 function findUser(): string {
-  if (process.env.GITHUB_ACTOR) return process.env.GITHUB_ACTOR;
+  const { GITHUB_ACTOR, USER } = process.env;
+  return GITHUB_ACTOR || findAccount() || USER || 'unknown';
+}
+
+/** A user may have no entry in the system's list, e.g. in a container. */
+function findAccount(): string | undefined {
   try {
     return userInfo().username;
   } catch {
-    // A user without an entry in the system's list, e.g. in a container.
-    return process.env.USER || 'unknown';
+    return undefined;
   }
 }
 
 /** e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit. */
 function findCommit(): string | null {
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
-  const { status, stdout } = spawnSync('git', args, { cwd: PROJECT_DIRECTORY, encoding: 'utf8' });
-  return status === 0 ? stdout.trim() : null;
+  try {
+    return execFileSync('git', args, {
+      cwd: PROJECT_DIRECTORY,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    // Without git, in a folder that is no working copy, or in workerd, where tests import.
+    return null;
+  }
 }

@@ -22,9 +22,10 @@ import { checkShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
 import { findTextWarnings } from './plan/quality.ts';
 import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
+import type { ImportProblem } from './read/problem.ts';
 import { type CompleteFile, completeFromStore } from './read/read.ts';
 import { type Catalogue, readCatalogue } from './read/store.ts';
-import type { ListingsFile } from './read/types.ts';
+import type { FileForm, ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
 
 const MAX_ATTEMPTS = 10;
@@ -59,13 +60,10 @@ async function attemptImport(
   // Import, 4.
   const effect = await compare(planned, stored, options);
   const { listings } = effect;
-  const emptied = listings.filter(
-    (each) => each.old?.status !== 'hidden' && each.emptied.length > 0,
-  );
-  const mayEmpty = file.form === 'patch' || options.allowEmptied;
   const problems = [
+    ...(options.overwrite ? [] : effect.conflicts),
     ...effect.problems,
-    ...(mayEmpty ? [] : checkShare('empties_too_many', emptied.length, stored)),
+    ...checkShares(effect, file.form, stored, options),
   ];
   if (problems.length > 0) return { kind: 'rejected', problems, effect };
 
@@ -81,6 +79,28 @@ async function attemptImport(
       return 'overtaken';
   }
   return { kind: 'accepted', file: complete, effect, shown, resumeCursor };
+}
+
+/** Rejects a file that empties or renames more of the public listings than is usual. */
+function checkShares(
+  { listings }: Effect,
+  form: FileForm,
+  stored: Catalogue,
+  { allowEmptied, allowRenamed }: ImportOptions,
+): ImportProblem[] {
+  const changes = listings.filter(({ old }) => old !== undefined && old.status !== 'hidden');
+  const emptied = changes.filter((each) => each.emptied.length > 0);
+  const renamed = (['slug', 'hid'] as const).flatMap((field) => {
+    const { length } = changes.filter(({ renamed }) => renamed.includes(field));
+    // A column that is sorted alone changes two at least.
+    return length < 2 ? [] : checkShare('renames_too_many', length, stored, field);
+  });
+  return [
+    ...(form === 'patch' || allowEmptied
+      ? []
+      : checkShare('empties_too_many', emptied.length, stored)),
+    ...(allowRenamed ? [] : renamed),
+  ];
 }
 
 /** The file that undoes the import stays if the import was applied, or may have been. */

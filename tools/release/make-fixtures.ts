@@ -85,8 +85,7 @@ async function make(): Promise<void> {
 
   run('backup', '--out', 'backup.sql');
   run('export-listings', '--out', 'listings.json');
-  run('export-listings', '--out', 'homes.csv');
-  for (const name of ['backup.sql', 'listings.json', 'homes.csv', 'undo.json']) {
+  for (const name of ['backup.sql', 'listings.json', 'undo.json']) {
     save(name, readFileSync(join(project, name)));
   }
   cpSync(join(project, 'erasures.jsonl'), join(out, 'erasures.jsonl'));

@@ -12,6 +12,7 @@ import threatModel from '../../../docs/explain/threat-model.md';
 import apps from '../../../docs/guides/apps.md';
 import buildHook from '../../../docs/guides/build-hook.md';
 import buildingASite from '../../../docs/guides/building-a-site.md';
+import caches from '../../../docs/guides/caches.md';
 import listingsFile from '../../../docs/guides/listings-file.md';
 import quickstart from '../../../docs/guides/quickstart.md';
 import sendingEvents from '../../../docs/guides/sending-events.md';
@@ -40,6 +41,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
   'docs/guides/apps.md': apps,
   'docs/guides/build-hook.md': buildHook,
   'docs/guides/building-a-site.md': buildingASite,
+  'docs/guides/caches.md': caches,
   'docs/guides/listings-file.md': listingsFile,
   'docs/guides/quickstart.md': quickstart,
   'docs/guides/sending-events.md': sendingEvents,

@@ -204,18 +204,16 @@ export class CloudflareStandIn {
     const path = pathname.replace('/client/v4', '').replace(`/accounts/${ACCOUNT_ID}`, '');
     const name = `${request.method} ${path}`;
     this.requests.push(name);
-    const fault = this.fault(name, body);
+    if (!path.startsWith('/api/')) this.count(1);
+    const isBlocked = this.now() < this.#blockedUntil;
+    const fault: Fault | undefined = isBlocked ? { status: 429 } : this.fault(name, body);
     const carryOut = () => this.#respond(name, searchParams, body);
     if (fault?.isAfter) carryOut();
-    if (!path.startsWith('/api/')) this.count(1);
-    const { status, answer } =
-      this.now() < this.#blockedUntil
-        ? rejection(429, 971, 'Please wait and consider throttling your request speed')
-        : this.denied?.test(name)
-          ? rejection(403, 10_000, 'Authentication error')
-          : fault
-            ? rejection(fault.status, 10_001, 'a fault')
-            : carryOut();
+    const { status, answer } = this.denied?.test(name)
+      ? rejection(403, 10_000, 'Authentication error')
+      : fault
+        ? rejection(fault.status, 10_001, 'a fault')
+        : carryOut();
     // Beyond 500, a proxy before the API responds.
     const isProxy = status >= 500;
     if (fault?.retryAfter) response.setHeader('Retry-After', fault.retryAfter);

@@ -34,6 +34,7 @@ export async function importInto(database: D1Database, content: object): Promise
     publicSiteUrl: 'https://www.example.com',
     isDryRun: false,
     pruning: 'none',
+    allowRenamed: true,
     onProgress: () => undefined,
   });
   expect(outcome.kind).toBe('accepted');

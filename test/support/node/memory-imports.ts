@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { exportListings } from '../../../tools/import/export.ts';
-import type { Separator } from '../../../tools/import/read/csv.ts';
 import { command as importCommand } from '../../../tools/import-listings.ts';
 import { command as statusCommand } from '../../../tools/set-status.ts';
 import { Database } from '../cloudflare/database.ts';
@@ -32,8 +31,8 @@ export function openMemoryImports() {
     database,
     /** Imports a file: a text or bytes as they are, anything else as JSON. */
     load: (content: unknown, ...options: string[]) => load('listings.json', content, options),
-    loadSheet: (content: string | Uint8Array, ...options: string[]) =>
-      load('homes.csv', content, options),
+    loadWorkbook: (content: string | Uint8Array, ...options: string[]) =>
+      load('catalogue.xlsx', content, options),
     setStatus: (...args: string[]) => runImportOn(database, statusCommand, ...args),
     /** Runs `import-listings` with these arguments. */
     run: (...args: string[]) => runImportOn(database, importCommand, ...args),
@@ -50,11 +49,18 @@ export function openMemoryImports() {
       const row = await select.bind(slug).first<{ source: string }>();
       return row === null ? undefined : source.parse(JSON.parse(row.source));
     },
-    /** Returns the whole catalogue as a listings file, JSON or a sheet. */
-    async exported(separator?: Separator) {
+    /** Returns the whole catalogue as a listings file in JSON. */
+    async exported() {
       let text = '';
-      for await (const piece of exportListings(database, () => {}, separator)) text += piece;
+      for await (const piece of exportListings(database, () => {})) text += piece;
       return text;
+    },
+    async exportedWorkbook() {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of exportListings(database, () => {}, 'workbook')) {
+        pieces.push(Buffer.from(piece));
+      }
+      return Buffer.concat(pieces);
     },
     clear() {
       for (const table of [

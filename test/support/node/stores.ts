@@ -22,7 +22,7 @@ export async function copyWithStore(kind: 'empty' | 'samples'): Promise<ProjectC
 /** Makes both, as an import makes them that finds no database. */
 async function makeStores(directory: string): Promise<void> {
   const project = new ProjectCopy();
-  project.write(FILES.empty, {});
+  project.write(FILES.empty, { export_id: 'an empty store' });
   for (const kind of ['empty', 'samples'] as const) {
     const { code, stderr } = await project.run('import-listings.ts', FILES[kind]);
     if (code !== 0) throw new Error(`the store ${kind} could not be made: ${stderr}`);

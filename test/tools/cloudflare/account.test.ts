@@ -39,9 +39,7 @@ it('waits until the block of the API is over, says until when, and continues', a
   await call(3);
   expect(clock.sleptMs).toBe(300_000);
   expect(said.mock.calls).toEqual([
-    [
-      'Cloudflare: Please wait and consider throttling your request speed [code: 971]. The command waits until 14:05:00 and then continues.',
-    ],
+    ['Cloudflare: a fault [code: 10001]. The command waits until 14:05:00 and then continues.'],
   ]);
 });
 

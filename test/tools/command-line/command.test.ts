@@ -78,7 +78,11 @@ it.each<[script: string, args: string[], message: string]>([
   ['import-listings', ['--', 'a.json', '--help'], 'too many arguments'],
   ['import-listings', ['a.json', '--notify', 'https://u:p@a.example/'], '--notify must be an http'],
   ['export-listings', ['--out='], "option '--out <file>' argument '' is invalid. It must name"],
-  ['export-listings', ['--separator', ';'], '--separator needs --csv'],
+  [
+    'export-listings',
+    ['--out', 'homes.csv'],
+    '--out must end in .xlsx, for a workbook, or in .json',
+  ],
   ['test', ['test/architecture.test.ts', 'docs'], 'There is no test file docs'],
   ['token', ['--permission', 'a:b:c'], '--permission a:b:c: must be AREA:LEVEL'],
   ['token', ['--expires', '0h'], '--expires 0h: must be a number with s, m, h or d'],

@@ -28,7 +28,7 @@ function load(content: unknown, ...options: string[]): Promise<Finished> {
 
 it('a dry run and an export migrate nothing', async () => {
   const next = project.write('migrations/9999_next.sql', 'CREATE TABLE next (id text)');
-  const dry = await load({ properties: [] }, '--dry-run');
+  const dry = await load({ properties: [propertyOf({ slug: 'one' })] }, '--dry-run');
   const exported = await project.run('export-listings.ts');
   rmSync(next);
   const stderr = expect.stringContaining('the local database lacks migrations: run `npm run dev`');
@@ -46,7 +46,7 @@ it('a dry run takes a database without tables for an empty store, and makes none
 
 it('names the fault of PUBLIC_SITE_URL, and of an unreadable file, in one line', async () => {
   const vars = project.write('.dev.vars', 'PUBLIC_SITE_URL=https://www.example.com/?a=1\n');
-  const { stderr } = await load({ properties: [] });
+  const { stderr } = await load({ properties: [propertyOf({ slug: 'one' })] });
   rmSync(vars);
   expect(stderr).toBe('PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n');
   const missing = await project.run('import-listings.ts', 'missing.json');

@@ -12,6 +12,7 @@ const ADDRESS = 'https://site.example.com/build';
 const homes = ['one', 'two', 'three'].map((slug) => propertyOf({ slug }));
 
 const imports = openMemoryImports();
+const fetchItself = globalThis.fetch;
 const hook = vi.spyOn(globalThis, 'fetch');
 beforeEach(async () => {
   imports.clear();
@@ -74,7 +75,7 @@ it('sends nothing for a change that the feed does not show', async () => {
   expect(await notify(unseen)).toEqual({ line: `${nothing} was not notified.`, events: [] });
   expect(await notify(unseen, '--notify-always')).toMatchObject({
     line: 'Notified site.example.com of 0 changes.',
-    events: [{ changes: 0, slugs: [] }],
+    events: [{ changes: 0, slugs: null }],
   });
   const properties = homes.slice(1).map((each) => ({ ...each, photos, name: 'Again' }));
   expect(await notify({ properties }, '--dry-run')).toEqual({
@@ -119,6 +120,26 @@ it('a hook that fails, hangs and redirects gets three attempts under one id, and
   const sent = hook.mock.calls.map(([, init]) => message.parse(init).headers);
   expect(new Set(sent.map((headers) => headers['webhook-id'])).size).toBe(1);
   expect(sent[0]).not.toHaveProperty('webhook-signature');
+});
+
+it.each([
+  ['http://127.0.0.1:9/x', 'ECONNREFUSED', 'ECONNREFUSED: nothing listens at the port'],
+  ['http://site.invalid/x', 'ENOTFOUND', 'ENOTFOUND: the host is not known'],
+  ['http://127.0.0.1:6000/x', undefined, 'bad port: fetch blocks this port'],
+])('says why there is no connection to %s', async (address, code, words) => {
+  // As fetch throws it. The last one is fetch itself, which connects to nothing.
+  if (code !== undefined) {
+    const cause = Object.assign(new Error('connect'), { code });
+    hook.mockRejectedValue(new TypeError('fetch failed', { cause }));
+  } else {
+    hook.mockImplementation(fetchItself);
+  }
+  const file = { properties: [propertyOf({ slug: 'once-more' })] };
+  const { host } = new URL(address);
+  expect(await imports.load(file, '--notify', address)).toMatchObject({
+    code: 0,
+    stderr: `Warning: ${host} was not notified: no connection (${words}), three times. The import is done.\n`,
+  });
 });
 
 it('takes no secret of another form, and does not show it', async () => {

@@ -19,8 +19,8 @@ const video = { type: 'hero', web_visible: true, sort_order: 1 };
 const imports = openMemoryImports();
 beforeEach(() => imports.clear());
 
-const load = async (content: unknown) => {
-  const done = await imports.load(content);
+const load = async (content: unknown, ...options: string[]) => {
+  const done = await imports.load(content, ...options);
   expect(done).toMatchObject({ code: 0, stderr: '' });
   return done.stdout;
 };
@@ -115,7 +115,8 @@ it('records may swap slugs, and take a slug from which another one moves away', 
     { ...c, slug: 'swap-d' },
     propertyOf({ slug: 'swap-c' }),
   ];
-  expect(await load({ locations: places('west', 'east'), properties })).toContain(
+  const swapped = { locations: places('west', 'east'), properties };
+  expect(await load(swapped, '--allow-renamed')).toContain(
     '4 listings: 1 added, 3 changed, 0 unchanged',
   );
   expect(await imports.stored('swap-b')).toMatchObject({ id: a?.id });

@@ -1,7 +1,8 @@
 /** The effect of a planned import: the listings to write, and what the user should know of each. */
 
-import type { Source } from '../../../src/properties/source.ts';
-import type { ImportProblem } from '../read/problem.ts';
+import type { Location, Source } from '../../../src/properties/source.ts';
+import { findOperations, formatOperation } from '../../database/operations.ts';
+import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { Catalogue, StoredListing } from '../read/store.ts';
 import { findListingsUsing, readListings } from '../read/store.ts';
 import { versionOf } from '../read/version.ts';
@@ -19,11 +20,18 @@ export async function compare(
   { summaries }: Catalogue,
   { database, publicSiteUrl, onProgress }: ImportOptions,
 ): Promise<Effect> {
-  const { rows, unchanged, known, recordChanges } = plan;
+  const { rows, known, recordChanges } = plan;
+  const unchanged = [...plan.unchanged];
+  const stale: StaleRecord[] = [];
   const problems: ImportProblem[] = [];
   const listings = rows
     .filter(({ columns }) => !summaries.has(columns.id))
     .map((row) => resolveChange('file', undefined, row, recordChanges));
+  const names = new Set([...summaries.values()].map(({ name }) => name));
+  for (const { listing, warnings } of listings) {
+    const cause = 'new, with the name of a stored listing:';
+    if (names.has(listing.name)) warnings.push({ cause, example: listing.slug });
+  }
   const rowsById = new Map(rows.map((row) => [row.columns.id, row]));
   const replaced = [...rowsById.keys()].filter((id) => summaries.has(id));
   const changedKeys = recordChanges.map(({ key }) => key);
@@ -34,9 +42,16 @@ export async function compare(
   onProgress('checked', unchanged.length + listings.length, total);
   for await (const old of readListings(database, [...ids])) {
     const row = rowsById.get(old.id);
-    if (row) {
+    if (row && isStored(row, old)) {
+      unchanged.push(row.listing);
+    } else if (row) {
       problems.push(...findTakenIds(old.listing, row));
-      listings.push(resolveChange('file', old, row, recordChanges));
+      const change = resolveChange('file', old, row, recordChanges);
+      listings.push(change);
+      const { version = '', name } = row.record;
+      if (change.isOther && version !== '' && version !== versionOf(old.listing)) {
+        stale.push({ record: name, change, operation: old.operation });
+      }
     } else {
       const reason = plan.pruned.has(old.id) ? 'pruned' : 'outside';
       const now = renderRow(renewListing(old.listing, known, reason), publicSiteUrl);
@@ -50,7 +65,63 @@ export async function compare(
   const warnedBefore =
     ofFile.filter((each) => each.isWarnedBefore).length +
     unchanged.filter((each) => findWarnings(each).length > 0).length;
-  return { recordChanges, listings, warnedBefore, problems };
+  const conflicts = await findConflicts(stale, plan.exportId, database);
+  const unused = await findUnused(listings, plan.known, database);
+  return { recordChanges, listings, warnedBefore, problems, conflicts, unused };
+}
+
+/** A source that lacks a field of today is the same as one in which the field is empty. */
+function isStored({ columns }: PlannedRow, { listing, rendering }: StoredListing): boolean {
+  return rendering === columns.rendering && JSON.stringify(listing) === columns.source;
+}
+
+type StaleRecord = { record: RecordName; change: ListingChange; operation: string | null };
+
+/**
+ * Finds the listings that another operation has changed since the file was made. An operation of
+ * the same export is no other: an editor imports a corrected file again.
+ */
+async function findConflicts(
+  stale: readonly StaleRecord[],
+  exportId: string | undefined,
+  database: D1Database,
+): Promise<ImportProblem[]> {
+  if (stale.length === 0) return [];
+  const ids = stale.flatMap(({ operation }) => operation ?? []);
+  const found = await findOperations(database, [...new Set(ids)]);
+  const operations = new Map(found.map((each) => [each.id, each]));
+  return stale.flatMap(({ record, change, operation: id }): ImportProblem[] => {
+    const operation = operations.get(id ?? '');
+    if (exportId !== undefined && operation?.export_id === exportId) return [];
+    const by = operation
+      ? `${formatOperation(operation)} (${operation.id})`
+      : 'by an unknown operation';
+    const details = { by, changes: change.changes.join('; ') };
+    return [{ record, path: '', code: 'changed_since', details }];
+  });
+}
+
+async function findUnused(
+  listings: readonly ListingChange[],
+  { locations }: Plan['known'],
+  database: D1Database,
+): Promise<Location[]> {
+  const locationsById = new Map(
+    listings.map(({ listing: { id, location } }) => [id, location?.id]),
+  );
+  const left = listings.flatMap(({ old, listing }) => {
+    const was = old?.listing.location;
+    return was && was.id !== listing.location?.id ? [was.id] : [];
+  });
+  const unused: Location[] = [];
+  for (const id of new Set(left)) {
+    const users = await findListingsUsing(database, [id]);
+    const isUsed =
+      [...locationsById.values()].includes(id) || users.some((user) => !locationsById.has(user));
+    const location = locations.get(id);
+    if (!isUsed && location) unused.push(location);
+  }
+  return unused;
 }
 
 /** Returns a listing outside the file as it will be. */
@@ -76,7 +147,6 @@ function resolveChange(
 ): ListingChange {
   const { listing, columns } = row;
   const { changes, emptied } = compareListings(old?.listing, listing);
-  const takesHero = 'record' in row && row.record.takesHero === true;
   return {
     listing,
     columns,
@@ -85,9 +155,15 @@ function resolveChange(
     isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
     changes,
     latest: resolveLatestChange(old, columns),
+    renamed: findRenamed(old?.listing, listing),
     emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
-    ...compareWarnings(old?.listing, listing, takesHero),
+    ...compareWarnings(old?.listing, listing),
   };
+}
+
+function findRenamed(old: Source | undefined, now: Source) {
+  if (old === undefined || now.status === 'hidden') return [];
+  return (['slug', 'hid'] as const).filter((key) => old[key] !== null && old[key] !== now[key]);
 }
 
 /** Includes the texts that the location and the amenities lose. */

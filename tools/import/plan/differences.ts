@@ -61,12 +61,12 @@ function compareLists(old: Source, now: Source): Differences {
   };
 }
 
-/** Unique features have no key: one in both lists has its content as its id, else its place. */
+/** Unique features have no key: one in both lists has its content as its id, else its index. */
 function identifyFeatures<T extends object>(features: readonly T[], others: readonly T[]) {
   const contents = new Set(others.map((each) => JSON.stringify(each)));
-  return features.map((each, place) => {
+  return features.map((each, index) => {
     const content = JSON.stringify(each);
-    return { id: contents.has(content) ? content : String(place), ...each };
+    return { id: contents.has(content) ? content : String(index), ...each };
   });
 }
 

@@ -8,13 +8,14 @@ import type { ListingRow } from './rows.ts';
 const MAX_SHARE = 1 / 5;
 
 export function checkShare(
-  code: 'prunes_too_many' | 'empties_too_many',
+  code: 'prunes_too_many' | 'empties_too_many' | 'renames_too_many',
   count: number,
   stored: Catalogue,
+  field = '',
 ): ImportProblem[] {
   const all = listPublicIds(stored).length;
   if (count <= all * MAX_SHARE) return [];
-  const details = { count, all: counted(all, 'public listing') };
+  const details = { field, count, all: counted(all, 'public listing') };
   return [{ record: THE_FILE, path: '', code, details }];
 }
 

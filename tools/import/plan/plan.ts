@@ -6,9 +6,10 @@
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { distinct, type ImportProblem } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
-import { type FileListing, slugOfUndone } from '../read/records.ts';
+import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
-import type { CompleteRecord } from '../read/types.ts';
+import type { CompleteRecord, StoredKeys } from '../read/types.ts';
+import { versionOf } from '../read/version.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, checkSize, listPublicIds } from './limits.ts';
 import { renderRow } from './rows.ts';
@@ -40,9 +41,9 @@ export function plan(
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
   const pruned = new Set(pruning === 'none' ? [] : unnamed);
   const problems = distinct(file.problems, [
-    ...keyProblems(file.locations, keptLocations, file),
-    ...keyProblems(properties, [...stored.summaries.values()], file),
-    ...hidProblems(properties, stored),
+    ...slugProblems(file.locations, keptLocations, file),
+    ...slugProblems(properties, [...stored.summaries.values()], file),
+    ...hidProblems(planned, properties, stored),
     ...unknownReferences(file, known),
     ...properties.flatMap(heroProblems),
     ...planned.flatMap((row) => checkSize(row, row.record.name)),
@@ -55,6 +56,7 @@ export function plan(
   });
   return {
     problems,
+    exportId: file.exportId,
     known,
     recordChanges: [...locations.changes, ...amenities.changes],
     /** The rows of listings that the store lacks, or has from another source or other rules. */
@@ -90,67 +92,35 @@ function changeRecords<T extends Location | Amenity>(
   return { now, changes };
 }
 
-type StoredKeys = { id: string; hid?: string | null; slug: string | null };
-
-/** Rejects slugs and derived ids that another stored record has. */
-function keyProblems(
+/** Rejects slugs that another stored record has, and keeps. */
+function slugProblems(
   records: readonly CompleteRecord<unknown>[],
   stored: readonly StoredKeys[],
   file: CompleteFile,
 ): ImportProblem[] {
   const inFile = new Set(records.map(({ keys }) => keys.id));
-  const byId = new Map(stored.map((each) => [each.id, each]));
   const others = stored.filter(({ id }) => !inFile.has(id));
   const ownersBySlug = new Map(others.map(({ slug, id }) => [slug, id]));
-  return records.flatMap((record): ImportProblem[] => {
-    const { id = '', slug = '' } = record.keys;
-    const old = byId.get(id);
+  return records.flatMap(({ name: record, keys, idField, resolution }): ImportProblem[] => {
+    const { id, hid, slug = '' } = keys;
     const ownerId = ownersBySlug.get(slug);
-    if (old !== undefined && hasForeignId(record, old)) return [idTaken(record, old)];
-    // A record without an id is rejected already.
-    return ownerId === undefined || id === '' ? [] : [slugTaken(record, old, ownerId, file)];
+    // A record without an id of its own is rejected already.
+    if (ownerId === undefined || id === undefined || resolution.kind === 'anothers') return [];
+    if (resolution.kind === 'stored' && idField === 'hid') {
+      // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
+      const details = { own: String(resolution.old.slug), slug };
+      return [{ record, path: 'hid', code: 'hid_taken', details, value: hid }];
+    }
+    // A record with another id takes "casa-b".
+    const advice = adviseOnSlug(ownerId, idField, file);
+    const details = { holder: `${record.kind} ${ownerId}`, advice };
+    return [{ record, path: 'slug', code: 'slug_taken', details, value: slug }];
   });
 }
 
-/** Whether a derived id is of a stored record that the record of the file does not name. */
-function hasForeignId({ keys, idField }: CompleteRecord<unknown>, old: StoredKeys): boolean {
-  const { id = '', hid, slug = '' } = keys;
-  const hasHid = hid !== undefined && old.hid === hid;
-  // An undo has taken the slug of a listing that the same import adds again.
-  const hasSlug = old.slug === slug || old.slug === slugOfUndone(id);
-  return idField !== 'id' && !hasHid && !hasSlug;
-}
-
-/** A new "casa-b" gets the id of a listing that was "casa-b" once, and is "casa-c" now. */
-function idTaken(
-  { name: record, keys, idField }: CompleteRecord<unknown>,
-  old: StoredKeys,
-): ImportProblem {
-  const holder = `${record.kind} ${old.slug ?? old.id}`;
-  const details = { holder, idField, key: 'slug' };
-  return { record, path: idField, code: 'id_taken', details, value: keys[idField] };
-}
-
-/** `old` is the stored record with the id, and `ownerId` is of another one with the slug. */
-function slugTaken(
-  { name: record, keys, idField }: CompleteRecord<unknown>,
-  old: StoredKeys | undefined,
-  ownerId: string,
-  file: CompleteFile,
-): ImportProblem {
-  const { hid, slug = '' } = keys;
-  if (old !== undefined && idField === 'hid') {
-    // H-1 is "casa-a", and becomes "casa-b", which another listing is already.
-    const details = { own: String(old.slug), slug };
-    return { record, path: 'hid', code: 'hid_taken', details, value: hid };
-  }
-  // A record with another id takes "casa-b".
-  const details = { holder: `${record.kind} ${ownerId}`, advice: adviseOnSlug(ownerId, file) };
-  return { record, path: 'slug', code: 'slug_taken', details, value: slug };
-}
-
-/** Rejects a new `hid` that another listing has. Pairs that are stored already stop no import. */
+/** Rejects a new `hid` that another listing has. Pairs that are or were stored stop no import. */
 function hidProblems(
+  planned: readonly { listing: Source; record: CompleteRecord<FileListing> }[],
   records: readonly CompleteRecord<FileListing>[],
   { summaries }: Catalogue,
 ): ImportProblem[] {
@@ -160,9 +130,10 @@ function hidProblems(
     ...records.flatMap(({ value }) => value ?? []),
   ];
   const byHid = Map.groupBy(listings, ({ hid }) => hid);
-  return records.flatMap(({ name: record, value }): ImportProblem[] => {
-    const { id = '', hid = null, slug } = value ?? {};
-    if (hid === null || summaries.get(id)?.hid === hid) return [];
+  return planned.flatMap(({ listing, record: { name: record, version } }): ImportProblem[] => {
+    const { id, hid, slug } = listing;
+    const isStored = summaries.get(id)?.hid === hid || versionOf(listing) === version;
+    if (hid === null || isStored) return [];
     // A listing with the same slug is rejected already.
     const other = byHid.get(hid)?.find((each) => each.id !== id && each.slug !== slug);
     if (other === undefined) return [];
@@ -171,10 +142,17 @@ function hidProblems(
   });
 }
 
-function adviseOnSlug(ownerId: string, { form, keptRemovals }: CompleteFile): string {
+function adviseOnSlug(
+  ownerId: string,
+  idField: string,
+  { form, keptRemovals }: CompleteFile,
+): string {
   if (keptRemovals.has(ownerId))
     return ', which other listings have: give them another location first';
-  return form !== 'whole' ? '' : ': give that id, or import the file with --patch';
+  if (form !== 'whole') return ': give that id, or another slug';
+  // A patch finds a listing by its slug only if the record has no other id.
+  const omission = idField === 'id' ? 'leave the id out and ' : '';
+  return `: give that id, or ${omission}import the file with --patch`;
 }
 
 /** Rejects locations and amenities that neither the file nor the store has. */

@@ -1,8 +1,8 @@
 /** Warnings about valid listings, which an editor should look at. They reject nothing. Pure. */
 
+import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import { FORMULA_ERROR } from '../read/spreadsheet-text.ts';
 import type { Finding } from './types.ts';
 
 /** Texts that were never meant as texts, and that visitors would see. */
@@ -17,6 +17,9 @@ const UNINTENDED: readonly [warning: string, text: RegExp][] = [
   ['Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^\]\n]+\]\(https?:[^)]+\)/m],
   ['a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/],
 ];
+
+/** e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `#BEZUG!`, `Err:502` */
+const FORMULA_ERROR = /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3})$/u;
 
 /** Hosts whose links are pages for people, and no files. */
 const PAGE_HOSTS =
@@ -108,15 +111,26 @@ function addressFault(address: string, kind: 'photo' | 'video'): string | undefi
 }
 
 /** Finds the warnings that an import causes. */
-export function compareWarnings(old: Source | undefined, now: Source, takesHero: boolean) {
+export function compareWarnings(old: Source | undefined, now: Source) {
   const before = old === undefined ? [] : findWarnings(old);
   const found = findWarnings(now);
   const warnings = found.filter((warning) => !before.includes(warning));
-  if (takesHero) warnings.push('the first photo of the sheet is its hero photo now');
   const findings = warnings.map((warning) => ({ cause: `${warning}:`, example: now.slug }));
-  if (old !== undefined) findings.push(...largeChanges(old, now));
+  if (old !== undefined) findings.push(...largeChanges(old, now), ...lostMarkup(old, now));
+  if (old?.status === 'hidden' && now.status !== 'hidden') {
+    findings.push({ cause: 'hidden before, and public again:', example: now.slug });
+  }
   const isWarnedBefore = found.some((warning) => before.includes(warning));
   return { warnings: findings, isWarnedBefore };
+}
+
+/** A rich text that a plain one replaces. */
+function lostMarkup(old: Source, { description, slug: example }: Source): Finding[] {
+  return LOCALES.flatMap((locale) => {
+    const isLost =
+      typeof old.description[locale] === 'object' && typeof description[locale] === 'string';
+    return isLost ? [{ cause: `description.${locale} loses its formatting:`, example }] : [];
+  });
 }
 
 /** Changes that are rarely meant. */

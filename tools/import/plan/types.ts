@@ -17,6 +17,9 @@ export type ImportOptions = {
   isDryRun: boolean;
   pruning?: Pruning;
   allowEmptied?: boolean;
+  allowRenamed?: boolean;
+  /** Whether a listing that has changed since the file was made is replaced, with a warning. */
+  overwrite?: boolean;
   /** The file that undoes the import, saved before the import changes something. */
   undo?: { save: (effect: Effect, operationId: string) => void; discard: () => void } | undefined;
   /** For the record of the operation. */
@@ -52,6 +55,8 @@ export type ListingChange = ListingRow & {
   latest: ReturnType<typeof resolveLatestChange>;
   changes: string[];
   emptied: Finding[];
+  /** The keys that a listing has lost which stays public. */
+  renamed: ('slug' | 'hid')[];
   /** Only new ones. */
   warnings: Finding[];
   isWarnedBefore: boolean;
@@ -63,6 +68,10 @@ export type Effect = {
   /** The number of listings of the file with a warning that is not new. */
   warnedBefore: number;
   problems: ImportProblem[];
+  /** One for each listing that has changed since the file was made, and would change again. */
+  conflicts: ImportProblem[];
+  /** The locations that lose their last listing. */
+  unused: Location[];
 };
 
 export type AcceptedImport = {

@@ -18,12 +18,17 @@ export function repeatedKeys(records: readonly CompleteRecord<unknown>[]): Impor
 }
 
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
-export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys): Fault[] {
+export function entryFaults({ photos, videos, amenities, urls, ...keys }: RecordKeys): Fault[] {
   const faults = Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
     findRepeated([...listed.entries()], ([, key]) => key).map(
-      ({ entry: [index, value], first }): Fault => {
-        const details = { first: `${list}.${first[0]}` };
-        return { path: `${list}.${index}`, code: 'repeats', details, value };
+      ({ entry: [index, key], first: [firstIndex] }): Fault => {
+        const path = `${list}.${index}`;
+        const first = `${list}.${firstIndex}`;
+        // An id that follows from an address says nothing to its editor.
+        const url = urls.get(path);
+        const isSame = url === urls.get(first);
+        const details = { first: isSame ? first : `the id of ${first}` };
+        return { path, code: 'repeats', details, value: url ?? key };
       },
     ),
   );

@@ -5,12 +5,13 @@ import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
 import { isMap } from './listing-schemas.ts';
-import { isSpreadsheetFile, parseValue, unreadable, withKey } from './parse.ts';
+import { parseValue, unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
+import { recogniseText, recogniseValue } from './recognise.ts';
 import type { FileForm, ParsedFile, RawRecord } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
-const keys = z.array(z.string());
+const keys = z.array(z.string()).default([]);
 const sections = z.strictObject({
   locations: records,
   amenities: records,
@@ -21,10 +22,14 @@ const sections = z.strictObject({
 });
 
 export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
-  if (isSpreadsheetFile(bytes)) return unreadable([{ path: '', code: 'spreadsheet_file' }]);
   if (!isUtf8(bytes))
     return unreadable([{ path: '', code: 'not_utf8', details: { form: 'UTF-8' } }]);
-  const { value, losses } = parseJson(new TextDecoder().decode(bytes));
+  const text = new TextDecoder().decode(bytes);
+  const textCode = recogniseText(text);
+  if (textCode !== undefined) return unreadable([{ path: '', code: textCode }]);
+  const { value, losses } = parseJson(text);
+  const code = recogniseValue(value);
+  if (code !== undefined) return unreadable([{ path: '', code }]);
   // The whole text is lost, or one of two sections with the same name.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {
@@ -44,6 +49,10 @@ export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): P
     return { record: record ?? THE_FILE, path: pathInRecord, ...fault };
   });
   const removed = Object.values(root.removed ?? {}).flat();
+  // The export of an empty store has none either.
+  if (all.length + removed.length === 0 && root.export_id == null) {
+    return unreadable([{ path: '', code: 'no_record' }]);
+  }
   const exportId = root.export_id ?? undefined;
   return {
     kind: 'readable',

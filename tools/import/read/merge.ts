@@ -28,7 +28,7 @@ function isKept([name, text]: [string, unknown]): boolean {
 
 /**
  * A patch replaces these lists. A stored entry keeps the fields that the patch leaves out. A new
- * photo gets `defaults`.
+ * entry gets `defaults`.
  */
 const LISTS = [
   {
@@ -37,7 +37,7 @@ const LISTS = [
     order: 'web_sort_order',
     defaults: { alt: {}, section: 'gallery', web_visible: true },
   },
-  { list: 'videos', schema: video, order: 'sort_order', defaults: {} },
+  { list: 'videos', schema: video, order: 'sort_order', defaults: { web_visible: true } },
 ] as const;
 
 export function mergeListing(listing: Patch, patch: Patch): Patch {
@@ -81,8 +81,8 @@ function numberInOrder(entries: readonly Patch[], field: string): void {
     const own = Number(entry[field] ?? next);
     numbers.push(numbers.length === 0 ? own : Math.max(own, next));
   }
-  for (const [place, entry] of entries.entries()) {
-    const highest = MAX_ORDER - (entries.length - 1 - place);
-    entry[field] = Math.min(numbers[place] ?? 0, highest);
+  for (const [index, entry] of entries.entries()) {
+    const highest = MAX_ORDER - (entries.length - 1 - index);
+    entry[field] = Math.min(numbers[index] ?? 0, highest);
   }
 }

@@ -44,11 +44,6 @@ export function withKey(name: RecordName, record: unknown): RecordName {
   return name;
 }
 
-/** A file of a spreadsheet program is a ZIP archive (.xlsx, .ods), or begins as .xls does. */
-export function isSpreadsheetFile(bytes: Uint8Array): boolean {
-  return ['504b0304', 'd0cf11e0'].includes(Buffer.from(bytes.subarray(0, 4)).toString('hex'));
-}
-
 export function unreadable(faults: readonly Fault[]): ParsedFile {
   return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
 }

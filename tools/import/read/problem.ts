@@ -4,35 +4,60 @@ import { closestMatch } from 'leven';
 
 export type RecordName = {
   kind: 'file' | 'location' | 'amenity' | 'listing';
-  /** e.g. `properties[3]`, `row 12`, `the file` */
+  /** e.g. `properties[3]`, `photos!C12`, `the file` */
   place: string;
-  isSheet?: boolean;
+  /** Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`. */
+  cellAt?: (path: string) => { cell: string; column: string };
   key?: { field: string; value: string } | undefined;
 };
 
 /** Code → the end of a sentence that begins with the path and the value. Details are in braces. */
 export const SENTENCES = {
-  spreadsheet_file: "is a spreadsheet program's own file: export it as CSV",
+  csv: 'is a CSV, which has no types: open it in a spreadsheet program, look at it, and save it as .xlsx',
+  open_document: 'is an OpenDocument file (.ods): open it, and save it as .xlsx',
+  old_workbook: 'is a workbook of another form (.xls, .xlsb): open it, and save it as .xlsx',
+  numbers_document: 'is a document of Numbers: export it as Excel (.xlsx)',
+  encrypted: 'is encrypted: open it, and save it as .xlsx without a password',
+  cut_workbook: 'is a workbook without its end: save it or download it again',
+  other_archive: 'is an archive and no workbook: take the .xlsx out of it, or save it as .xlsx',
+  not_a_workbook: 'is no readable workbook ({why}): open it, and save it as .xlsx',
+  unpacks_too_large:
+    'would unpack to {megabytes} MiB, at most {most}: delete sheets, pictures and empty rows, and save it again',
+  web_page: 'is a web page: download the file itself, at GitHub by "Download raw file"',
+  tabs: 'is a table with tabs, as a spreadsheet copies it: save the spreadsheet as .xlsx',
+  list: 'is a list of records: write {"properties": before it, and } after it',
+  record_per_line:
+    'has a record per line: write {"properties": [ before the first, a comma between two, and ]} after the last',
+  feed_response:
+    'is a response of the feed, which leaves out what only the editor sees: edit the file that `npm run -s export-listings -- --out listings.json` writes',
+  no_record:
+    'has no record: with --patch, {"properties": [{"slug": "casa-marea", "price_from": 121000}]} changes a price',
   not_utf8: 'is not UTF-8 text: save it as {form}',
   not_json: 'is not JSON: {why}',
   too_deep: 'is nested too deep',
   twice: 'appears twice in the same object',
   too_large_number: 'is a number that is too large',
   rounded: 'is a number that JavaScript would round to {number}',
-  not_csv: 'is not CSV: {why}',
-  no_header: 'has no header row',
-  later_header: 'has its header in row {row}: delete the rows before it',
-  tabs: 'has tabs between its columns: save it with commas or semicolons',
-  unknown_column: 'is no column of a sheet: {advice}',
-  column_twice: 'heads two columns',
-  unnamed_column: 'is in a column without a name',
-  not_a_number: 'must be a number such as 118000 or 118000.5',
-  not_whole: 'must be a whole number such as 12',
-  thousands: 'has a {sign} before three digits: write {whole}, or {decimal}',
-  date: 'is a date, which a spreadsheet has made of a number or a fraction: format the column as text, and write it again',
-  formula_error: 'is the error of a formula',
-  no_bar: 'must have a | between its entries',
-  not_a_boolean: 'must be yes, no, true or false',
+  later_header: 'is no header, which is in row {row}: delete the rows before that one',
+  no_sheet: 'has no sheet of a catalogue, but {own}: name its sheets {names}',
+  no_key_column: 'is no header with the column {column}, which the sheet {sheet} needs',
+  merged: 'begins merged cells: unmerge them, and fill in each of them',
+  column_twice: 'heads two columns: delete one, or begin its name with #',
+  unknown_column: 'is no column of this sheet: {advice}',
+  unnamed_column: 'is in a column without a name: delete it, or name its column',
+  not_a_number: 'is no number: format the cell as a number, and write it again',
+  not_a_text: 'is no text: format the cell as text, and write it again',
+  not_a_choice: 'must be a text, one of {choices}',
+  not_a_boolean: 'must be yes or no',
+  too_many_digits:
+    'is a number with more than 15 digits, which a spreadsheet rounds: format the cell as text, and write it again',
+  date: 'is a date: format the cell as text, and write it again',
+  date_not_number: 'is a date: format the cell as a number, and write it again',
+  formula_error: 'is the error of a formula: correct the formula, or write its value',
+  formula_without_value:
+    'is a formula without a value: open the workbook in a spreadsheet program, and save it',
+  no_listing: 'must be the slug of a listing',
+  two_heroes: 'is a second hero photo: one photo of a listing may have yes',
   unknown_field: 'is not a field of this resource',
   // The schemas have these two sentences.
   missing: '{message}',
@@ -52,9 +77,12 @@ export const SENTENCES = {
   not_stored: 'no stored listing has the slug {slug}',
   not_known: 'is not known',
   too_large: 'is too large to {use}: {bytes} bytes, at most {most}',
+  changed_since: 'has changed since the file was made, {by}: the file would change {changes}',
+  renames_too_many:
+    'would change the {field} of {count} of the {all}, more than a fifth: --allow-renamed changes them',
   prunes_too_many: 'leaves out {count} of the {all}, more than a fifth: --prune=all hides them all',
   empties_too_many:
-    'would empty something of {count} of the {all}, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
+    'would empty something of {count} of the {all}, more than a fifth: a JSON file with --patch, or a workbook without the column, keeps it; --allow-emptied empties it',
 } as const;
 
 export type Fault = {

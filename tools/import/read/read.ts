@@ -2,7 +2,10 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
+import type { Source } from '../../../src/properties/source.ts';
+import { SHEETS } from './columns.ts';
 import { entryFaults, referenceFaults, repeatedKeys } from './faults.ts';
+import { changesOfListing, dropShown, joinSheets } from './join.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
 import { parseValue } from './parse.ts';
@@ -16,8 +19,9 @@ import {
   writtenListing,
   writtenLocation,
 } from './records.ts';
+import { anothersIdFault, findKeyFault, makeResolver } from './resolve.ts';
 import { type Catalogue, findListingsUsing, readListings } from './store.ts';
-import type { CompleteRecord, ListingsFile, RawRecord } from './types.ts';
+import type { CompleteRecord, ListingsFile, RawRecord, Resolution } from './types.ts';
 
 /** A file whose records are all whole, and every problem of them. */
 export type CompleteFile = Awaited<ReturnType<typeof completeFromStore>>;
@@ -27,25 +31,18 @@ export async function completeFromStore(
   stored: Catalogue,
   database: D1Database,
 ) {
-  const { form, exportId } = file;
+  const { form, exportId, workbook } = file;
   const isMerged = form !== 'whole';
-  const locations = file.locations.map((raw) => {
-    const { id, slug } = readKeys(raw.value);
-    const old = stored.locations.find((each) => (id ? each.id === id : each.slug === slug));
-    return completeRecord(raw, isMerged, writtenLocation, old);
-  });
+  const shows = form === 'workbook';
   const amenities = file.amenities.map((raw) => {
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
-    return completeRecord(raw, isMerged, amenity, old);
+    const own = shows ? takeChanges(raw, 'amenities', old) : raw;
+    return completeRecord(own, isMerged, amenity, { kind: 'new' }, old);
   });
-  const properties = await completeListings(file, stored, database);
-  const sections = [locations, amenities, properties];
-  const faulty = sections
-    .flat()
-    .flatMap(({ name: record, faults }) =>
-      faults.map((fault) => ({ record, ...fault, ...knownNames(fault, stored) })),
-    );
-  const problems = distinct(file.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
+  const resolve = makeResolver([...stored.summaries.values()], form);
+  const findIds = (keys: RecordKeys) => storedIds(resolve(keys));
+  const joined = shows ? joinSheets(file, stored, findIds) : file;
+  const properties = await completeListings(joined, resolve, stored, database);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const keptRemovals = new Set<string>();
@@ -54,9 +51,26 @@ export async function completeFromStore(
     if (users.some((id) => !inFile.has(id))) keptRemovals.add(key);
   }
   const removed = file.removed.filter((key) => !keptRemovals.has(key));
+  const keptLocations = stored.locations.filter(({ id }) => !removed.includes(id));
+  const resolveLocation = makeResolver(keptLocations, form);
+  const locations = file.locations.map((raw) => {
+    const resolution = resolveLocation(readKeys(raw.value));
+    const [id] = storedIds(resolution);
+    const old = keptLocations.find((each) => each.id === id);
+    const own = shows ? takeChanges(raw, 'locations', old) : raw;
+    return completeRecord(own, isMerged, writtenLocation, resolution, old);
+  });
+  const sections = [locations, amenities, properties];
+  const faulty = sections
+    .flat()
+    .flatMap(({ name: record, faults }) =>
+      faults.map((fault) => ({ record, ...fault, ...knownNames(fault, stored) })),
+    );
+  const problems = distinct(joined.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
   return {
     form,
     exportId,
+    ignoredSheets: workbook?.ignored ?? [],
     locations,
     amenities,
     properties,
@@ -68,56 +82,37 @@ export async function completeFromStore(
 
 async function completeListings(
   { properties, form, mustBeStored = false }: ListingsFile,
-  stored: Catalogue,
+  resolve: ReturnType<typeof makeResolver>,
+  { summaries }: Catalogue,
   database: D1Database,
 ): Promise<CompleteRecord<FileListing>[]> {
   const isMerged = form !== 'whole';
-  const findIds = isMerged ? indexListings(stored) : () => [];
-  const named = properties.map((raw) => {
+  const known = () => [...summaries.values()].map(({ slug }) => slug);
+  const resolved = properties.map((raw) => {
     const keys = readKeys(raw.value);
-    return { raw, keys, ids: findIds(keys) };
+    return { raw, keys, resolution: resolve(keys) };
   });
-  const ids = new Set(named.flatMap((each) => each.ids));
-  const storedListings = new Map<string, FileListing>();
+  const ids = new Set(isMerged ? resolved.flatMap((each) => storedIds(each.resolution)) : []);
+  const storedListings = new Map<string, Source>();
   for await (const { id, listing } of readListings(database, [...ids])) {
-    storedListings.set(id, toFileListing(listing));
+    storedListings.set(id, listing);
   }
-  return named.map(({ raw, keys, ids }) => {
-    const old = ids.length === 1 ? storedListings.get(ids[0] ?? '') : undefined;
-    const keyFault = isMerged ? findKeyFault(keys, ids, stored, mustBeStored) : undefined;
-    const record = completeRecord(raw, isMerged, writtenListing, old, keyFault);
-    return raw.name.isSheet ? takeHero(record, old) : record;
+  return resolved.map(({ raw, keys, resolution }) => {
+    const [source] = storedIds(resolution).flatMap((id) => storedListings.get(id) ?? []);
+    const old = source && toFileListing(source);
+    const keyFault = isMerged ? findKeyFault(resolution, keys, mustBeStored, known) : undefined;
+    const own =
+      form === 'workbook' && isMap(raw.value)
+        ? { ...raw, value: changesOfListing(raw.value, source) }
+        : raw;
+    return completeRecord(own, isMerged, writtenListing, resolution, old, keyFault);
   });
 }
 
-/** Makes the function that finds the ids of the listings that a record names, several by `hid`. */
-function indexListings({ summaries }: Catalogue): (keys: RecordKeys) => string[] {
-  const listings = [...summaries.values()];
-  const byHid = Map.groupBy(listings, ({ hid }) => hid);
-  const bySlug = Map.groupBy(listings, ({ slug }) => slug);
-  return ({ id, hid = null, slug = '' }) => {
-    if (id !== undefined) return summaries.has(id) ? [id] : [];
-    const withHid = hid === null ? [] : (byHid.get(hid) ?? []);
-    const both = withHid.filter((each) => each.slug === slug);
-    // By both keys, or else by `hid`, or else by `slug`.
-    const found = [both, withHid].find(({ length }) => length > 0) ?? bySlug.get(slug) ?? [];
-    return found.map((each) => each.id);
-  };
-}
-
-/** `ids` are of the listings that the keys name. */
-function findKeyFault(
-  { id, hid, slug }: RecordKeys,
-  ids: readonly string[],
-  { summaries }: Catalogue,
-  mustBeStored: boolean,
-): Fault | undefined {
-  if ((id ?? hid ?? slug) === undefined) return { path: '', code: 'names_no_listing' };
-  if (ids.length > 1) return { path: 'hid', code: 'unclear_hid', value: hid };
-  if (ids.length === 1 || !mustBeStored) return undefined;
-  const known = [...summaries.values()].map((each) => each.slug);
-  const name = `${slug}`;
-  return { path: '', code: 'not_stored', details: { slug: name }, unknown: { name, known } };
+/** Drops what a row of a workbook shows as it is stored. */
+function takeChanges(raw: RawRecord, sheet: 'locations' | 'amenities', old: object | undefined) {
+  if (old === undefined || !isMap(raw.value)) return raw;
+  return { ...raw, value: dropShown(SHEETS[sheet].columns, raw.value, { ...old }) };
 }
 
 /** Names the stored slugs beside one that is malformed: `hot tub` may mean `hot-tub`. */
@@ -128,11 +123,16 @@ function knownNames({ path, code, value }: Fault, { locations, amenities }: Cata
   return known && { unknown: { name: value, known } };
 }
 
-/** `old` is the stored record that a patch names. */
+function storedIds(resolution: Resolution): string[] {
+  return resolution.kind === 'stored' ? [resolution.old.id] : [];
+}
+
+/** `old` is the stored record that a record is merged into. */
 function completeRecord<T>(
   raw: RawRecord,
   isMerged: boolean,
   schema: z.ZodType<T> & z.ZodObject,
+  resolution: Resolution,
   old: object | undefined,
   keyFault?: Fault,
 ): CompleteRecord<T> {
@@ -142,8 +142,10 @@ function completeRecord<T>(
     isMerged && old === undefined
       ? summarizeFaults(record, record.faults, keyFault)
       : record.faults;
-  const references = referenceFaults(name.kind, written);
-  return { ...record, faults: [...own, ...references, ...entryFaults(record.keys)] };
+  const others = [...referenceFaults(name.kind, written), ...entryFaults(record.keys)];
+  const isAnothers = resolution.kind === 'anothers';
+  const keyFaults = isAnothers ? [anothersIdFault(record, resolution.old)] : [];
+  return { ...record, resolution, faults: [...own, ...others, ...keyFaults] };
 }
 
 function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object | undefined) {
@@ -156,7 +158,7 @@ function parseRecord<T>(
   { name, value: written, version }: RawRecord,
   merged: unknown,
   schema: z.ZodType<T> & z.ZodObject,
-): CompleteRecord<T> {
+): Omit<CompleteRecord<T>, 'resolution'> {
   const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
   const { value, faults } = parseValue<T>(schema, whole);
   const writtenKeys = readKeys(written);
@@ -166,7 +168,7 @@ function parseRecord<T>(
 
 /** For a patch's record that matches no stored one: one fault of its keys, or of all missing fields. */
 function summarizeFaults(
-  { name, writtenKeys, idField }: Omit<CompleteRecord<unknown>, 'faults'>,
+  { name, writtenKeys, idField }: Omit<CompleteRecord<unknown>, 'faults' | 'resolution'>,
   faults: readonly Fault[],
   keyFault: Fault | undefined,
 ): Fault[] {
@@ -179,20 +181,4 @@ function summarizeFaults(
   if (missing.length === 0) return wrong;
   const details = { kind: name.kind, key: idField, fields: missing.join(', ') };
   return [{ path: '', code: 'incomplete', details }, ...wrong];
-}
-
-/**
- * If a sheet brings photos to a listing without a hero photo, the first one on the web becomes it.
- */
-function takeHero(record: CompleteRecord<FileListing>, old: FileListing | undefined) {
-  const listing = record.value;
-  const first = listing?.photos.find((each) => each.web_visible);
-  if (listing === undefined || first === undefined) return record;
-  const hasHero =
-    listing.hero_photo !== undefined ||
-    listing.hero_photo_id !== null ||
-    listing.photos.some(({ section }) => section === 'hero');
-  const listIds = (photos: FileListing['photos'] = []) => photos.map(({ id }) => id).join();
-  if (hasHero || listIds(listing.photos) === listIds(old?.photos)) return record;
-  return { ...record, value: { ...listing, hero_photo_id: first.id }, takesHero: true };
 }

@@ -60,7 +60,15 @@ export function readKeys(record: unknown) {
     photos: idsIn(fields.photos),
     videos: idsIn(fields.videos),
     amenities: listOf(fields.amenities).map(slugOf),
+    /** By path, e.g. `photos.0`. */
+    urls: new Map([...urlsOf('photos', fields.photos), ...urlsOf('videos', fields.videos)]),
   };
+}
+
+function urlsOf(field: string, list: unknown): [path: string, url: unknown][] {
+  return listOf(list).map((each, index) => {
+    return [`${field}.${index}`, isMap(each) ? each.url : undefined];
+  });
 }
 
 export type RecordKeys = ReturnType<typeof readKeys>;
@@ -80,7 +88,7 @@ export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
 }
 
 /** An id that is not given is the UUID that follows from the first of the other keys. */
-function deriveId(record: Patch): Patch {
+export function deriveId(record: Patch): Patch {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];
   const key = keys.find((each) => typeof each === 'string' && each !== '');

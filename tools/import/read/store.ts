@@ -15,12 +15,12 @@ const LISTINGS_PER_QUERY = 50;
 /** Shows whether a file changes the listing. Several listings may have one `hid`. */
 type ListingSummary = Pick<
   typeof properties.$inferSelect,
-  'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
-> & { hid: string | null };
+  'id' | 'slug' | 'status' | 'source_hash' | 'rendering' | 'former_slugs'
+> & { hid: string | null; name: string };
 
 export type StoredListing = Omit<
   typeof properties.$inferSelect,
-  'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
+  'type' | 'location_id' | 'display_order' | 'source_hash' | 'card' | 'source'
 > & { listing: Source };
 
 type State = {
@@ -50,11 +50,11 @@ const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
 const SUMMARIES = statementOf(sql<ListingSummary>`
-  select id, source->>'$.hid' as hid, slug, status, source_hash, rendering
+  select id, source->>'$.hid' as hid, source->>'$.name' as name, slug, status, source_hash, rendering, former_slugs
   from ${properties} where id > ${sql.placeholder('last')} order by id limit ${SUMMARIES_PER_QUERY}`);
 
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
-  select id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs, operation
+  select id, slug, status, rendering, source, document, change_seq, changed_at, removed_slug, former_slugs, operation
   from ${properties}
   join (select key as place, value as wanted_id from json_each(${sql.placeholder('ids')})) on id = wanted_id
   order by place`);

@@ -1,7 +1,7 @@
 /** The records of a listings file. */
 
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
-import type { RecordKeys } from './records.ts';
+import type { Patch, RecordKeys } from './records.ts';
 
 export type RawRecord = {
   name: RecordName;
@@ -16,6 +16,32 @@ export type RawRecord = {
  */
 export type FileForm = 'whole' | 'patch' | 'workbook';
 
+/** A row of a sheet of photos, videos or features. */
+export type ListRow = {
+  name: RecordName;
+  /** The slug in the row, if it has one. */
+  listing: string | undefined;
+  value: Patch;
+  /** Their paths are in the entry, e.g. `alt.en`. */
+  faults: Fault[];
+};
+
+/** The sheet of a list of listings. */
+export type SheetList = {
+  field: 'photos' | 'videos' | 'unique_features';
+  /** The field that orders the entries of a listing. */
+  order: string;
+  rows: ListRow[];
+};
+
+/** What a workbook has besides records. */
+export type WorkbookParts = {
+  hasListings: boolean;
+  lists: SheetList[];
+  /** The names of unknown sheets, with the known name that each resembles. */
+  ignored: { name: string; meant: string | undefined }[];
+};
+
 /** A file as it is written. */
 export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
   kind: 'readable';
@@ -23,6 +49,7 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   /** Names the export that the file was made from. */
   exportId?: string | undefined;
   problems: ImportProblem[];
+  workbook?: WorkbookParts | undefined;
   /** Whether a listing that is not stored is a problem, and no new listing. */
   mustBeStored?: boolean;
   /** Ids of locations and slugs of amenities, removed if no listing shows them. */
@@ -32,15 +59,27 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
 export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
 
+export type StoredKeys = { id: string; hid?: string | null; slug: string | null };
+
+export type Resolution =
+  | { kind: 'new' }
+  | { kind: 'stored'; old: StoredKeys }
+  /** Several stored listings have its `hid`. */
+  | { kind: 'ambiguous' }
+  /**
+   * The id that follows from its key is of a stored record that it does not name: a new "casa-b" has
+   * the id of a listing that was "casa-b" once, and is "casa-c" now.
+   */
+  | { kind: 'anothers'; old: StoredKeys };
+
 /** A whole record of the file. */
 export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version'> & {
   keys: RecordKeys;
   /** The keys in the file. The others are stored, or follow from these. */
   writtenKeys: RecordKeys;
+  resolution: Resolution;
   /** The field that gives the record its id. */
   idField: 'id' | 'hid' | 'slug';
-  /** See `takeHero`. */
-  takesHero?: boolean;
   /** Undefined if it is invalid. */
   value: T | undefined;
   faults: Fault[];

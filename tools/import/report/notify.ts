@@ -3,8 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
+import { describeCause } from '../../cloudflare/account.ts';
 import { UserError } from '../../command-line/user-error.ts';
 import type { AcceptedImport, ListingChange } from '../plan/types.ts';
+import { raisesVersion } from '../write/apply.ts';
 
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;
@@ -29,13 +31,17 @@ export function parseHook(address: string, secret: string | undefined): Hook {
   return { url, signer: new Webhook(secret) };
 }
 
-/** Sends the message, at most three times. Returns the last failure. Never throws. */
-export async function notify({ url, signer }: Hook, { shown, resumeCursor }: AcceptedImport) {
+/**
+ * Sends the message, at most three times. Returns the last failure. Never throws. After an import
+ * that changes nothing, `slugs` is null: a message of an earlier one may be lost.
+ */
+export async function notify({ url, signer }: Hook, outcome: AcceptedImport) {
+  const { shown, resumeCursor, effect } = outcome;
   const slugs = [...new Set(shown.flatMap(listPublicSlugs))];
   const body = JSON.stringify({
     type: 'feed.changed',
     changes: shown.length,
-    slugs: slugs.length > MAX_SLUGS ? null : slugs,
+    slugs: slugs.length > MAX_SLUGS || !raisesVersion(effect) ? null : slugs,
     resume_cursor: resumeCursor,
   });
   // All attempts have one id for the receiver.
@@ -62,11 +68,25 @@ export async function notify({ url, signer }: Hook, { shown, resumeCursor }: Acc
       failure = `it responded with ${response.status}`;
     } catch (error) {
       const isLate = error instanceof Error && error.name === 'TimeoutError';
-      failure = isLate ? 'no response' : 'no connection';
+      failure = isLate ? 'no response' : `no connection (${describeFault(error)})`;
     }
     await pause(pauseMs);
   }
   return failure;
+}
+
+const FAULTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens at the port',
+  ENOTFOUND: 'the host is not known',
+  EAI_AGAIN: 'the host is not known, or the name server does not respond',
+  'bad port': 'fetch blocks this port',
+};
+
+/** Adds the words of a cause to its code, e.g. `ENOTFOUND: the host is not known`. */
+function describeFault(error: unknown): string {
+  const cause = describeCause(error);
+  const words = FAULTS[cause];
+  return words === undefined ? cause : `${cause}: ${words}`;
 }
 
 function listPublicSlugs({ listing, latest }: ListingChange): string[] {

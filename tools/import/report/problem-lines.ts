@@ -16,8 +16,8 @@ const SHOWN_VALUES = 5;
 /** Returns a line for each cause, with the number of its problems and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
   // Problems of one cause differ only in the record, the index and the value.
-  const causes = Map.groupBy(problems, ({ record, ...own }) =>
-    JSON.stringify([record.kind, own.subject ?? anyEntry(own.path), formatSentence(own)]),
+  const causes = Map.groupBy(problems, (each) =>
+    JSON.stringify([each.record.kind, each.subject ?? anyEntry(each.path), formatSentence(each)]),
   );
   return [...causes.values()].map((same) => {
     const [first, ...others] = same;
@@ -44,14 +44,17 @@ function formatCount(problems: readonly ImportProblem[], kind: string): string {
 
 function formatFirst(problem: ImportProblem): string {
   const { key } = problem.record;
-  return key === undefined ? formatPlace(problem) : `${key.value} (${describePlace(problem)})`;
+  const place = formatPlace({ ...problem, record: { ...problem.record, key: undefined } });
+  if (key === undefined) return place;
+  const isInSheet = problem.record.cellAt !== undefined;
+  return `${key.value} (${[place, isInSheet ? '' : problem.path].filter(Boolean).join(', ')})`;
 }
 
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 function problemLine(problem: ImportProblem): string {
-  const { record, path, value, subject } = problem;
-  const about = record.isSheet ? [shown(value)] : [path, shown(value)];
-  const sentence = [...(subject === undefined ? about : [subject]), formatSentence(problem)];
+  const { value, subject } = problem;
+  const about = [subject ?? pathIn(problem), subject === undefined ? shown(value) : ''];
+  const sentence = [...about, formatSentence(problem)];
   return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
@@ -61,19 +64,14 @@ function formatExamples(problems: readonly ImportProblem[]): string {
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
 
-function formatPlace(problem: ImportProblem): string {
-  const { record } = problem;
-  return formatName(record.isSheet ? { ...record, place: describePlace(problem) } : record);
+/** e.g. `photos!C12 (slug "x")` */
+function formatPlace({ record, path }: ImportProblem): string {
+  return formatName({ ...record, place: record.cellAt?.(path).cell ?? record.place });
 }
 
-/** e.g. `row 12, price_from` */
-function describePlace(problem: ImportProblem): string {
-  return [problem.record.place, pathIn(problem)].filter(Boolean).join(', ');
-}
-
-/** Returns the column of a sheet, e.g. `photos` for `photos.0.url`, or the path. */
+/** Returns the column of a cell, e.g. `url` for `photos.0.url`, or the path. */
 function pathIn({ record, path }: ImportProblem): string {
-  return record.isSheet ? path.replace(/\.\d.*/, '') : path;
+  return record.cellAt === undefined || path === '' ? path : record.cellAt(path).column;
 }
 
 /** e.g. `photos.0.url` → `photos.*.url` */
@@ -87,6 +85,17 @@ function suggest({ unknown }: Fault): string {
   return found === undefined ? '' : `: did you mean ${found}?`;
 }
 
-function formatSentence({ code, details = {} }: Fault): string {
+/** In a workbook, the earlier entry `photos.0` is a cell, and a copied row has a hidden id. */
+function formatSentence({
+  code,
+  details = {},
+  record,
+  path,
+}: Omit<ImportProblem, 'value'>): string {
+  if (code === 'repeats' && record.cellAt !== undefined) {
+    const first = `${details.first}`;
+    const cell = /^(photos|videos)\.\d+$/.test(first) ? record.cellAt(first).cell : first;
+    return `repeats ${cell}${path === 'id' ? ': empty this cell in a copied row' : ''}`;
+  }
   return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
 }

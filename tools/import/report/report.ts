@@ -24,24 +24,34 @@ export type ReportOptions = {
   notifiesAlways?: boolean;
 };
 
+const OUT_OF_DATE =
+  'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
+
 const MAX_EXAMPLES = 3;
 /** Changes, and new listings, without `--all`. */
 const MAX_LISTED = 50;
 
 const KNOWN_ONES =
-  '`npm run -s export-listings -- --names` lists the known locations and amenities; docs/guides/listings-file.md says how to add one.';
+  '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
 
 /** Prints the outcome, and notifies the hook of an accepted import. */
 export async function report(outcome: ImportOutcome, options: ReportOptions, undoCommand?: string) {
   const { effect } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
+  // First: a reviewer looks for what the store loses.
+  const conflicts = isAccepted ? outcome.effect.conflicts : [];
+  const overwritten = conflicts.flatMap((each) => problemLines([each]));
+  printErrors(
+    'yellow',
+    overwritten.map((line) => `Warning: ${line}`),
+  );
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
   const lines = isAccepted
     ? summaryLines(outcome, options)
     : findingLines('Worth a look:', outcome.warnings ?? []);
+  if (effect && (isAccepted || isDryRun)) lines.push(...changeLines(effect, options));
   if (undoCommand !== undefined) lines.push(`To undo it: ${undoCommand}`);
-  if (effect && isDryRun) lines.push(...changeLines(effect, options));
   for (const line of lines) console.log(line);
   if (effect) {
     const verb = isAccepted && !isDryRun ? 'emptied' : 'would empty';
@@ -64,6 +74,7 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
   const others = recordChanges.filter(({ now }) => now !== undefined);
   const { location, amenity } = Object.groupBy(others, ({ kind }) => kind);
   const lines = [
+    ...file.ignoredSheets.map(ignoredLine),
     ...summaryLine('listing', file.properties, own),
     ...summaryLine('location', file.locations, location),
     ...summaryLine('amenity', file.amenities, amenity),
@@ -71,6 +82,12 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
   if (outside.length > 0) {
     const count = counted(outside.length, 'other listing');
     lines.push(`Rendered again, because their location or amenities changed: ${count}`);
+  }
+  for (const { id, slug } of effect.unused) {
+    const remedy = JSON.stringify({ removed: { locations: [id] } });
+    lines.push(
+      `No listing has the location ${slug ?? id} any more. This JSON file removes it: ${remedy}`,
+    );
   }
   if (removed.length > 0) lines.push(`Removed: ${removed.map(({ name }) => name).join(', ')}`);
   if (listings.length + recordChanges.length === 0) {
@@ -84,6 +101,12 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
   return lines;
+}
+
+/** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
+function ignoredLine({ name, meant }: AcceptedImport['file']['ignoredSheets'][number]): string {
+  const question = meant === undefined ? '' : `, did you mean ${meant}?`;
+  return printable(`Ignored: the sheet ${JSON.stringify(name)}${question}`);
 }
 
 function summaryLine(
@@ -126,6 +149,7 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
   if (problems.some(({ code }) => code === 'not_known')) lines.push(KNOWN_ONES);
+  if (problems.some(({ code }) => code === 'changed_since')) lines.push(OUT_OF_DATE);
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 

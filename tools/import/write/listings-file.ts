@@ -6,21 +6,40 @@ import type { Amenity, Location, Source } from '../../../src/properties/source.t
 import { messageOf, UserError } from '../../command-line/user-error.ts';
 import type { Effect } from '../plan/types.ts';
 import { type FileListing, slugOfUndone, toFileListing } from '../read/records.ts';
+import { versionOf } from '../read/version.ts';
 
 /** The keys of the records that the import has added. */
 type Removed = { locations: string[]; amenities: string[] };
 
-type Records = {
+type Header = {
+  /** Of the export. */
+  export_id?: string;
+  /** Of the import that the file undoes. */
+  operation?: string;
+};
+
+type Records = Header & {
   locations: readonly Location[];
   amenities: readonly Amenity[];
   removed?: Removed;
 };
 
+/** With the version that the listing has when the file is made. */
+type WrittenListing = FileListing & { as_of: string };
+
+export function toWritten(listing: Source): WrittenListing {
+  return { ...toFileListing(listing), as_of: versionOf(listing) };
+}
+
 export function* writeListingsFile(
-  { locations, amenities, removed }: Records,
-  listings: Iterable<FileListing>,
+  { locations, amenities, removed, export_id, operation }: Records,
+  listings: Iterable<WrittenListing>,
 ): Generator<string> {
-  yield `{\n"locations": [${formatRecords(locations)}],\n"amenities": [${formatRecords(amenities)}],\n`;
+  yield '{\n';
+  for (const [name, id] of Object.entries({ export_id, operation })) {
+    if (id !== undefined) yield `"${name}": "${id}",\n`;
+  }
+  yield `"locations": [${formatRecords(locations)}],\n"amenities": [${formatRecords(amenities)}],\n`;
   if (removed !== undefined) yield `"removed": ${JSON.stringify(removed)},\n`;
   yield '"properties": [';
   let separator = '';
@@ -41,12 +60,12 @@ export function undoFileAt(path: string) {
   return {
     path,
     isSaved: () => isCreated,
-    save(effect: Effect): void {
+    save(effect: Effect, operation: string): void {
       try {
         mkdirSync(dirname(path), { recursive: true });
         const file = openSync(path, 'wx');
         isCreated = true;
-        for (const piece of undoFilePieces(effect)) writeSync(file, piece);
+        for (const piece of undoFilePieces(effect, operation)) writeSync(file, piece);
         closeSync(file);
       } catch (error) {
         throw new UserError(
@@ -62,7 +81,7 @@ export function undoFileAt(path: string) {
 }
 
 /** Restores changed records, hides added listings, and removes added locations and amenities. */
-function undoFilePieces({ recordChanges, listings }: Effect): Generator<string> {
+function undoFilePieces({ recordChanges, listings }: Effect, operation: string): Generator<string> {
   const locations: Location[] = [];
   const amenities: Amenity[] = [];
   const removed: Removed = { locations: [], amenities: [] };
@@ -73,10 +92,11 @@ function undoFilePieces({ recordChanges, listings }: Effect): Generator<string> 
   }
   const own = listings.filter(({ reason }) => reason !== 'outside');
   const slugs = new Set(own.map(({ old }) => old?.slug));
-  const restored = own.map(({ old, listing }) =>
-    old ? toFileListing(old.listing) : hiddenListing(listing, slugs, removed),
-  );
-  return writeListingsFile({ locations, amenities, removed }, restored);
+  const restored = own.map(({ old, listing }) => ({
+    ...(old ? toFileListing(old.listing) : hiddenListing(listing, slugs, removed)),
+    as_of: versionOf(listing),
+  }));
+  return writeListingsFile({ operation, locations, amenities, removed }, restored);
 }
 
 /** Without the slug of a restored listing, and without removed records. */

@@ -1,0 +1,361 @@
+/** What is wrong in a workbook is said by its cell, and the repair that the sentence names is imported. */
+
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { errorCell, formulaCell, type Value, workbook } from '../../support/node/workbook.ts';
+
+const imports = openMemoryImports();
+const marea = propertyOf({
+  slug: 'casa-marea',
+  photos: [
+    { url: 'https://a.example/1.jpg', section: 'hero', web_visible: true, web_sort_order: 1 },
+  ],
+});
+beforeAll(async () => {
+  const others = Array.from({ length: 9 }, (_, at) => propertyOf({ slug: `other-${at}` }));
+  await imports.load(fileOf([marea, ...others]));
+});
+
+const DAY = new Date(Date.UTC(2026, 7, 1));
+const PHOTO = 'https://a.example/2.jpg';
+const TOO_LONG = 1_234_567_890_123_456;
+
+/** The sheet, its column, and the cell that is wrong and right. */
+type CellCase = [column: string, wrong: Value, problem: string, right: Value];
+
+const LISTINGS: CellCase[] = [
+  [
+    'price_from',
+    '295.000',
+    'price_from "295.000" is no number: format the cell as a number, and write it again',
+    295000,
+  ],
+  ['price_from', true, 'price_from true is no number: format the cell as a number', 1],
+  ['beds', 2.5, 'beds 2.5 must be a whole number', 2],
+  [
+    'beds',
+    DAY,
+    'beds "2026-08-01T00:00:00.000Z" is a date: format the cell as a number, and write it again',
+    8,
+  ],
+  ['fraction_from', DAY, 'is a date: format the cell as text, and write it again', '1/8'],
+  ['city', true, 'city true is no text: format the cell as text, and write it again', 'TRUE'],
+  [
+    'hid',
+    TOO_LONG,
+    'is a number with more than 15 digits, which a spreadsheet rounds: format the cell as text, and write it again',
+    `${TOO_LONG}`,
+  ],
+  ['status', 1, 'status 1 must be a text, one of listed, coming_soon, sold_out, hidden', 'listed'],
+  [
+    'status',
+    'sold',
+    'status "sold" must be one of listed, coming_soon, sold_out, hidden',
+    'sold_out',
+  ],
+  ['status', null, 'status null must be one of listed, coming_soon, sold_out, hidden', 'listed'],
+  ['is_early_access', 'maybe', 'is_early_access "maybe" must be yes or no', 'no'],
+  ['is_early_access', 1, 'is_early_access 1 must be yes or no', 'yes'],
+  ['location', 'bai', 'location "bai" is not known: did you mean bay?', 'bay'],
+  ['amenities', 'wifi, wify', 'amenity "wify" is not known: did you mean wifi?', 'wifi'],
+  ['title.en', '#N/A', '', '#N/A'],
+];
+
+describe('a cell of listings', () => {
+  it.each(LISTINGS)('%s %s', async (column, wrong, problem, right) => {
+    const of = async (cell: Value) => {
+      const rows = [
+        ['slug', column],
+        ['casa-marea', cell],
+      ];
+      // As a text: the library would write an error.
+      const text = typeof cell === 'string' && {
+        value: cell,
+        type: 'richText' as const,
+        richText: [{ text: cell }],
+      };
+      const cells = new Map(text ? [['1,1', text]] : []);
+      return await imports.loadWorkbook(
+        await workbook({ listings: rows }, { listings: { cells } }),
+        '--no-undo',
+      );
+    };
+    const { code, stderr } = await of(wrong);
+    if (problem !== '') {
+      expect([code, stderr]).toEqual([1, expect.stringContaining(problem)]);
+      expect(stderr).toMatch(/^listings!B2 \(slug "casa-marea"\): /);
+      expect(stderr).toMatch(/\n1 problem\. Nothing was changed\.\n$/);
+    }
+    expect(await of(right)).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+const ROWS = [
+  ['listing', 'url', 'alt.en', 'section'],
+  ['casa-marea', PHOTO, 'Pool', 'hero'],
+] as const;
+const photos = (row: Value[], ...more: Value[][]) => ({
+  photos: [[...ROWS[0]], [...ROWS[1]], row, ...more],
+});
+const fields = ['slug', 'name', 'status', 'display_order'];
+const home = ['new', 'New', 'listed', 1];
+const { id } = marea;
+
+type Content = Parameters<typeof workbook>[0];
+type SheetCase = [title: string, wrong: Content, problems: string[], right: Content];
+
+const SHEETS: SheetCase[] = [
+  [
+    'a cell of photos',
+    photos(['casa-marea', 'a/1.jpg', 'The sea', 'garden']),
+    [
+      'photos!B3 (slug "casa-marea"): url "a/1.jpg" must be an absolute http or https URL',
+      'photos!D3 (slug "casa-marea"): section "garden" must be one of hero, gallery, studio, location, what_to_do, other',
+    ],
+    photos(['casa-marea', 'https://a.example/3.jpg', 'The sea', 'other']),
+  ],
+  [
+    'a listing that is not known, or none',
+    photos(['casa-mare', PHOTO, 'x', 'other'], [null, PHOTO, null, null]),
+    [
+      'listing must be the slug of a listing: 2 listings, first casa-mare (photos!A3): "casa-mare": did you mean casa-marea?',
+    ],
+    photos(['casa-marea', `${PHOTO}?3`, 'x', 'other']),
+  ],
+  [
+    'a photo twice, and two hero photos',
+    {
+      photos: [
+        ['listing', 'url', 'hero'],
+        ['casa-marea', PHOTO, 'yes'],
+        ['casa-marea', PHOTO, 'yes'],
+      ],
+    },
+    [
+      'photos!C3 (slug "casa-marea"): hero is a second hero photo: one photo of a listing may have yes',
+      'repeats photos!',
+    ],
+    {
+      photos: [
+        ['listing', 'url', 'hero'],
+        ['casa-marea', PHOTO, 'yes'],
+        ['casa-marea', `${PHOTO}?3`, 'no'],
+      ],
+    },
+  ],
+  [
+    'a copied row',
+    {
+      listings: [
+        ['slug', 'id', 'name', 'status', 'display_order'],
+        ['casa-marea', id, 'A', 'listed', 1],
+        ['copy', id, 'B', 'listed', 2],
+      ],
+    },
+    [
+      `listings!B3 (slug "copy"): id "${id}" repeats the id of listings!A2 (slug "casa-marea"): empty this cell in a copied row`,
+    ],
+    {
+      listings: [
+        ['slug', 'id', 'name', 'status', 'display_order'],
+        ['casa-marea', id, 'A', 'listed', 1],
+        ['copy', null, 'B', 'listed', 2],
+      ],
+    },
+  ],
+  [
+    'columns of no field',
+    {
+      listings: [
+        [...fields, 'Notes', 'titel.en', 'city', 'City', null],
+        [...home, 1, 2, 3, 4, 'stray'],
+      ],
+    },
+    [
+      'listings!E1: "Notes" is no column of this sheet: delete it, or begin its name with #',
+      'listings!F1: "titel.en" is no column of this sheet: did you mean title.en?',
+      'listings!H1: "City" heads two columns: delete one, or begin its name with #',
+      'listings!I2: "stray" is in a column without a name: delete it, or name its column',
+    ],
+    {
+      listings: [
+        [...fields, '#Notes', 'title.en', 'city', '#City', '# mine'],
+        [...home, 1, '2', '3', 4, 'stray'],
+      ],
+    },
+  ],
+  [
+    'a title above the header',
+    { listings: [['Our homes'], [null], ['slug', 'city'], ['casa-marea', 'Palma']] },
+    ['listings!A1: is no header, which is in row 3: delete the rows before that one'],
+    {
+      listings: [
+        ['slug', 'city'],
+        ['casa-marea', 'Palma'],
+      ],
+    },
+  ],
+  [
+    'no key, in two sheets',
+    { listings: [['city'], ['Palma']], photos: [['url'], [PHOTO]] },
+    [
+      'listings!A1: is no header with the column slug or hid or id, which the sheet listings needs',
+      'photos!A1: is no header with the column listing, which the sheet photos needs',
+    ],
+    {
+      listings: [
+        ['slug', 'city'],
+        ['casa-marea', 'Palma'],
+      ],
+      photos: [
+        ['listing', 'url'],
+        ['casa-marea', PHOTO],
+      ],
+    },
+  ],
+  [
+    'a row without a key, and a new listing without its fields',
+    {
+      listings: [
+        ['slug', 'name'],
+        [null, 'Nobody'],
+        ['newer', 'Newer'],
+      ],
+    },
+    [
+      'listings!A2 (name "Nobody"): names no listing: give its slug, hid or id',
+      'listings!A3 (slug "newer"): no listing is stored under this slug, and a new one needs status, display_order',
+    ],
+    { listings: [fields, ['newer', 'Newer', 'listed', 2]] },
+  ],
+  [
+    'no sheet of a catalogue',
+    { Sheet1: [['slug'], ['casa-marea']] },
+    [
+      'the file: has no sheet of a catalogue, but Sheet1: name its sheets listings, photos, videos, features, locations, amenities',
+    ],
+    {
+      listings: [
+        ['slug', 'city'],
+        ['casa-marea', 'Inca'],
+      ],
+    },
+  ],
+];
+
+describe('a sheet', () => {
+  it.each(SHEETS)('%s', async (_title, wrong, problems, right) => {
+    const rejected = await imports.loadWorkbook(await workbook(wrong));
+    const lines = rejected.stderr.trimEnd().split('\n');
+    expect(lines.pop()).toContain('Nothing was changed.');
+    expect(lines).toEqual(problems.map((each) => expect.stringContaining(each)));
+    expect(await imports.loadWorkbook(await workbook(right), '--no-undo')).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('names merged cells', async () => {
+    const merges = [{ startRow: 1, endRow: 2, startCol: 1, endCol: 1 }];
+    const rows = [
+      ['slug', 'city'],
+      ['casa-marea', 'Palma'],
+      ['other-1', null],
+    ];
+    const wrong = await imports.loadWorkbook(
+      await workbook({ listings: rows }, { listings: { merges } }),
+    );
+    expect(wrong.stderr).toContain(
+      'listings!B2: begins merged cells: unmerge them, and fill in each of them',
+    );
+  });
+
+  it('names the error of a formula, and a formula without a value', async () => {
+    const rows = [
+      ['slug', 'city', 'beds'],
+      ['casa-marea', null, null],
+    ];
+    const cells = new Map([
+      ['1,1', errorCell('#N/A')],
+      ['1,2', formulaCell('1+1')],
+    ]);
+    const { stderr } = await imports.loadWorkbook(
+      await workbook({ listings: rows }, { listings: { cells } }),
+    );
+    expect(stderr).toContain(
+      'listings!B2 (slug "casa-marea"): city "#N/A" is the error of a formula: correct the formula, or write its value\n',
+    );
+    expect(stderr).toContain(
+      'listings!C2 (slug "casa-marea"): beds null is a formula without a value: open the workbook in a spreadsheet program, and save it\n',
+    );
+  });
+});
+
+/** A ZIP archive with empty entries of these names, which say that they unpack to `size`. */
+function archive(names: readonly string[], size = 0): Buffer {
+  const entries = names.map((name) => {
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50);
+    entry.writeUInt32LE(size, 24);
+    entry.writeUInt16LE(name.length, 28);
+    return Buffer.concat([entry, Buffer.from(name)]);
+  });
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50);
+  end.writeUInt16LE(names.length, 10);
+  end.writeUInt32LE(4, 16);
+  return Buffer.concat([Buffer.from('PK\x03\x04'), ...entries, end]);
+}
+
+const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+
+it.each<[string, Uint8Array | string, string]>([
+  [
+    'a CSV',
+    'slug,city\ncasa-marea,Palma\n',
+    'is a CSV, which has no types: open it in a spreadsheet program, look at it, and save it as .xlsx',
+  ],
+  [
+    'a page',
+    '<!doctype html><html></html>',
+    'is a web page: download the file itself, at GitHub by "Download raw file"',
+  ],
+  ['nothing', '', 'is a CSV, which has no types'],
+  [
+    'an .ods',
+    archive(['mimetype', 'content.xml']),
+    'is an OpenDocument file (.ods): open it, and save it as .xlsx',
+  ],
+  ['an .xls', OLE, 'is a workbook of another form (.xls, .xlsb): open it, and save it as .xlsx'],
+  [
+    'an encrypted workbook',
+    Buffer.concat([OLE, Buffer.from('EncryptedPackage', 'utf16le')]),
+    'is encrypted: open it, and save it as .xlsx without a password',
+  ],
+  [
+    'a document of Numbers',
+    archive(['Index/Document.iwa']),
+    'is a document of Numbers: export it as Excel (.xlsx)',
+  ],
+  [
+    'another archive',
+    archive(['a.txt']),
+    'is an archive and no workbook: take the .xlsx out of it, or save it as .xlsx',
+  ],
+  [
+    'a cut workbook',
+    archive(['xl/workbook.xml']).subarray(0, -10),
+    'is a workbook without its end: save it or download it again',
+  ],
+  ['a broken workbook', archive(['xl/workbook.xml']), 'is no readable workbook ('],
+  [
+    'a workbook of 600 MiB',
+    archive(['xl/workbook.xml', 'xl/worksheets/sheet1.xml'], 300 * 2 ** 20),
+    'would unpack to 600 MiB, at most 512: delete sheets, pictures and empty rows, and save it again',
+  ],
+])('%s in the name of a workbook is one sentence', async (_title, content, sentence) => {
+  const { code, stdout, stderr } = await imports.loadWorkbook(content);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(`the file: ${sentence}`);
+  expect(stderr).toMatch(/\n1 problem\. Nothing was changed\.\n$/);
+});

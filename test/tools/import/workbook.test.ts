@@ -1,0 +1,358 @@
+/** A workbook: what its sheets, columns and cells change. */
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { editWorkbook, formulaCell, workbook } from '../../support/node/workbook.ts';
+
+const imports = openMemoryImports();
+const PHOTO = (name: string) => `https://a.example/${name}.jpg`;
+const RICH = {
+  type: 'doc',
+  content: [
+    { type: 'heading', content: [{ type: 'text', text: 'The house' }] },
+    {
+      type: 'paragraph',
+      content: [{ type: 'text', text: 'By the sea', marks: [{ type: 'bold' }] }],
+    },
+  ],
+};
+const marea = propertyOf({
+  slug: 'casa-marea',
+  hid: 'H-1',
+  title: { en: 'House', fr: 'Maison' },
+  description: { en: RICH, es: 'Una casa' },
+  city: 'Deià',
+  price_from: 1,
+  latitude: 39.74861234567893,
+  location: 'bay',
+  amenities: ['wifi'],
+  photos: ['b', 'a'].map((name, at) => ({
+    url: PHOTO(name),
+    alt: { en: `Photo ${name}` },
+    section: 'studio',
+    web_visible: true,
+    web_sort_order: 20 - 10 * at,
+  })),
+  hero_photo: PHOTO('b'),
+  videos: [{ url: PHOTO('film'), type: 'hero', web_visible: true, sort_order: 1 }],
+  unique_features: [
+    { icon_slug: 'sea', label: { en: 'Sea view' } },
+    { icon_slug: 'sea', label: { en: 'Sea wall', fr: 'Digue' } },
+  ],
+});
+// Few of the public listings change, so that the guards let them.
+const others = Array.from({ length: 9 }, (_, at) =>
+  propertyOf({ slug: `other-${at}`, city: 'Palma' }),
+);
+
+beforeEach(async () => {
+  const done = await imports.load(fileOf([marea, ...others]));
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+});
+afterEach(() => imports.clear());
+
+type Sheets = Parameters<typeof workbook>[0];
+const load = async (sheets: Sheets, ...options: string[]) => {
+  const done = await imports.loadWorkbook(await workbook(sheets), ...options);
+  expect(done.code, done.stderr).toBe(0);
+  return done;
+};
+const before = async () => (await imports.stored('casa-marea')) ?? expect.fail();
+
+it('changes the columns that it has, and an empty cell empties its field with a warning', async () => {
+  const old = await before();
+  const { stderr } = await load({
+    listings: [
+      [
+        'slug',
+        'price_from',
+        'title.en',
+        'title.fr',
+        'city',
+        'is_early_access',
+        'location',
+        '#mine',
+      ],
+      ['casa-marea', 121000.5, 'The house, "by" the sea', null, null, 'YES', null, 3],
+      [null, null, null, ' ', '\u200b', null, null, 'an empty row'],
+      ['other-1', 2, null, null, 'Palma', true, 'Bay ', null],
+    ],
+  });
+  expect(await before()).toEqual({
+    ...old,
+    price_from: 121000.5,
+    title: { en: 'The house, "by" the sea' },
+    city: null,
+    is_early_access: true,
+    location: null,
+  });
+  expect(await imports.stored('other-1')).toMatchObject({
+    price_from: 2,
+    city: 'Palma',
+    is_early_access: true,
+    location: { slug: 'bay' },
+  });
+  expect(stderr).toBe(
+    'Warning: emptied title.fr of 1 listing: casa-marea\n' +
+      'Warning: emptied city of 1 listing: casa-marea\n' +
+      'Warning: emptied location of 1 listing: casa-marea\n',
+  );
+});
+
+it('reads headers, keys and words in any case, and without what is invisible at their ends', async () => {
+  await load({
+    ' Listings ': [
+      ['\u200bHID ', 'Slug', 'STATUS', 'type', 'amenities', 'city', 'beds'],
+      ['H-1', ' Casa-Marea\u200b', 'Sold_Out', ' beach', 'WiFi;', 123, 4],
+      [null, 'other-2', 'listed', null, 'wifi\nwifi2|, wifi3', ' two  spaces ', null],
+    ],
+    amenities: [
+      ['slug', 'label.en'],
+      ['wifi2', 'Faster'],
+      ['wifi3', 'Fastest'],
+    ],
+  });
+  expect(await before()).toMatchObject({
+    status: 'sold_out',
+    type: 'beach',
+    amenities: [{ slug: 'wifi' }],
+    city: '123',
+    beds: 4,
+  });
+  expect(await imports.stored('other-2')).toMatchObject({
+    city: ' two  spaces ',
+    amenities: [{ slug: 'wifi' }, { slug: 'wifi2' }, { slug: 'wifi3' }],
+  });
+});
+
+it('counts a formula by its value, and reads hidden rows', async () => {
+  const cells = new Map([
+    ['1,1', formulaCell('100*2', 200)],
+    ['1,2', formulaCell('"a"&"b"', 'ab')],
+  ]);
+  const rows = [
+    ['slug', 'price_from', 'city'],
+    ['casa-marea', null, null],
+  ];
+  const bytes = await workbook(
+    { listings: rows },
+    { listings: { cells, rowDefs: new Map([[1, { hidden: true }]]) } },
+  );
+  expect(await imports.loadWorkbook(bytes)).toMatchObject({ code: 0 });
+  expect(await before()).toMatchObject({ price_from: 200, city: 'ab' });
+});
+
+it('keeps what a cell cannot show while the cell shows it: formatting, digits, a long text', async () => {
+  const long = 'All of it. '.repeat(4_000);
+  await imports.load(
+    { properties: [{ slug: 'casa-marea', location_text: { en: long } }] },
+    '--patch',
+  );
+  const old = await before();
+  const exported = await imports.exportedWorkbook();
+  expect((await imports.loadWorkbook(exported)).stdout).toContain('Nothing changed');
+  const edited = await editWorkbook(exported, ({ listings = [] }) => {
+    const [row = {}] = listings.filter(({ slug }) => slug === 'casa-marea');
+    expect(row['description.en']).toBe('The house\n\nBy the sea');
+    expect(row['location_text.en']).toHaveLength(32_767);
+    row.price_from = 2;
+  });
+  expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0, stderr: '' });
+  expect(await before()).toEqual({ ...old, price_from: 2 });
+
+  const { stdout } = await load({
+    listings: [
+      ['slug', 'description.en'],
+      ['casa-marea', 'The house'],
+    ],
+  });
+  expect(stdout).toContain(
+    'Worth a look: description.en loses its formatting: 1 listing: casa-marea\n',
+  );
+  expect(await before()).toMatchObject({ description: { en: 'The house', es: 'Una casa' } });
+});
+
+it('the rows of a listing are its photos, in the order of their numbers', async () => {
+  const old = await before();
+  await load({
+    photos: [
+      ['listing', 'order', 'url', 'alt.en', 'section', 'visible', 'hero'],
+      ['Casa-Marea', 3, PHOTO('b'), 'Photo b', 'studio', 'yes', null],
+      ['casa-marea', 1, PHOTO("d'or"), 'New', null, null, null],
+      ['casa-marea', 2, PHOTO('a'), null, 'gallery', 'no', 'yes'],
+    ],
+  });
+  const { photos, hero_photo_id, ...rest } = await before();
+  const [b, a] = old.photos;
+  expect(photos).toEqual([
+    {
+      id: expect.any(String),
+      url: PHOTO('d%27or'),
+      alt: { en: 'New' },
+      section: 'gallery',
+      web_visible: true,
+      web_sort_order: 1,
+    },
+    { ...a, alt: {}, section: 'gallery', web_visible: false, web_sort_order: 2 },
+    { ...b, web_sort_order: 3 },
+  ]);
+  expect(hero_photo_id).toBe(a?.id);
+  const { photos: _, hero_photo_id: __, ...oldRest } = old;
+  expect(rest).toEqual(oldRest);
+});
+
+it('without the column order, photos are in the order of their rows, and keep what has no column', async () => {
+  await load({
+    photos: [
+      ['listing', 'url'],
+      ['casa-marea', PHOTO('b')],
+      ['casa-marea', PHOTO('a')],
+    ],
+  });
+  const { photos, hero_photo_id } = await before();
+  expect(photos).toMatchObject([
+    { url: PHOTO('b'), alt: { en: 'Photo b' }, web_sort_order: 20 },
+    { url: PHOTO('a'), alt: { en: 'Photo a' }, web_sort_order: 21 },
+  ]);
+  expect(hero_photo_id).toBe(photos[0]?.id);
+});
+
+it('features and videos are lists too', async () => {
+  const [film] = (await before()).videos;
+  await load({
+    videos: [
+      ['listing', 'url', 'type'],
+      ['casa-marea', PHOTO('new'), 'tour'],
+      ['casa-marea', PHOTO('film'), 'hero'],
+    ],
+    features: [
+      ['listing', 'icon_slug', 'label.en', 'order'],
+      ['casa-marea', 'sea', 'Sea wall', 2],
+      ['casa-marea', 'pool', 'Pool', 1],
+    ],
+  });
+  const { videos, unique_features } = await before();
+  expect(videos).toMatchObject([
+    { url: PHOTO('new'), web_visible: true },
+    { id: film?.id, type: 'hero' },
+  ]);
+  expect(unique_features).toEqual([
+    { icon_slug: 'pool', label: { en: 'Pool' } },
+    { icon_slug: 'sea', label: { en: 'Sea wall', fr: 'Digue' } },
+  ]);
+});
+
+it('a listing that listings names and that has no photo row gets no photo; another one keeps its own', async () => {
+  const done = await load({
+    listings: [['slug'], ['casa-marea']],
+    photos: [
+      ['listing', 'url'],
+      ['other-3', PHOTO('x')],
+    ],
+  });
+  expect(done.stderr).toContain('Warning: emptied photos of 1 listing: casa-marea\n');
+  expect(await before()).toMatchObject({
+    photos: [],
+    hero_photo_id: null,
+    videos: [{ type: 'hero' }],
+  });
+  expect(await imports.stored('other-3')).toMatchObject({
+    photos: [{ url: PHOTO('x') }],
+    city: 'Palma',
+  });
+});
+
+it('a renamed listing keeps its photos, under its former and its new slug', async () => {
+  const { id, photos } = await before();
+  for (const listing of ['casa-marea', 'casa-nueva']) {
+    await load({
+      listings: [
+        ['slug', 'id'],
+        ['casa-nueva', id],
+      ],
+      photos: [
+        ['listing', 'url'],
+        [listing, PHOTO('a')],
+        [listing, PHOTO('b')],
+      ],
+    });
+    expect((await imports.stored('casa-nueva'))?.photos).toEqual(photos);
+  }
+});
+
+it('renames a location and an amenity, and adds them with a new listing', async () => {
+  await load({
+    locations: [
+      ['slug', 'name.en', 'name.es'],
+      ['bay', 'The small bay', 'La cala'],
+      ['hill', 'The hill', null],
+    ],
+    amenities: [
+      ['slug', 'label.en', 'label.es', 'label.fr'],
+      ['wifi', 'Internet', 'Wifi', 'Wi-Fi'],
+      ['sauna', 'Sauna', null, null],
+    ],
+    listings: [
+      ['slug', 'name', 'status', 'display_order', 'location', 'amenities'],
+      ['casa-alta', 'Casa Alta', 'listed', 2, 'hill', 'sauna, wifi'],
+    ],
+    photos: [
+      ['listing', 'url', 'alt.es'],
+      ['casa-alta', PHOTO('alta'), 'La casa'],
+    ],
+  });
+  expect(await before()).toMatchObject({
+    location: { slug: 'bay', name: { en: 'The small bay', es: 'La cala' } },
+    amenities: [{ slug: 'wifi', label: { en: 'Internet', es: 'Wifi', fr: 'Wi-Fi' } }],
+  });
+  expect(await imports.stored('casa-alta')).toMatchObject({
+    location: { slug: 'hill' },
+    amenities: [{ slug: 'sauna' }, { slug: 'wifi' }],
+    photos: [{ url: PHOTO('alta'), alt: { es: 'La casa' }, section: 'gallery', web_visible: true }],
+    hero_photo_id: null,
+  });
+});
+
+it('names and ignores unknown sheets, and needs listings for --prune', async () => {
+  const rows = [['slug'], ['casa-marea']];
+  const { stdout } = await load({
+    listings: rows,
+    'read me': [['x']],
+    Photo: [['a']],
+    Notes: [['b']],
+  });
+  expect(stdout).toContain(
+    'Ignored: the sheet "Photo", did you mean photos?\nIgnored: the sheet "Notes"\n',
+  );
+  expect((await load({ listings: rows }, '--prune=all', '--dry-run')).stdout).toContain('other-8');
+  const photos = await workbook({ photos: [['listing', 'url']] });
+  for (const [bytes, option, sentence] of [
+    [photos, '--prune', '--prune needs the sheet listings, which this workbook does not have'],
+    [photos, '--prune=all', '--prune needs the sheet listings, which this workbook does not have'],
+    [photos, '--patch', '--patch is for JSON: a workbook changes only the columns that it has'],
+  ] as const) {
+    const stderr = `${sentence}\nNothing was changed.\n`;
+    expect(await imports.loadWorkbook(bytes, option)).toEqual({ code: 2, stdout: '', stderr });
+  }
+});
+
+it('rejects a workbook that would empty a field of more than a fifth of the listings', async () => {
+  const rows = [['slug', 'city'], ...others.map(({ slug }) => [slug, null])];
+  const bytes = await workbook({ listings: rows });
+  const { code, stderr } = await imports.loadWorkbook(bytes);
+  expect(code).toBe(1);
+  expect(stderr).toContain('would empty something of 9 of the 10 public listings');
+  expect(await imports.loadWorkbook(bytes, '--allow-emptied')).toMatchObject({ code: 0 });
+});
+
+it('is read under any name', async () => {
+  const bytes = await workbook({
+    listings: [
+      ['slug', 'city'],
+      ['casa-marea', 'Sóller'],
+    ],
+  });
+  expect(await imports.load(bytes)).toMatchObject({ code: 0 });
+  expect(await before()).toMatchObject({ city: 'Sóller' });
+});

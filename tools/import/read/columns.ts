@@ -1,0 +1,144 @@
+/** The sheets of a workbook and their columns, which follow from the schemas of the records. */
+
+import * as z from 'zod';
+import { LOCALES } from '../../../src/properties/locale-map.ts';
+import { amenity, property } from '../../../src/properties/property.ts';
+import { photo, video } from './listing-schemas.ts';
+import { writtenListing, writtenLocation } from './records.ts';
+
+/**
+ * `word` is a key or a choice, which has no spaces at its ends and no upper case. `slugs` is a list
+ * in one cell.
+ */
+export type CellKind = 'text' | 'word' | 'number' | 'boolean' | 'slugs';
+
+export type Column = {
+  /** The header, e.g. `title.en`, `visible`. */
+  name: string;
+  /** In the record, e.g. `title`, `web_visible`. */
+  field: string;
+  /** The language of a text. */
+  locale?: string;
+  kind: CellKind;
+  /** The words that a cell may have, or the sheet whose first column has them. */
+  choices?: readonly string[] | SheetName;
+  isHidden?: boolean;
+};
+
+/** The headers that differ from the field in JSON, which is read too. */
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  web_sort_order: 'order',
+  sort_order: 'order',
+  web_visible: 'visible',
+};
+
+/** A list, or named by another column: `location`, and `hero` of a photo. */
+const NO_COLUMNS = ['location_id', 'hero_photo', 'hero_photo_id', 'photos', 'videos'];
+
+const LISTING: Column = {
+  name: 'listing',
+  field: 'listing',
+  kind: 'word',
+  choices: 'listings',
+};
+const ORDER: Column = { name: 'order', field: 'order', kind: 'number' };
+const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
+/** Of a listing when it was exported. */
+export const VERSION: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
+
+const listing = columnsOf(writtenListing, ['slug', 'hid', 'name', 'status', 'type', 'location']);
+const feature = columnsOf(property.shape.unique_features.element);
+const ofPhoto = columnsOf(photo, ['web_sort_order', 'url', 'alt', 'section', 'web_visible']);
+const ofVideo = columnsOf(video, ['sort_order', 'url', 'type', 'web_visible']);
+
+export type SheetName = 'listings' | 'photos' | 'videos' | 'features' | 'locations' | 'amenities';
+
+type SheetSpec = {
+  columns: readonly Column[];
+  kind: 'listing' | 'location' | 'amenity';
+  /** One of these columns is needed: it identifies the record of a row. */
+  keys: readonly string[];
+  /** Of a listing, if each row is an entry of a list. */
+  list?: { field: 'photos' | 'videos' | 'unique_features'; order: string };
+};
+
+export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
+  listings: { columns: [...listing, VERSION], kind: 'listing', keys: ['slug', 'hid', 'id'] },
+  photos: {
+    columns: [LISTING, ...ofPhoto.slice(0, -1), HERO, ...ofPhoto.slice(-1)],
+    kind: 'listing',
+    keys: ['url', 'id'],
+    list: { field: 'photos', order: 'web_sort_order' },
+  },
+  videos: {
+    columns: [LISTING, ...ofVideo],
+    kind: 'listing',
+    keys: ['url', 'id'],
+    list: { field: 'videos', order: 'sort_order' },
+  },
+  features: {
+    columns: [LISTING, ORDER, ...feature],
+    kind: 'listing',
+    keys: ['icon_slug'],
+    list: { field: 'unique_features', order: ORDER.field },
+  },
+  locations: {
+    columns: columnsOf(writtenLocation, ['slug', 'name']),
+    kind: 'location',
+    keys: ['slug', 'id'],
+  },
+  amenities: { columns: columnsOf(amenity, ['slug', 'label']), kind: 'amenity', keys: ['slug'] },
+};
+
+export const SHEET_NAMES = [
+  'listings',
+  'photos',
+  'videos',
+  'features',
+  'locations',
+  'amenities',
+] as const;
+
+/** An import ignores it, but for its `EXPORT_LABEL`. */
+export const READ_ME = 'read me';
+/** The cell at the right has the id of the export. */
+export const EXPORT_LABEL = 'This export';
+
+/** The first columns as named, then single values, texts and slugs, and the id at the right. */
+function columnsOf({ shape }: z.ZodObject, first: readonly string[] = []): Column[] {
+  const all = Object.entries(shape).flatMap(([field, schema]) => listColumns(field, schema));
+  const isText = ({ locale }: Column) => locale !== undefined;
+  const place = (each: Column) => {
+    if (each.field === 'id') return 4;
+    const named = first.indexOf(each.field);
+    if (named !== -1) return (named - first.length) / 100;
+    return each.kind === 'slugs' ? 3 : isText(each) ? 2 : 1;
+  };
+  return all.sort((a, b) => place(a) - place(b));
+}
+
+/** The kind of the cells follows from the values that the schema accepts. */
+function listColumns(field: string, schema: z.core.$ZodType): Column[] {
+  const accepts = (value: unknown) => z.safeParse(schema, value).success;
+  const column = { name: SHORT_NAMES[field] ?? field, field };
+  if (NO_COLUMNS.includes(field)) return [];
+  if (field === 'id') return [{ ...column, kind: 'word', isHidden: true }];
+  if (field === 'location') return [{ ...column, kind: 'word', choices: 'locations' }];
+  if (field === 'amenities') return [{ ...column, kind: 'slugs' }];
+  // Other lists have a sheet.
+  if (accepts([])) return [];
+  if (accepts({})) {
+    return LOCALES.map((locale) => ({ name: `${field}.${locale}`, field, locale, kind: 'text' }));
+  }
+  if (accepts(1)) return [{ ...column, kind: 'number' }];
+  if (accepts(true)) return [{ ...column, kind: 'boolean' }];
+  const choices = listChoices(schema);
+  if (choices !== undefined) return [{ ...column, kind: 'word', choices }];
+  return [{ ...column, kind: field === 'slug' ? 'word' : 'text' }];
+}
+
+function listChoices(schema: z.core.$ZodType): string[] | undefined {
+  if (schema instanceof z.ZodEnum) return schema.options.map(String);
+  const isWrapped = schema instanceof z.ZodDefault || schema instanceof z.ZodNullable;
+  return isWrapped ? listChoices(schema.unwrap()) : undefined;
+}

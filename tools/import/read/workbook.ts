@@ -1,0 +1,214 @@
+/** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
+
+import { readXlsx, type Sheet } from 'hucre/xlsx';
+import { type Cell, readCell, toWord } from './cells.ts';
+import {
+  type Column,
+  EXPORT_LABEL,
+  READ_ME,
+  SHEET_NAMES,
+  SHEETS,
+  type SheetName,
+  VERSION,
+} from './columns.ts';
+import { isMap } from './listing-schemas.ts';
+import { unreadable, withKey } from './parse.ts';
+import { type Fault, type ImportProblem, nearest, type RecordName } from './problem.ts';
+import type { Patch } from './records.ts';
+import type { ListRow, ParsedFile, RawRecord, SheetList } from './types.ts';
+
+type Row = { name: RecordName; value: Patch; faults: Fault[] };
+type SheetRows = { rows: Row[]; problems: ImportProblem[] };
+
+export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
+  let sheets: Sheet[];
+  try {
+    ({ sheets } = await readXlsx(bytes));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : '';
+    return unreadable([{ path: '', code: 'not_a_workbook', details: { why } }]);
+  }
+  const known = new Map<string, SheetRows>();
+  const ignored: string[] = [];
+  for (const sheet of sheets) {
+    const name = SHEET_NAMES.find((each) => each === toWord(sheet.name));
+    if (name !== undefined && !known.has(name)) known.set(name, readSheet(name, sheet));
+    else if (toWord(sheet.name) !== READ_ME) ignored.push(sheet.name);
+  }
+  if (known.size === 0) {
+    const details = { own: ignored.join(', ') || READ_ME, names: SHEET_NAMES.join(', ') };
+    return unreadable([{ path: '', code: 'no_sheet', details }]);
+  }
+  const rowsOf = (name: SheetName) => known.get(name)?.rows ?? [];
+  const lists = SHEET_NAMES.flatMap((name): SheetList[] => {
+    const { list } = SHEETS[name];
+    return list && known.has(name) ? [{ ...list, rows: rowsOf(name).map(toListRow) }] : [];
+  });
+  const records = [...rowsOf('listings'), ...rowsOf('locations'), ...rowsOf('amenities')];
+  return {
+    kind: 'readable',
+    form: 'workbook',
+    exportId: findExportId(sheets),
+    locations: rowsOf('locations'),
+    amenities: rowsOf('amenities'),
+    properties: rowsOf('listings').map(takeVersion),
+    removed: [],
+    workbook: {
+      hasListings: known.has('listings'),
+      lists,
+      ignored: ignored.map((name) => ({ name, meant: nearest(name, SHEET_NAMES) })),
+    },
+    problems: [
+      ...[...known.values()].flatMap(({ problems }) => problems),
+      ...records.flatMap(({ name: record, faults }) => faults.map((each) => ({ record, ...each }))),
+    ],
+  };
+}
+
+function findExportId(sheets: readonly Sheet[]): string | undefined {
+  const readMe = sheets.find(({ name }) => toWord(name) === READ_ME);
+  const [, id] = readMe?.rows.find(([label]) => label === EXPORT_LABEL) ?? [];
+  return typeof id === 'string' ? id.trim() : undefined;
+}
+
+function takeVersion({ name, value: { [VERSION.field]: version, ...value } }: Row): RawRecord {
+  return { name, value, ...(typeof version === 'string' && { version: version.trim() }) };
+}
+
+function toListRow({ name, faults, value: { listing, ...value } }: Row): ListRow {
+  return { name, faults, value, listing: typeof listing === 'string' ? listing : undefined };
+}
+
+/** Names a cell as a spreadsheet does, e.g. `photos!C12`. Row and column count from 0. */
+function cellName(sheet: SheetName, row: number, column: number): string {
+  let letters = '';
+  for (let rest = column + 1; rest > 0; rest = Math.floor((rest - 1) / 26)) {
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+  }
+  return `${sheet}!${letters}${row + 1}`;
+}
+
+function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): SheetRows {
+  const [header = []] = rows;
+  const columns = header.map((cell) => findColumn(cell, SHEETS[sheet].columns));
+  const problems: ImportProblem[] = [];
+  const reject = (row: number, at: number, problem: Omit<Fault, 'path'>) => {
+    const record: RecordName = { kind: 'file', place: cellName(sheet, row, at) };
+    problems.push({ record, path: '', ...problem });
+  };
+  const fault = headerFault(sheet, columns, rows);
+  if (fault !== undefined) {
+    reject(0, 0, fault);
+    return { rows: [], problems };
+  }
+  for (const { startRow, startCol } of merges) reject(startRow, startCol, { code: 'merged' });
+  for (const [at, cell] of header.entries()) {
+    const found = columnFault(cell, at, columns, SHEETS[sheet].columns);
+    if (found !== undefined) reject(0, at, found);
+  }
+  const read = rows.slice(1).flatMap((row, index): Row[] => {
+    const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
+    if (stray !== -1) reject(index + 1, stray, { code: 'unnamed_column', value: row[stray] });
+    if (row.every((cell, at) => columns[at] === undefined || isBlankCell(cell))) return [];
+    const typed = row.map(
+      (value, at): Cell => ({
+        value,
+        type: cells?.get(`${index + 1},${at}`)?.type,
+      }),
+    );
+    return [readRow(sheet, index + 1, columns, typed)];
+  });
+  return { rows: read, problems };
+}
+
+function isBlankCell(cell: Cell['value'] | undefined): boolean {
+  return cell == null || (typeof cell === 'string' && toWord(cell) === '');
+}
+
+/** Finds a column by its header in any case, or by the name of its field in JSON. */
+function findColumn(header: Cell['value'], columns: readonly Column[]): Column | undefined {
+  const name = typeof header === 'string' ? toWord(header) : '';
+  return columns.find((each) => each.name === name || each.field === name);
+}
+
+/** How many rows a sheet may have before its header: a title, a date. */
+const MAX_ROWS_BEFORE_HEADER = 10;
+
+/** Why the first row is no header. */
+function headerFault(
+  sheet: SheetName,
+  found: readonly (Column | undefined)[],
+  rows: readonly Cell['value'][][],
+): Omit<Fault, 'path'> | undefined {
+  const { columns, keys, list } = SHEETS[sheet];
+  const names = found.flatMap((each) => each?.name ?? []);
+  const later = rows
+    .slice(1, MAX_ROWS_BEFORE_HEADER + 1)
+    .findIndex((row) => row.filter((cell) => findColumn(cell, columns)).length > 1);
+  if (names.length === 0 && later !== -1) {
+    return { code: 'later_header', details: { row: later + 2 } };
+  }
+  const isKeyed = keys.some((key) => names.includes(key));
+  if (isKeyed && (list === undefined || names.includes('listing'))) return undefined;
+  const column = isKeyed ? 'listing' : keys.join(' or ');
+  return { code: 'no_key_column', details: { sheet, column } };
+}
+
+function columnFault(
+  header: Cell['value'],
+  at: number,
+  found: readonly (Column | undefined)[],
+  columns: readonly Column[],
+): Omit<Fault, 'path'> | undefined {
+  const column = found[at];
+  if (column !== undefined) {
+    return found.indexOf(column) < at ? { code: 'column_twice', value: header } : undefined;
+  }
+  const name = typeof header === 'string' ? header.trim() : String(header ?? '');
+  if (name === '' || name.startsWith('#')) return undefined;
+  const all = columns.map((each) => each.name);
+  const meant = nearest(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
+  const advice =
+    meant === undefined ? 'delete it, or begin its name with #' : `did you mean ${meant}?`;
+  return { code: 'unknown_column', value: header, details: { advice } };
+}
+
+/** Reads the cells of a row. `row` and the places of the columns count from 0. */
+function readRow(
+  sheet: SheetName,
+  row: number,
+  columns: readonly (Column | undefined)[],
+  cells: readonly Cell[],
+): Row {
+  const value: Patch = {};
+  const faults: Fault[] = [];
+  for (const [at, column] of columns.entries()) {
+    if (column === undefined) continue;
+    const { field, locale } = column;
+    const cell = cells[at] ?? { value: null };
+    const read = readCell(column, cell);
+    const path = locale === undefined ? field : `${field}.${locale}`;
+    if ('code' in read) faults.push({ path, ...read, value: cell.value });
+    // A faulty cell is kept, so that the field is not missing too. read.ts drops its second fault.
+    const own = 'code' in read ? cell.value : read.value;
+    // An empty id follows from the other keys.
+    if (field === 'id' && own === null) continue;
+    const texts = value[field];
+    value[field] = locale === undefined ? own : { ...(isMap(texts) && texts), [locale]: own };
+  }
+  const cellAt = (path: string) => {
+    const isAt = (each: Column | undefined) =>
+      each !== undefined && `${path}.`.startsWith(`${each.field}.${each.locale ?? ''}`);
+    const at = columns.findIndex(isAt);
+    const first = columns.findIndex((each) => each !== undefined);
+    return {
+      cell: cellName(sheet, row, at === -1 ? first : at),
+      column: columns[at]?.name ?? path,
+    };
+  };
+  const { kind, list } = SHEETS[sheet];
+  const name: RecordName = { kind, place: cellAt('').cell, cellAt };
+  // The report never names a photo by its id.
+  const keys = list === undefined ? value : { slug: value.listing };
+  return { name: withKey(name, keys), value, faults };
+}

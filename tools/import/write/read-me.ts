@@ -1,0 +1,76 @@
+/** The sheet `read me`, which explains the workbook to its editor. */
+
+import type { WriteSheet } from 'hucre/xlsx';
+import { EXPORT_LABEL, READ_ME } from '../read/columns.ts';
+
+const FONT = { name: 'Calibri', size: 11 };
+
+const LINES: readonly (readonly [string, string])[] = [
+  ['How to change the catalogue', ''],
+  ['Change', 'Change cells, add rows below the last one, and delete rows. Save the file as .xlsx.'],
+  [
+    'Look',
+    'npm run import-listings -- FILE --dry-run says what would change, and changes nothing.',
+  ],
+  [
+    'Import',
+    'npm run import-listings -- FILE loads all of it, or nothing if a cell has a problem.',
+  ],
+  ['', ''],
+  ['What a cell means', ''],
+  ['An empty cell', 'empties the field. The import warns of each field that it empties.'],
+  ['A column or sheet that you delete', 'changes nothing.'],
+  [
+    'A row that you delete',
+    'in listings, locations and amenities changes nothing. In photos, videos and features it removes the entry from its listing.',
+  ],
+  ['A column whose name begins with #', 'is yours: the import ignores it.'],
+  [
+    'A formatted text',
+    'is shown without its formatting, and keeps it while you leave the cell as it is.',
+  ],
+  [
+    'A hidden column',
+    'has ids and the version of each listing. Leave it as it is. In a copied row, empty these cells.',
+  ],
+  ['', ''],
+  ['The sheets', ''],
+  ['listings', 'A row is a listing. A new one needs slug, name, status and display_order.'],
+  [
+    'photos',
+    'A row is a photo of the listing, shown in the order of the numbers. One photo may have yes in hero.',
+  ],
+  ['videos, features', 'A row is a video or a feature of the listing.'],
+  ['locations, amenities', 'The places and amenities that listings may name.'],
+  ['', ''],
+  ['The guide', 'docs/guides/listings-file.md'],
+];
+
+/** The import finds the id of the export in it. */
+export function readMeSheet(exportId: string): WriteSheet {
+  const lines = [...LINES, [EXPORT_LABEL, exportId] as const];
+  const heads = lines.flatMap(([head, text], row) => (text === '' && head !== '' ? [row] : []));
+  return {
+    name: READ_ME,
+    rows: lines.map((line) => [...line]),
+    columns: [
+      { width: 34, style: { font: { ...FONT, bold: true }, alignment: { vertical: 'top' } } },
+      {
+        width: 96,
+        style: { font: FONT, alignment: { wrapText: true, vertical: 'top' }, numFmt: '@' },
+      },
+    ],
+    cells: new Map(
+      heads.map((row) => [
+        `${row},0`,
+        {
+          value: lines[row]?.[0] ?? '',
+          type: 'string',
+          style: { font: { ...FONT, bold: true, size: 14 } },
+        },
+      ]),
+    ),
+    view: { showGridLines: false },
+    pageSetup: { orientation: 'landscape', fitToPage: true, fitToWidth: 1, fitToHeight: 0 },
+  };
+}

@@ -1,0 +1,159 @@
+/** Writes a catalogue as a workbook, which an editor opens, changes and saves. */
+
+import {
+  type CellStyle,
+  colToLetter,
+  type DataValidation,
+  type WriteSheet,
+  writeXlsx,
+  type CellValue as XlsxValue,
+} from 'hucre/xlsx';
+import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { type CellValue, showCell } from '../read/cells.ts';
+import { type Column, SHEET_NAMES, SHEETS, type SheetName, VERSION } from '../read/columns.ts';
+import { sortEntries, toShownListing } from '../read/join.ts';
+import { isMap } from '../read/listing-schemas.ts';
+import { listOf, type Patch } from '../read/records.ts';
+import { versionOf } from '../read/version.ts';
+import { readMeSheet } from './read-me.ts';
+
+/** Formatted below the last row, so that a new row keeps its texts too. */
+const EMPTY_ROWS = 500;
+const LINE_POINTS = 15;
+const FONT = { name: 'Calibri', size: 11 };
+const LINE = { style: 'hair', color: { rgb: 'B7C4CA' } } as const;
+const HEADER: CellStyle = {
+  font: { ...FONT, bold: true, color: { rgb: 'FFFFFF' } },
+  fill: { type: 'pattern', pattern: 'solid', fgColor: { rgb: '1F4E5F' } },
+  alignment: { vertical: 'center' },
+};
+const BODY: CellStyle = { font: FONT, alignment: { vertical: 'top' }, border: { bottom: LINE } };
+const KEY: CellStyle = { ...BODY, font: { ...FONT, bold: true } };
+const TEXT_FORMAT = '@';
+
+type Catalogue = { locations: readonly Location[]; amenities: readonly Amenity[] };
+
+export async function writeWorkbook(
+  { locations, amenities }: Catalogue,
+  listings: readonly Source[],
+  exportId: string,
+): Promise<Uint8Array> {
+  const shown = listings.map((listing) => ({
+    ...toShownListing(listing),
+    [VERSION.field]: versionOf(listing),
+  }));
+  const entriesOf = (name: SheetName) => {
+    const { list } = SHEETS[name];
+    if (list === undefined) return [];
+    return shown.flatMap((listing: Patch) =>
+      sortEntries(listOf(listing[list.field]).filter(isMap), list.order).map((entry, place) => ({
+        // A feature has no number of its own.
+        order: place + 1,
+        ...entry,
+        hero: entry.id === listing.hero_photo_id ? true : null,
+        listing: listing.slug,
+      })),
+    );
+  };
+  const records: Record<SheetName, readonly Patch[]> = {
+    listings: shown,
+    photos: entriesOf('photos'),
+    videos: entriesOf('videos'),
+    features: entriesOf('features'),
+    locations,
+    amenities,
+  };
+  const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
+  const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
+  return await writeXlsx({ sheets: [...sheets, readMeSheet(exportId)] });
+}
+
+function writeSheet(
+  name: SheetName,
+  records: readonly Patch[],
+  lastRows: (name: SheetName) => number,
+): WriteSheet {
+  const { columns } = SHEETS[name];
+  const filled = records.map((record) => columns.map((column) => formatCell(column, record)));
+  const emptyRow = columns.map(() => null);
+  const rows: XlsxValue[][] = [
+    columns.map((column) => column.name),
+    ...filled,
+    ...Array.from({ length: EMPTY_ROWS }, () => emptyRow),
+  ];
+  const cells: NonNullable<WriteSheet['cells']> = new Map();
+  const rowDefs: NonNullable<WriteSheet['rowDefs']> = new Map([[0, { height: 2 * LINE_POINTS }]]);
+  for (const [at, column] of columns.entries()) {
+    cells.set(`0,${at}`, { value: column.name, type: 'string', style: HEADER });
+  }
+  for (const [row, line] of filled.entries()) {
+    // Else a text of several lines makes its row high.
+    if (line.some((value) => /\n/.test(`${value}`))) rowDefs.set(row + 1, { height: LINE_POINTS });
+    for (const [at, value] of line.entries()) {
+      // The library writes such a text as an error, but not in a run.
+      if (typeof value === 'string' && value.startsWith('#')) {
+        cells.set(`${row + 1},${at}`, { value, type: 'richText', richText: [{ text: value }] });
+      }
+    }
+  }
+  return {
+    name,
+    rows,
+    cells,
+    rowDefs,
+    columns: columns.map((column, at) => ({
+      width: widthOf(
+        column,
+        filled.map((line) => `${line[at] ?? ''}`.length),
+      ),
+      style: {
+        ...(at === 0 ? KEY : BODY),
+        ...(column.kind !== 'number' && { numFmt: TEXT_FORMAT }),
+      },
+      ...(column.isHidden && { hidden: true }),
+    })),
+    freezePane: { rows: 1, columns: 1 },
+    pageSetup: { orientation: 'landscape', printTitlesRow: '$1:$1', printTitlesColumn: '$A:$A' },
+    autoFilter: { range: `A1:${colToLetter(columns.length - 1)}${records.length + 1}` },
+    dataValidations: columns.flatMap((column, at): DataValidation[] => {
+      const list = formatChoices(column, lastRows);
+      if (list === undefined) return [];
+      const letter = colToLetter(at);
+      const range = `${letter}2:${letter}${lastRows(name)}`;
+      const error = { showErrorMessage: true, errorTitle: column.name };
+      return [
+        {
+          type: 'list',
+          ...list,
+          range,
+          allowBlank: true,
+          ...error,
+          errorMessage: 'Choose one of the list.',
+        },
+      ];
+    }),
+  };
+}
+
+function formatChoices({ kind, choices }: Column, lastRows: (name: SheetName) => number) {
+  if (kind === 'boolean') return { values: ['yes', 'no'] };
+  if (typeof choices === 'string') return { formula1: `${choices}!$A$2:$A$${lastRows(choices)}` };
+  return choices && { values: [...choices] };
+}
+
+/** In XLSX, `_x0041_` is the letter A. */
+function formatCell(column: Column, record: Patch): XlsxValue {
+  const shown: CellValue = showCell(column, record);
+  if (typeof shown === 'boolean') return shown ? 'yes' : 'no';
+  if (Array.isArray(shown)) return shown.length === 0 ? null : shown.join(', ');
+  return typeof shown === 'string' ? shown.replaceAll(/_(?=x[\da-f]{4}_)/gi, '_x005F_') : shown;
+}
+
+const MIN_WIDTH = 8;
+const MAX_WIDTH = 48;
+
+/** In characters: as wide as the header and most of the cells. */
+function widthOf(column: Column, lengths: number[]): number {
+  const usual = lengths.sort((a, b) => a - b)[Math.floor(lengths.length * 0.9)] ?? 0;
+  return Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, column.name.length + 4, usual + 2));
+}
