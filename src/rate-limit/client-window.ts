@@ -131,9 +131,8 @@ export class ClientWindow {
       // Replies may overtake each other: a smaller count is old.
       window.confirmed = Math.max(window.confirmed, reply.own);
       window.others = Math.max(window.others, reply.others);
-      // The window began with the client's first request, perhaps in another isolate. Without
-      // another isolate, an earlier begin is a difference of clocks: an isolate whose clock is 2 s
-      // ahead would get its limit each 58 s.
+      // The client's first request may have met another isolate. Without another, an earlier begin
+      // is a difference of clocks: with a clock 2 s ahead, the limit would return each 58 s.
       if (reply.others > 0) window.beganAt = Math.min(window.beganAt, reply.beganAt);
       return reply.isGranted ? 'passed' : 'rejected';
     } catch (error) {

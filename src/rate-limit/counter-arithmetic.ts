@@ -64,12 +64,10 @@ export function addReport(
   const recordBeganAt = isUsable ? report.beganAt : now;
   const open = openWindow(last ?? NO_WINDOW, recordBeganAt, now);
 
-  // The record's window had ended when the open one began: the window before has its requests.
-  // Otherwise they would take the places of the isolate's next window, which began at 60 s, once a
-  // counter that stalled replies at 64 s.
+  // The record's window had ended when the open one began: the window before has its requests. In
+  // the open one, after a stall of 64 s, they would take the places of the isolate's next window.
   const isLate = open.beganAt - recordBeganAt >= WINDOW_MS - MAX_CLOCK_DIFFERENCE_MS;
-  // Without a window before, the open one begins with the earliest record: after a loss of memory,
-  // another may be reported first.
+  // A counter that lost its memory may get the report of a later record first.
   const isFirst = !isLate && open.countsBefore.size === 0;
   const window = isFirst ? { ...open, beganAt: Math.min(open.beganAt, recordBeganAt) } : open;
 
