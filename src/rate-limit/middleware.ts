@@ -13,8 +13,6 @@ import { WINDOW_SECONDS } from './counter-arithmetic.ts';
 
 /** More clients than one isolate serves in a window. */
 const MAX_CLIENTS = 10_000;
-/** `Retry-After` of a client that overloads its own counter, or whose next window may begin. */
-const MIN_RETRY_SECONDS = 1;
 
 /**
  * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
@@ -59,7 +57,8 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       const key = early ?? (await identifyKey(sentKey, config, now));
       if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
       const isOverloaded = verdict === 'overloaded';
-      const retrySeconds = isOverloaded || remaining > 0 ? MIN_RETRY_SECONDS : resetSeconds;
+      // With places left, the request was denied one in a window that has ended.
+      const retrySeconds = isOverloaded || remaining > 0 ? 1 : resetSeconds;
       c.res = renderError(rateLimitExceeded(retrySeconds, isOverloaded ? undefined : limit), c);
     }
     const { headers } = c.res;

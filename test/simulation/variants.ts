@@ -83,7 +83,8 @@ export const BAD_RATE_LIMIT: Variants = {
   'a window is forgotten when it ends': badText(COUNTER, ['2 * WINDOW_MS', 'WINDOW_MS']),
   'what has ended is granted': badText(ARITHMETIC, [
     '  const open = openWindow(',
-    `  const hasEnded = now - recordBeganAt >= WINDOW_MS;
+    `  const isOfLast = last !== undefined && recordBeganAt - last.beganAt < APART_MS;
+     const hasEnded = now - (isOfLast ? last.beganAt : recordBeganAt) >= WINDOW_MS;
      if (hasEnded) return { reply: { isGranted: true, own: count, others: 0, beganAt: recordBeganAt } };
      const open = openWindow(`,
   ]),
