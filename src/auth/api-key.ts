@@ -47,7 +47,7 @@ export async function identifyKey(
   if (header === undefined) return undefined;
   const sent = sentOnce(header);
   const known = knownKeys.get(config) ?? (await digestKeys(config));
-  const sentDigest = await digest(sent);
+  const sentDigest = await crypto.subtle.digest('SHA-256', encoder.encode(sent));
   let found: KnownKey | undefined;
   for (const key of known) {
     if (crypto.subtle.timingSafeEqual(sentDigest, key.digest)) found = key;
@@ -75,7 +75,7 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   }));
   const isTooShort = (key: string) => !isDevelopment && key.length < MIN_KEY_CHARACTERS;
   const openingAll = apiKeys.map(async (key) => ({
-    digest: await digest(key),
+    digest: new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(key))),
     caller: FULL_ACCESS_CALLER,
     scopes: SCOPES,
     validBefore: Number.POSITIVE_INFINITY,
@@ -94,8 +94,4 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   }
   knownKeys.set(config, known);
   return known;
-}
-
-async function digest(key: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(key)));
 }

@@ -13,7 +13,7 @@ import { resolveRequestId } from './request-id.ts';
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
-  return renderError(error, c);
+  return renderError(error, c, {}, findSetUpHint(error, c));
 }
 
 /** Renders a thrown value that is no `Error`: Hono gives only an `Error` to `app.onError`. */
@@ -37,8 +37,13 @@ function toApiError(thrown: unknown): ApiError {
   return internalError(thrown);
 }
 
-/** `resource` has fields of the body beside the envelope. */
-export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
+/** `resource` has fields of the body beside the envelope. `hint` is added to the message. */
+export function renderError(
+  error: ApiError,
+  c: Context,
+  resource: object = {},
+  hint = '',
+): Response {
   setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   const request = {
     id: resolveRequestId(c),
@@ -47,7 +52,6 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     path: URL.parse(c.req.url)?.pathname ?? c.req.path,
     respondedAt: new Date().toISOString(),
   };
-  const hint = findSetUpHint(error, c);
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(

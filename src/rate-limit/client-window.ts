@@ -99,12 +99,8 @@ export class ClientWindow {
     // report only `passed`.
     const unsent = this.#window.passed - Math.max(sent, confirmed);
     const isDue = isFailing ? now - this.#sentAt >= PROBE_PAUSE_MS : unsent >= this.#maxUnsent;
-    if (isDue) executionCtx.waitUntil(this.#report(env, this.#window));
+    if (isDue) executionCtx.waitUntil(this.#call(env, this.#window, this.#window.passed, false));
     return 'passed';
-  }
-
-  async #report(env: Env, window: Window): Promise<void> {
-    await this.#call(env, window, window.passed, false);
   }
 
   /** The counter decides in time, or else the isolate alone: the place was free when it asked. */
@@ -136,8 +132,8 @@ export class ClientWindow {
       // Replies may overtake each other: a smaller count is old.
       window.confirmed = Math.max(window.confirmed, reply.own);
       window.others = Math.max(window.others, reply.others);
-      // The window began with the client's first request, perhaps in another isolate. Without
-      // another isolate, an earlier begin is a difference of clocks.
+      // The client's first request may have met another isolate. Without another, an earlier begin
+      // is a difference of clocks: with a clock 2 s ahead, the limit would return each 58 s.
       if (reply.others > 0) window.beganAt = Math.min(window.beganAt, reply.beganAt);
       return reply.isGranted ? 'passed' : 'rejected';
     } catch (error) {

@@ -24,14 +24,12 @@ export type Report = {
 /** `own` is the count of the record, and `others` the sum of all other records in the window. */
 export type Reply = { isGranted: boolean; own: number; others: number; beganAt: number };
 
-/** Record → its requests in one window. */
-type Counts = ReadonlyMap<string, number>;
-
-/** The client's window, by the counter's clock, and the counts of the window before. */
+/** The client's window, by the counter's clock. */
 export type CounterWindow = {
   beganAt: number;
-  counts: Counts;
-  countsBefore: Counts;
+  /** Record → its requests in the window, and in the window before. */
+  counts: ReadonlyMap<string, number>;
+  countsBefore: ReadonlyMap<string, number>;
   /** Reports that changed a count. */
   changes: number;
 };
@@ -64,10 +62,15 @@ export function addReport(
   const { record, count, wantsPlace } = report;
   const isUsable = Math.abs(now - report.beganAt) <= MAX_CLOCK_ERROR_MS;
   const recordBeganAt = isUsable ? report.beganAt : now;
-  const window = openWindow(last ?? NO_WINDOW, recordBeganAt, now);
+  const open = openWindow(last ?? NO_WINDOW, recordBeganAt, now);
 
-  // The record's window ended before the open one began: its requests were in the window before.
-  const isLate = window.beganAt - recordBeganAt >= WINDOW_MS - MAX_CLOCK_DIFFERENCE_MS;
+  // The record's window had ended when the open one began: the window before has its requests. In
+  // the open one, after a stall of 64 s, they would take the places of the isolate's next window.
+  const isLate = open.beganAt - recordBeganAt >= WINDOW_MS - MAX_CLOCK_DIFFERENCE_MS;
+  // A counter that lost its memory may get the report of a later record first.
+  const isFirst = !isLate && open.countsBefore.size === 0;
+  const window = isFirst ? { ...open, beganAt: Math.min(open.beganAt, recordBeganAt) } : open;
+
   const counts = isLate ? window.countsBefore : window.counts;
   const before = isLate ? 0 : (window.countsBefore.get(record) ?? 0);
   const number = count - before;
@@ -76,7 +79,8 @@ export function addReport(
   // Already counted, because a later number was reported first: it has its place.
   const isGranted = wantsPlace && (number <= known || number + others <= limit);
   const own = isGranted || !wantsPlace ? Math.max(known, number) : known;
-  const reply = { isGranted, own: own + before, others, beganAt: window.beganAt };
+  const beganAt = isLate ? window.beganAt - WINDOW_MS : window.beganAt;
+  const reply = { isGranted, own: own + before, others, beganAt };
   if (own === known) return { reply };
 
   const name = isLate ? 'countsBefore' : 'counts';

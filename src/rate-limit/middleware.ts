@@ -14,8 +14,6 @@ import { WINDOW_SECONDS } from './counter-arithmetic.ts';
 
 /** More clients than one isolate serves in a window. */
 const MAX_CLIENTS = 10_000;
-/** `Retry-After` of a client that overloads its own counter. */
-const OVERLOADED_RETRY_SECONDS = 1;
 
 /**
  * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
@@ -52,18 +50,18 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     }
     // Feed read, 1; ingest, 1.
     const verdict = await window.admit(c, now);
-    if (verdict === 'passed') {
-      await next();
-    } else {
-      const key = early ?? (await identifyKey(sentKey, config, now));
-      if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
-    }
+    if (verdict === 'passed') await next();
 
     // Feed read, 8. A request may have outlived its window.
     const { remaining, resetSeconds } = window.stateAt(Date.now());
-    if (verdict === 'rejected') c.res = renderError(rateLimitExceeded(resetSeconds, limit), c);
-    if (verdict === 'overloaded')
-      c.res = renderError(rateLimitExceeded(OVERLOADED_RETRY_SECONDS), c);
+    if (verdict !== 'passed') {
+      const key = early ?? (await identifyKey(sentKey, config, now));
+      if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
+      const isOverloaded = verdict === 'overloaded';
+      // With places left, the request was denied one in a window that has ended.
+      const retrySeconds = isOverloaded || remaining > 0 ? 1 : resetSeconds;
+      c.res = renderError(rateLimitExceeded(retrySeconds, isOverloaded ? undefined : limit), c);
+    }
     const { headers } = c.res;
     headers.set('X-RateLimit-Limit', String(limit));
     headers.set('X-RateLimit-Remaining', String(remaining));

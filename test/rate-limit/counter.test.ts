@@ -93,6 +93,14 @@ describe('the first window', () => {
     expect(await report('a', 8, at(5_000))).toMatchObject({ beganAt: 5_000 });
   });
 
+  it('begins with the earliest window of its reports: a counter forgets', async () => {
+    setTime(30_000);
+    await report('a', 8, at(15_000));
+    expect(await report('b', 8, at(5_000))).toMatchObject({ others: 8, beganAt: 5_000 });
+    setTime(65_000);
+    expect(await report('c', 8, at(15_000))).toMatchObject({ others: 0, beganAt: 65_000 });
+  });
+
   it('never begins after the report has arrived: clocks differ', async () => {
     expect(await report('a', 8, at(1_500))).toMatchObject({ beganAt: 0 });
   });
@@ -148,12 +156,10 @@ describe('the next window', () => {
   it('has no request of a window that ended before it began', async () => {
     setTime(60_000);
     await report('next', 8, at(60_000));
-    // Sent before 60 s: they are in the window before, which has 100 places.
-    expect(await report('a', 90, { ...place, ...at(0) })).toMatchObject({
-      isGranted: true,
-      own: 90,
-    });
-    expect(await report('b', 10, { ...place, ...at(5_000) })).toMatchObject({ isGranted: true });
+    // Sent before 60 s: they are in the window before, which began at 0 s and has 100 places.
+    const before = { isGranted: true, beganAt: 0 };
+    expect(await report('a', 90, { ...place, ...at(0) })).toMatchObject({ ...before, own: 90 });
+    expect(await report('b', 10, { ...place, ...at(5_000) })).toMatchObject(before);
     expect(await report('b', 11, { ...place, ...at(5_000) })).toMatchObject({ isGranted: false });
     expect(await report('next', 9, at(60_000))).toMatchObject({ own: 9, others: 0 });
     // This window goes on until 65,001 ms.

@@ -188,6 +188,19 @@ it('a client of several isolates shares one window, which began with its first r
   expect(passedOf(await sendInTurn(one, 8))).toBe(8);
 });
 
+it('a request whose place is denied after the end of its window may retry at once', async () => {
+  const counter = counterWith(() => 100);
+  const [one, other] = [isolateOf(counter), isolateOf(counter)];
+  await sendInTurn(one, 100);
+  await other.send();
+  vi.setSystemTime(START + WINDOW_MS - 50);
+  // The last one asks 50 ms before the end. Its reply comes 50 ms after it.
+  const rejected = (await sendAtOnce(other, 20)).at(-1);
+  expect(rejected?.status).toBe(429);
+  expect(rejected?.headers.get('RateLimit')).toBe('"default";r=100;t=60');
+  expect(rejected?.headers.get('Retry-After')).toBe('1');
+});
+
 // 50 requests come before the jump, and 300 after it. The limit is 100: a window that continues has
 // 50 places left, and a new one 100.
 it.each([

@@ -67,7 +67,7 @@ const CRYPTO = {
     importKey: async (_: string, bytes: Uint8Array) => bytes,
     sign: async (_: string, key: Uint8Array, bytes: Uint8Array) =>
       Uint8Array.from(createHmac('sha256', key).update(bytes).digest()).buffer,
-    timingSafeEqual: (a: Uint8Array, b: Uint8Array) => Buffer.from(a).equals(b),
+    timingSafeEqual: (a: ArrayBuffer, b: Uint8Array) => Buffer.from(a).equals(b),
   },
   randomUUID: () =>
     v4({ random: Uint8Array.from({ length: 16 }, () => taskNow().random.between(0, 255)) }),

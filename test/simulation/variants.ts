@@ -70,20 +70,23 @@ export const BAD_RATE_LIMIT: Variants = {
     'APART_MS = WINDOW_MS - 10_000',
     'APART_MS = WINDOW_MS + 10_000',
   ]),
-  'the last reports of an isolate are counted in its next window': badText(ARITHMETIC, [
-    'const isLate = ',
-    'const isLate = false && ',
-  ]),
+  'the last reports of an isolate are counted in its next window': badText(
+    ARITHMETIC,
+    ['isLate ? window.countsBefore : window.counts', 'window.counts'],
+    ['isLate ? 0 : ', ''],
+    ["isLate ? 'countsBefore' : 'counts'", "'counts'"],
+  ),
   'each isolate has a window of its own': badText(ARITHMETIC, [
     'counts.values().reduce((sum, each) => sum + each, 0) - known',
     '0',
   ]),
   'a window is forgotten when it ends': badText(COUNTER, ['2 * WINDOW_MS', 'WINDOW_MS']),
   'what has ended is granted': badText(ARITHMETIC, [
-    '  const window = openWindow(',
-    `  const hasEnded = now - recordBeganAt >= WINDOW_MS;
+    '  const open = openWindow(',
+    `  const isOfLast = last !== undefined && recordBeganAt - last.beganAt < APART_MS;
+     const hasEnded = now - (isOfLast ? last.beganAt : recordBeganAt) >= WINDOW_MS;
      if (hasEnded) return { reply: { isGranted: true, own: count, others: 0, beganAt: recordBeganAt } };
-     const window = openWindow(`,
+     const open = openWindow(`,
   ]),
   'a place is denied because a later number has overtaken it': badText(ARITHMETIC, [
     'number <= known || ',
