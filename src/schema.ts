@@ -104,14 +104,7 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
-      // PHP writes an empty array so.
-      if (issue.expected === 'object' && Array.isArray(issue.input) && issue.input.length === 0) {
-        return 'must be of type object: send {} in place of []';
-      }
-      if (issue.expected === 'object' && isJsonInString(issue.input)) {
-        return 'must be of type object: it is JSON in a string, encoded twice';
-      }
-      return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
+      return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}${adviseOnType(issue)}`;
     case 'invalid_value': {
       const values = issue.values.map(String).join(', ');
       return issue.input === undefined
@@ -125,6 +118,16 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined;
   }
+}
+
+function adviseOnType({
+  expected,
+  input,
+}: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
+  // PHP writes an empty array so.
+  const isEmptyList = Array.isArray(input) && input.length === 0;
+  if (expected === 'object' && isEmptyList) return ': send {} in place of []';
+  return isJsonInString(input) ? ': it is JSON in a string, encoded twice' : '';
 }
 
 /** Reports whether a value is a string that looks like an object or a list in JSON. */

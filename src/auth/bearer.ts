@@ -2,7 +2,8 @@
  * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the
  * keys that verify it, and its permissions. The key set (RFC 7517) is a var, or fetched: while a
  * fetch fails, the isolate uses its last good one. Requests on Workers cannot share a promise, so each
- * request that finds no fresh keys fetches them, within a bound. jose verifies; this file fetches.
+ * request that finds no fresh keys fetches them, within a bound; beyond it, a request without any keys
+ * waits until others have found them. jose verifies; this file fetches.
  */
 
 import {
@@ -30,8 +31,10 @@ const FRESH_MS = 600_000;
 const COOL_DOWN_MS = 30_000;
 /** After a failed fetch while no keys are known: no token is valid meanwhile. */
 const RETRY_MS = 1_000;
-/** Within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
+/** At once. Further tokens are judged by the known keys. */
 const MAX_FETCHES = 4;
+/** While no keys are known, further tokens look for them at this pace. */
+const LOOK_MS = 50;
 
 /** The key set cannot be fetched, and the isolate has no earlier one. */
 class KeySetUnavailable extends Error {
@@ -63,14 +66,18 @@ type RemoteSet = { findKey: FindKey; fetchedAt: number };
 function remoteSetAt(url: string): FindKey {
   let known: RemoteSet | undefined;
   let pausedUntil = 0;
-  let fetchesStartedAt: readonly number[] = [];
+  /** Those under way. The fetch of a request that is cancelled has no end. */
+  const fetches = new Set<{ startedAt: number }>();
 
   /** Returns the last good set if a fetch fails. Throws `KeySetUnavailable` if there is none. */
   async function renew(): Promise<RemoteSet> {
     const fetchedAt = Date.now();
-    const isBusy = fetchedAt - (fetchesStartedAt.at(-MAX_FETCHES) ?? 0) < FETCH_DEADLINE_MS;
-    if (!isBusy && fetchedAt >= pausedUntil) {
-      fetchesStartedAt = [...fetchesStartedAt, fetchedAt].slice(-MAX_FETCHES);
+    for (const each of fetches) {
+      if (fetchedAt - each.startedAt >= FETCH_DEADLINE_MS) fetches.delete(each);
+    }
+    if (fetches.size < MAX_FETCHES && fetchedAt >= pausedUntil) {
+      const own = { startedAt: fetchedAt };
+      fetches.add(own);
       try {
         const keys = await withDeadline(fetchUsableKeys(url), FETCH_DEADLINE_MS, 'key set');
         known = { findKey: createLocalJWKSet({ keys }), fetchedAt };
@@ -78,6 +85,11 @@ function remoteSetAt(url: string): FindKey {
         logFault('the key set could not be renewed', error);
         pausedUntil = Date.now() + (known === undefined ? RETRY_MS : COOL_DOWN_MS);
       }
+      fetches.delete(own);
+    }
+    const mayCome = () => known === undefined && fetches.size > 0 && Date.now() >= pausedUntil;
+    for (let waitedMs = 0; mayCome() && waitedMs < FETCH_DEADLINE_MS; waitedMs += LOOK_MS) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
     if (known === undefined) throw new KeySetUnavailable('no key set is known');
     return known;

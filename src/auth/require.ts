@@ -136,6 +136,8 @@ function adviceOn(authorization = ''): string | undefined {
 
 const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
 const BEARER_CHALLENGE = 'Bearer realm="api"';
+const INVALID_TOKEN = 'error="invalid_token"';
+const EXPIRED = 'The token has expired.';
 
 /**
  * The error of a request without access. A 401 names the accepted credentials (RFC 9110 section
@@ -146,46 +148,39 @@ export function rejection(
   { scope, takesTokens }: Accepted,
   advice = 'The credentials sent are not valid here.',
 ): ApiError {
-  const challenges = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
-  const tokenChallenge = (error: string) => `${BEARER_CHALLENGE}, error="${error}`;
   const permission = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
-  const make = (code: ErrorCode, message: string, challenge: string) =>
-    new ApiError(code, message, { headers: { 'WWW-Authenticate': challenge } });
-  switch (reason) {
-    case 'key lacks scope':
-      return make(
-        'permission_denied',
-        `The API key lacks the scope ${scope}.`,
-        `${challenges}, error="insufficient_scope", scope="${scope}"`,
-      );
-    case 'token lacks permission':
-      return make(
-        'permission_denied',
-        `The token lacks the permission ${permission}.`,
-        `${tokenChallenge('insufficient_scope')}", scope="${permission}"`,
-      );
-    case 'token has expired':
-      return make(
-        'authentication_invalid',
-        EXPIRED,
-        `${tokenChallenge('invalid_token')}", error_description="${EXPIRED}", ${API_KEY_CHALLENGE}`,
-      );
-    case 'token is invalid':
-      return make(
-        'authentication_invalid',
-        advice,
-        `${tokenChallenge('invalid_token')}", ${API_KEY_CHALLENGE}`,
-      );
-    case 'key is empty':
-      return make('authentication_invalid', 'The header X-API-Key is empty.', challenges);
-    case 'nothing was sent': {
-      const orToken = takesTokens ? ', or a bearer token' : '';
-      const message = `Send an API key in the x-api-key header${orToken}.`;
-      return make('authentication_required', message, challenges);
-    }
-    case 'nothing is valid':
-      return make('authentication_invalid', advice, challenges);
-  }
+  const challenges = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
+  const tokenChallenge = (...parameters: string[]) => [BEARER_CHALLENGE, ...parameters].join(', ');
+  const orToken = takesTokens ? ', or a bearer token' : '';
+  const errors: Record<Rejection, readonly [ErrorCode, message: string, challenge: string]> = {
+    'key lacks scope': [
+      'permission_denied',
+      `The API key lacks the scope ${scope}.`,
+      `${challenges}, error="insufficient_scope", scope="${scope}"`,
+    ],
+    'token lacks permission': [
+      'permission_denied',
+      `The token lacks the permission ${permission}.`,
+      tokenChallenge('error="insufficient_scope"', `scope="${permission}"`),
+    ],
+    'token has expired': [
+      'authentication_invalid',
+      EXPIRED,
+      tokenChallenge(INVALID_TOKEN, `error_description="${EXPIRED}"`, API_KEY_CHALLENGE),
+    ],
+    'token is invalid': [
+      'authentication_invalid',
+      advice,
+      tokenChallenge(INVALID_TOKEN, API_KEY_CHALLENGE),
+    ],
+    'key is empty': ['authentication_invalid', 'The header X-API-Key is empty.', challenges],
+    'nothing was sent': [
+      'authentication_required',
+      `Send an API key in the x-api-key header${orToken}.`,
+      challenges,
+    ],
+    'nothing is valid': ['authentication_invalid', advice, challenges],
+  };
+  const [code, message, challenge] = errors[reason];
+  return new ApiError(code, message, { headers: { 'WWW-Authenticate': challenge } });
 }
-
-const EXPIRED = 'The token has expired.';

@@ -72,7 +72,7 @@ export function pageRoutes() {
       .get('/api/docs/page.css', (c) => sendFile(c, frameStyle + apiStyle, 'text/css'))
       .get('/api/docs/start.js', (c) => sendFile(c, apiScript, 'text/javascript'))
       // Last: a document, or a page that leads on.
-      .get('/:document{(?!api(?:/|$)).+}', (c) => {
+      .get('/:document{(?!/*api(?:/|$)).+}', (c) => {
         const running = {
           origin: new URL(c.req.url).origin,
           apiKey: readConfig(c.env).apiKeys[0] ?? '',

@@ -11,6 +11,7 @@ import { keyInUse } from './conflict.ts';
 import type { IngestResult } from './event.ts';
 import { type IngestContext, type Outcome, resolveOutcome } from './ingest.ts';
 import {
+  adviseOnKeys,
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,
   type Identity,
@@ -141,7 +142,7 @@ function findProblems(
 ): Problem[] {
   const frame = parseWith(batch, body);
   return [
-    ...(frame.ok ? [] : frame.problems),
+    ...(frame.ok ? [] : adviseOnKeys(frame.problems)),
     ...outside,
     ...sizeProblems(items),
     ...itemProblems(readResults, items, decisionsOfInvalid),

@@ -30,25 +30,26 @@ const TIMESTAMP =
 const TIMESTAMP_FORM =
   'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z';
 
-/** In a query, a `+` that is not escaped means a space. */
-const LOST_PLUS = /^\d{4}-\d\d-\d\dT\S+ \d\d(:?\d\d)?$/;
-
 const isDate = (text: string) => z.iso.date().safeParse(text).success;
 
-function timestampWith(error: (input: unknown) => string) {
-  const form = { error: ({ input }: { input?: unknown }) => error(input) };
+/** A `+` that is not escaped in a query or a form means a space. */
+const LOST_PLUS = /^\d{4}-\d\d-\d\dT\S+ \d\d(:?\d\d)?$/;
+const LOST_PLUS_ADVICE =
+  '; the + of its offset became a space: where the text is URL-encoded, write %2B';
+
+function timestampWith(form: string) {
+  const problem = {
+    error: ({ input }: { input?: unknown }) =>
+      typeof input === 'string' && LOST_PLUS.test(input) ? `${form}${LOST_PLUS_ADVICE}` : form,
+  };
   return z
-    .string(form)
-    .regex(TIMESTAMP, form)
-    .refine((text) => isDate(text.slice(0, 10)), form);
+    .string(problem)
+    .regex(TIMESTAMP, problem)
+    .refine((text) => isDate(text.slice(0, 10)), problem);
 }
 
 /** A timestamp in a query. */
-export const timestamp = timestampWith((input) =>
-  typeof input === 'string' && LOST_PLUS.test(input)
-    ? `${TIMESTAMP_FORM}; write the + of its offset as %2B`
-    : TIMESTAMP_FORM,
-);
+export const timestamp = timestampWith(TIMESTAMP_FORM);
 
 /** Returns the milliseconds of a valid timestamp since the epoch, rounded down. */
 export function parseTimestamp(text: string): number {
@@ -67,7 +68,7 @@ const expected = (form: string) => ({
     code === 'too_small' || code === 'too_big' ? undefined : `${form}; the field may be left out`,
 });
 
-const time = timestampWith(() => `${TIMESTAMP_FORM}; the field may be left out`);
+const time = timestampWith(`${TIMESTAMP_FORM}; the field may be left out`);
 
 const date = z.iso
   .date(expected('must be a date such as 2027-06-01, without a time'))

@@ -195,7 +195,9 @@ function selectEnds({ order, after_id, ...filters }: Query, hasPlace: boolean) {
       : sql`${top} + 1`;
   const [first, end] =
     order === 'asc' ? [lowest, sql`${highest} - 1`] : [highest, sql`${lowest} + 1`];
-  const start = hasPlace ? placeholder('after') : after_id === undefined ? first : ANCHOR;
+  // With NULL, for an unknown `after_id`, both functions return NULL.
+  const anchored = order === 'asc' ? sql`max(${ANCHOR}, ${first})` : sql`min(${ANCHOR}, ${first})`;
+  const start = hasPlace ? placeholder('after') : after_id === undefined ? first : anchored;
   const reach =
     order === 'asc'
       ? sql`${seq} <= min(${start} + ${span}, ${end})`

@@ -57,15 +57,18 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
     type.success ? makeRequestSchema(type.data) : requestOfUnknownType,
     body,
   );
-  for (const problem of parsed.ok ? [] : parsed.problems) {
-    if (KEY_NAME.test(problem.path)) problem.message = `is no field of an event: ${KEY_ADVICE}`;
-  }
-  return parsed;
+  return parsed.ok ? parsed : { ok: false, problems: adviseOnKeys(parsed.problems) };
 }
 
 /** Names that senders give to a key, or to an id of their own, in a body or a query. */
 const KEY_NAME = /^(event_id|(x[-_])?idempoten(cy|ce|t)[-_]?(key|token))$/i;
-const KEY_ADVICE = `send the ${IDEMPOTENCY_KEY_HEADER} header, or in a batch the idempotency_key of each event, which sets the event's id`;
+const MISPLACED = `is not read here: send the ${IDEMPOTENCY_KEY_HEADER} header, or in a batch the idempotency_key of each event, which sets the event's id`;
+
+/** Tells the sender of an unknown field or parameter that is a key where a key belongs. */
+export function adviseOnKeys<Problems extends Problem[]>(problems: Problems): Problems {
+  for (const problem of problems) if (KEY_NAME.test(problem.path)) problem.message = MISPLACED;
+  return problems;
+}
 
 /** Headers that are sent in place of the right one. If they were ignored, a retry would store twice. */
 const MISSPELT_KEY_HEADERS = [
@@ -103,9 +106,8 @@ export function parseHead(headers: Headers, query: SentQuery): Parsed<string | u
   const problems = Object.keys(query).length === 0 ? [] : ingestQueryProblems(query);
   if (key === undefined) {
     const misspelt = MISSPELT_KEY_HEADERS.filter((header) => headers.has(header));
-    const message = `is not read: ${KEY_ADVICE}`;
     const field = IDEMPOTENCY_KEY_HEADER;
-    problems.push(...misspelt.map((path) => ({ path, field, message })));
+    problems.push(...misspelt.map((path) => ({ path, field, message: MISPLACED })));
   } else {
     const parsed = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
     if (!parsed.ok) problems.push(...parsed.problems);
@@ -119,11 +121,7 @@ const NO_PARAMETERS = z.object({});
 
 /** The routes of ingest have no parameters. */
 export function ingestQueryProblems(sent: SentQuery): Problem[] {
-  const problems = queryProblems(NO_PARAMETERS, readQuery(sent, NO_PARAMETERS), []);
-  for (const problem of problems) {
-    if (KEY_NAME.test(problem.path)) problem.message = `is not a parameter here: ${KEY_ADVICE}`;
-  }
-  return problems;
+  return adviseOnKeys(queryProblems(NO_PARAMETERS, readQuery(sent, NO_PARAMETERS), []));
 }
 
 export type Identity = {

@@ -1,6 +1,5 @@
 /** CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol"). */
 
-import { cors as honoCors } from 'hono/cors';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -29,33 +28,32 @@ const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
  * Responds to preflights, and sets the headers of CORS on other responses. An OPTIONS without
- * `Access-Control-Request-Method` is no preflight: its route responds with 405. Hono's middleware
- * takes each OPTIONS for a preflight, and grants every header that a preflight asks for: libraries
- * for monitoring and caching add their own, and the origin is the control.
+ * `Access-Control-Request-Method` is no preflight: its route responds with 405. A preflight gets
+ * every header that it asks for: libraries for monitoring and caching add their own, and the origin
+ * is the control.
  */
 export function cors() {
-  const handle = honoCors({
-    origin: (origin, c) => allowedOrigin(origin, readConfig(c.env)),
-    allowMethods: ['GET', 'HEAD', 'POST'],
-    exposeHeaders: EXPOSED_HEADERS,
-    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
-  });
   return createMiddleware<AppEnv>(async function cors(c, next) {
     const config = readConfig(c.env);
     const origin = c.req.header('Origin');
     const allowed = origin === undefined ? null : allowedOrigin(origin, config);
-    const isOptions = c.req.method === 'OPTIONS';
-    const isPreflight = isOptions && c.req.header('Access-Control-Request-Method') !== undefined;
-    const isPlainOptions = isOptions && !isPreflight;
+    const isPreflight =
+      c.req.method === 'OPTIONS' && c.req.header('Access-Control-Request-Method') !== undefined;
     if (isPreflight && allowed === null) c.set('rejectedOrigin', origin?.slice(0, 100));
     if (config.corsOrigins.length === 0 && !config.isDevelopment) return next();
-    if (origin !== undefined && !isPlainOptions) return handle(c, next);
-    // No Origin, or an OPTIONS that is no preflight.
-    await next();
-    c.res.headers.append('Vary', 'Origin');
+    if (isPreflight && origin !== undefined) c.res = new Response(null, { status: 204 });
+    else await next();
+    const { headers } = c.res;
+    headers.append('Vary', 'Origin');
     if (allowed === null) return undefined;
-    c.res.headers.set('Access-Control-Allow-Origin', allowed);
-    c.res.headers.set('Access-Control-Expose-Headers', EXPOSED_HEADERS.join(','));
+    headers.set('Access-Control-Allow-Origin', allowed);
+    headers.set('Access-Control-Expose-Headers', EXPOSED_HEADERS.join(','));
+    if (!isPreflight) return undefined;
+    const requested = c.req.header('Access-Control-Request-Headers');
+    headers.append('Vary', 'Access-Control-Request-Headers');
+    headers.set('Access-Control-Allow-Methods', 'GET,HEAD,POST');
+    if (requested) headers.set('Access-Control-Allow-Headers', requested);
+    headers.set('Access-Control-Max-Age', String(PREFLIGHT_MAX_AGE_SECONDS));
     return undefined;
   });
 }

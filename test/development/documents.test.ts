@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
 import { anchorsOf, DOCUMENTS } from '../docs/markdown.ts';
-import { expectStatus, sendUndescribed } from '../support/http.ts';
+import { expectError, expectStatus, sendUndescribed } from '../support/http.ts';
 
 const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
 
@@ -137,6 +137,16 @@ it.each(['/none.md', '/docs/none', '/none', '/constructor'])(
     const html = await response.text();
     expect(html).toContain(`There is no page <code>${path}</code>`);
     expect(targetsIn(html)).toContain('/docs');
+  },
+);
+
+it.each(['GET', 'POST'])(
+  '%s of an address of the API with a double slash is no page',
+  async (method) => {
+    const url = 'http://localhost:4000//api/public/events/ingest';
+    const response = await sendUndescribed(worker, vars, url, { method });
+    const error = await expectError(response, 404, 'resource_missing');
+    expect(error.message).toContain('double slash');
   },
 );
 

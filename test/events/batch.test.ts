@@ -174,6 +174,7 @@ describe('a batch with an invalid item', () => {
     ['no event', [], 'events', /at least 1/],
     ['101 events', items(101), 'events', /at most 100/],
     ['no list', { 0: item('k') }, 'events', /array/],
+    ['JSON of a list', JSON.stringify(items(1)), 'events', /array: it is JSON in a string/],
   ])('of %s is rejected, and the bound is named', async (_, events, path, message) => {
     const { details } = await expectError(await sendBatch(events), 400, 'validation_error');
     expect(details).toEqual([{ path, message: expect.stringMatching(message) }]);

@@ -31,6 +31,10 @@ beforeAll(async () => {
   ).run();
 });
 
+const idOf = (seq: number) => `${seq.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
+/** Far from what a list by time reads. */
+const ID_OF_FIRST_READ: Record<string, string> = { asc: idOf(1), desc: idOf(COUNT) };
+
 const time = (seq: number) => new Date(BEGAN_AT + 1_000 * seq).toISOString();
 
 async function readPage(query: string) {
@@ -90,6 +94,10 @@ describe.each(['asc', 'desc'])('in the order %s', (order) => {
     ],
     [`created_after=${time(COUNT + 31)}`, '0'],
     [`created_before=${time(-31)}`, '0'],
+    [
+      `after_id=${ID_OF_FIRST_READ[order]}&created_after=${time(25_000)}&created_before=${time(25_200)}`,
+      `created_at > ${BEGAN_AT + 25_000_000} and created_at < ${BEGAN_AT + 25_200_000}`,
+    ],
   ])('%s finds its events by bisection', async (query, condition) => {
     const { seqs, rows } = await readAll(`order=${order}&${query}`);
     const expected = await seqsWhere(condition);

@@ -1,7 +1,7 @@
 /** A key where the service does not look for it: ignored, it would store an event per retry. */
 
 import { describe, expect, it } from 'vitest';
-import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
+import { bookingCreated, expectEvent, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectStatus, send } from '../support/http.ts';
 
 const INGEST = '/api/public/events/ingest';
@@ -71,11 +71,13 @@ describe.each([INGEST, `${INGEST}/batch`])('the query of %s', (path) => {
   });
 });
 
-it.each(['event_id', 'idempotency_key', 'idempotencyKey'])(
-  'the field %s of a body is rejected, with the same advice',
-  async (field) => {
-    const response = await ingest(bookingCreated({ [field]: 'k' }));
+describe.each(['event_id', 'idempotency_key', 'idempotencyKey'])('the field %s', (field) => {
+  it.each([
+    [INGEST, bookingCreated()],
+    [`${INGEST}/batch`, { events: [{ ...bookingCreated(), idempotency_key: 'k' }] }],
+  ])('of a body to %s is rejected, with the same advice', async (path, body) => {
+    const response = await send(path, ingestInit({ ...body, [field]: 'k' }));
     const error = await expectError(response, 400, 'validation_error');
     expect(error.details).toEqual([{ path: field, message: NAMES_HEADER }]);
-  },
-);
+  });
+});

@@ -119,3 +119,12 @@ it('an empty list in place of a payload gets the advice to send an empty object'
   const message = 'must be of type object: send {} in place of []';
   expect(error.details).toEqual([{ path: 'payload', message }]);
 });
+
+it.each(['2027-06-01T12:00:00 02:00', '2027-06-01T12:00 0200', '2027-06-01T12:00:00.5 02'])(
+  'occurred_at %s, whose + became a space, gets the advice to escape it',
+  async (occurred_at) => {
+    const response = await ingest(bookingCreated({ payload: { occurred_at } }));
+    const error = await expectError(response, 400, 'validation_error');
+    expect(error.message).toMatch(/ISO 8601.*; the \+ of its offset became a space: .* write %2B$/);
+  },
+);

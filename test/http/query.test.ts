@@ -97,11 +97,11 @@ it.each([
 });
 
 it.each(['2027-01-01T00:00:00+02:00', '2027-01-01T00:00+0200', '2027-01-01T00:00:00.5+02'])(
-  'created_after=%s, whose + arrives as a space, gets the advice to send %%2B',
+  'created_after=%s, whose + arrives as a space, gets the advice to escape it',
   async (time) => {
     const response = await get(`${EVENTS}?created_after=${time}`);
     const error = await expectError(response, 400, 'validation_error');
-    expect(error.message).toMatch(/ISO 8601.*; write the \+ of its offset as %2B$/);
+    expect(error.message).toMatch(/ISO 8601.*; the \+ of its offset became a space: .* write %2B$/);
     await expectStatus(await get(`${EVENTS}?created_after=${time.replace('+', '%2B')}`), 200);
   },
 );
