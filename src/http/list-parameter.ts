@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 /** Of a parameter with one value, and the least for a list. */
-const MAX_VALUE_CHARACTERS = 1_000;
+export const MAX_VALUE_CHARACTERS = 1_000;
 /** A comma and a space. */
 const SEPARATOR_CHARACTERS = 2;
 

@@ -1,10 +1,15 @@
 /** Validates queries, and rejects unknown parameters. */
 
 import { zValidator } from '@hono/zod-validator';
-import type * as z from 'zod';
+import * as z from 'zod';
 import { IN_WORDS, isNonEmpty } from '../schema.ts';
 import { formatPath, type Problem, validationError } from './errors.ts';
-import { isListParameter, maxCharacters, splitAtCommas } from './list-parameter.ts';
+import {
+  isListParameter,
+  MAX_VALUE_CHARACTERS,
+  maxCharacters,
+  splitAtCommas,
+} from './list-parameter.ts';
 import { invalidCursor } from './paging.ts';
 import { type Aliases, describeUnknown, findCursorParameter } from './unknown-parameter.ts';
 
@@ -25,10 +30,10 @@ export function validQuery<Shape extends z.ZodRawShape>(
     'query',
     schema,
     (result, c) => {
+      if (result.success) return;
       const sent = readQuery(c.req.queries(), schema);
-      const issues = result.success ? [] : result.error.issues;
-      const problems = queryProblems(schema, sent, issues, aliases);
-      if (!isNonEmpty(problems)) return;
+      const problems = queryProblems(schema, sent, result.error.issues, aliases);
+      if (!isNonEmpty(problems)) throw new Error('a rejected query without a problem');
       const [{ path }, ...others] = problems;
       const isBadCursor =
         path === findCursorParameter(schema.shape) && sent.get(path)?.length === 1;
@@ -36,10 +41,25 @@ export function validQuery<Shape extends z.ZodRawShape>(
       throw validationError(problems);
     },
     {
-      validationFunction: (schema, values) =>
-        schema.safeParse(boundValues(readQuery(values, schema), schema), IN_WORDS),
+      validationFunction: (_, values) => {
+        if (isPlain(values, schema)) return schema.safeParse(values, IN_WORDS);
+        const sent = readQuery(values, schema);
+        const parsed = schema.safeParse(boundValues(sent, schema), IN_WORDS);
+        const issues = parsed.error?.issues ?? [];
+        const isSound = queryProblems(schema, sent, issues, aliases).length === 0;
+        return isSound ? parsed : { success: false, error: parsed.error ?? new z.ZodError([]) };
+      },
     },
   );
+}
+
+/** Whether each parameter is known, and was sent once and with a short value. */
+function isPlain(values: Readonly<Record<string, unknown>>, { shape }: z.ZodObject): boolean {
+  for (const [name, value] of Object.entries(values)) {
+    const isShort = typeof value === 'string' && value.length <= MAX_VALUE_CHARACTERS;
+    if (!isShort || !Object.hasOwn(shape, name)) return false;
+  }
+  return true;
 }
 
 /** Takes `NAME[]` as `NAME` where a parameter may be repeated: axios writes `status[]=listed`. */
