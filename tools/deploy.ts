@@ -79,8 +79,6 @@ export const command = {
   run,
 } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parseRequest(args: string[]) {
   const { values } = readArguments(program, args);
   const { env, location, dryRun: isDryRun = false, replicas: wantsReplicas } = values;
@@ -245,3 +243,5 @@ function findOrigin({ routes }: Deployment, output: string): string | undefined 
   const [workersDev] = /https:\/\/[\w.-]+\.workers\.dev/.exec(output) ?? [];
   return process.env.SERVICE_ORIGIN || (domain && `https://${domain.pattern}`) || workersDev;
 }
+
+if (import.meta.main) await runCommand(command);

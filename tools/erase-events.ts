@@ -60,8 +60,6 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
   const { aggregateType: type, aggregateId: id, dryRun: isDryRun = false, ledger } = values;
@@ -199,3 +197,5 @@ async function eraseOne(
   });
   return `Erased ${erased}; ${already}. The ledger is ${ledger}.`;
 }
+
+if (import.meta.main) await runCommand(command);

@@ -30,8 +30,6 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
   return { target: resolveTarget(values), slug: values.listing };
@@ -69,3 +67,5 @@ function formatLine(operation: Operation): string {
   const origin = [commit ?? 'no commit', id].join(', ');
   return `${formatOperation(operation)}${found && `: ${found}`} (${origin})`;
 }
+
+if (import.meta.main) await runCommand(command);
