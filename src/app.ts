@@ -4,7 +4,7 @@
  */
 
 import { Hono } from 'hono';
-import type { AppEnv } from './config.ts';
+import type { AppEnv } from './app-env.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';

@@ -5,19 +5,8 @@
  */
 
 import * as z from 'zod';
-import { namedKeys, type Scope } from './auth/named-keys.ts';
+import { namedKeys } from './auth/named-keys.ts';
 import { wholeNumber } from './schema.ts';
-
-export type AppEnv = {
-  Bindings: Env;
-  Variables: {
-    client?: string;
-    /** The recognized caller, also in the log: the key's name, `api-key` or `bearer`. */
-    caller?: string;
-    rejectedOrigin?: string | undefined;
-    scopes?: readonly Scope[];
-  };
-};
 
 const DEVELOPMENT = 'development';
 export const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;

@@ -5,7 +5,8 @@
 
 import type { MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, readConfig } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
+import { readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { PropsWithChildren } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { AppEnv } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
 
 type FrameProps = PropsWithChildren<{ title: string; lang?: string; style?: string }>;
 

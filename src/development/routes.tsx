@@ -6,7 +6,8 @@ import listingShot from '../../docs/images/preview-listing.png';
 // The package exports this file under no name.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 import { createOpenApiDocument } from '../api-document.ts';
-import { type AppEnv, readConfig } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
+import { readConfig } from '../config.ts';
 import apiScript from './api-page.browser.js';
 import apiStyle from './api-page.css';
 import { ApiPage, pageDocument } from './api-page.tsx';

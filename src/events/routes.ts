@@ -2,9 +2,10 @@
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
+import type { AppEnv } from '../app-env.ts';
 import { FULL_ACCESS_CALLER } from '../auth/named-keys.ts';
 import { requireScope } from '../auth/require.ts';
-import { type AppEnv, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { setLogFields } from '../http/log.ts';

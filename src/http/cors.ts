@@ -2,7 +2,8 @@
 
 import { cors as honoCors } from 'hono/cors';
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, type Config, readConfig } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
+import { type Config, readConfig } from '../config.ts';
 
 const EXPOSED_HEADERS = [
   'Age',

@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer';
 import type { MiddlewareHandler } from 'hono';
-import type { AppEnv } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
 import { isJsonInString } from '../schema.ts';
 import {
   ApiError,

@@ -8,7 +8,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
-import type { AppEnv } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
 import { workerVersion } from '../version.ts';
 import type { ErrorCode } from './errors.ts';
 import { resolveRequestId } from './request-id.ts';

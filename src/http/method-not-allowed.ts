@@ -1,7 +1,7 @@
 /** The 405 of a known path. */
 
 import type { Hono } from 'hono';
-import type { AppEnv } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
 import { ApiError } from './errors.ts';
 
 /** Rejects other methods of each path with 405 `method_not_allowed`. Call it last. */

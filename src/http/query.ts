@@ -5,7 +5,7 @@ import type * as z from 'zod';
 import { IN_WORDS, isNonEmpty } from '../schema.ts';
 import { formatPath, type Problem, validationError } from './errors.ts';
 import { isListParameter, maxCharacters, splitAtCommas } from './list-parameter.ts';
-import { isIntact } from './paging.ts';
+import { invalidCursor } from './paging.ts';
 import { type Aliases, describeUnknown, findCursorParameter } from './unknown-parameter.ts';
 
 /** The values of each parameter, in the order sent. */
@@ -14,8 +14,8 @@ type SentQuery = ReadonlyMap<string, readonly string[]>;
 /**
  * Validates the query. `aliases` maps names from other parts of the API to parameters.
  *
- * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. A bad
- * cursor joins other problems. Alone it passes: the handler decodes it, and throws `invalid_cursor`.
+ * Throws a `validation_error` with every bad parameter in `details`, unknown ones and a bad cursor
+ * included. If nothing else is bad, a bad cursor is an `invalid_cursor`.
  */
 export function validQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -24,18 +24,15 @@ export function validQuery<Shape extends z.ZodRawShape>(
   return zValidator(
     'query',
     schema,
-    async (result, c) => {
+    (result, c) => {
       const sent = readQuery(c.req.queries(), schema);
       const issues = result.success ? [] : result.error.issues;
       const problems = queryProblems(schema, sent, issues, aliases);
       if (!isNonEmpty(problems)) return;
-      const cursorName = findCursorParameter(schema.shape) ?? '';
-      const [cursor] = sent.get(cursorName) ?? [];
-      const isNamed = problems.some(({ path }) => path === cursorName);
-      if (cursor !== undefined && !isNamed && !(await isIntact(cursor))) {
-        const message = 'is not a cursor of this list';
-        problems.push({ path: cursorName, field: cursorName, message });
-      }
+      const [{ path }, ...others] = problems;
+      const isBadCursor =
+        path === findCursorParameter(schema.shape) && sent.get(path)?.length === 1;
+      if (isBadCursor && others.length === 0) throw invalidCursor(path);
       throw validationError(problems);
     },
     {

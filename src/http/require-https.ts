@@ -1,8 +1,9 @@
 /** Rejects plain http: a key would travel in clear. */
 
 import { createMiddleware } from 'hono/factory';
+import type { AppEnv } from '../app-env.ts';
 import { API_KEY_HEADER, identifyKey } from '../auth/api-key.ts';
-import { type AppEnv, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
 import { isOwnMachine } from './own-machine.ts';
 

@@ -1,7 +1,8 @@
 /** Keeps every route closed while a var is malformed. */
 
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, NOT_DEVELOPMENT, readConfig } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
+import { NOT_DEVELOPMENT, readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
 import { isOwnMachine } from './own-machine.ts';
 

@@ -1,7 +1,7 @@
 /** The headers of every response: `X-Request-ID`, and security headers for data that is never run. */
 
 import { createMiddleware } from 'hono/factory';
-import type { AppEnv } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
 import { REQUEST_ID, resolveRequestId } from './request-id.ts';
 
 const POLICY = 'Content-Security-Policy';

@@ -6,7 +6,7 @@
  */
 
 import type { Context } from 'hono';
-import type { AppEnv } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
 import { wholeNumber, withMetadata } from '../schema.ts';
 import { ApiError } from './errors.ts';
 import { logFault } from './log.ts';

@@ -17,7 +17,8 @@
  */
 
 import type { Context } from 'hono';
-import { type AppEnv, readConfig } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
+import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { conditionalResponse } from '../http/conditional-response.ts';
 import { internalError } from '../http/errors.ts';

@@ -2,8 +2,9 @@
 
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
+import type { AppEnv } from '../app-env.ts';
 import { requireFeedAccess } from '../auth/require.ts';
-import { type AppEnv, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';

@@ -5,7 +5,8 @@
  */
 
 import type { Context } from 'hono';
-import { type AppEnv, readConfig } from '../config.ts';
+import type { AppEnv } from '../app-env.ts';
+import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
 import type { RateCounter } from './counter.ts';

@@ -2,8 +2,9 @@
 
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
+import type { AppEnv } from '../app-env.ts';
 import { API_KEY_HEADER, identifyKey } from '../auth/api-key.ts';
-import { type AppEnv, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
