@@ -197,9 +197,6 @@ describe('deploy', () => {
       () => {
         cloudflare.denied = /scripts|d1|kv/;
       },
-    'the token lacks Account · D1 · Edit (GET /d1/database): see "What you need"': () => {
-      cloudflare.denied = /d1/;
-    },
     'the account has no workers.dev subdomain, where the Worker would be served: ': () => {
       cloudflare.subdomain = undefined;
     },
@@ -529,11 +526,42 @@ describe('deploy', () => {
     const { code, stderr } = await deploy();
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `failed at the upload: version ${other} (other), deployed by anna@example.com at 2026-11-20T10:00:00Z, has come between, since the checks`,
+      `failed at the upload: version ${other} (other), deployed by anna@example.com at 2026-11-20T10:00:00Z, has come between: look at it`,
     );
     expect(cloudflare.served(NAME).id).toBe(other);
     deployMeanwhile();
     await expectDeployed('--replace');
     expect(cloudflare.served(NAME).id).not.toBe(other);
+  });
+
+  it('names the version that another deployment has put in its place after the upload', async () => {
+    cloudflare.fault = (request) => {
+      if (!request.includes('health')) return undefined;
+      cloudflare.upload(NAME, { tag: 'other', message: '', bound: [], script: '' });
+      return undefined;
+    };
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /failed at the health check: version \S+ \(other\), .* has come between: /,
+    );
+  });
+
+  it('that a signal ends says what is left to do', async () => {
+    const ended = vi.spyOn(process, 'kill').mockReturnValue(true);
+    cloudflare.fault = (request) => {
+      if (request.startsWith('PUT ')) process.emit('SIGINT', 'SIGINT');
+      return undefined;
+    };
+    const { stderr } = await deploy();
+    expect(ended).toHaveBeenCalledWith(process.pid, 'SIGINT');
+    expect(stderr).toBe(
+      `The deployment to production failed at the read replicas: it was interrupted.
+Nothing that serves has changed. \`--no-replicas\` leaves out this step. \`npm run deploy\` may be repeated.
+Left to do: read replicas, upload, health check.
+No API key is set yet: \`npx wrangler secret put API_KEY --env=\`
+`,
+    );
+    ended.mockRestore();
   });
 });
