@@ -72,6 +72,8 @@ export default defineConfig({
         ],
         test: {
           name: 'worker',
+          // Else the text of a style sheet is empty.
+          css: true,
           include: ['test/**/*.test.ts'],
           exclude: NODE_TESTS,
           // A worker's files share its runtime: worker-setup.ts keeps them apart.

@@ -20,6 +20,7 @@ import {
 } from 'jose';
 import * as z from 'zod';
 import type { Config } from '../config.ts';
+import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
@@ -71,7 +72,7 @@ function remoteSetAt(url: string): FindKey {
     if (!isBusy && fetchedAt >= pausedUntil) {
       fetchesStartedAt = [...fetchesStartedAt, fetchedAt].slice(-MAX_FETCHES);
       try {
-        const keys = await fetchUsableKeys(url);
+        const keys = await withDeadline(fetchUsableKeys(url), FETCH_DEADLINE_MS, 'key set');
         known = { findKey: createLocalJWKSet({ keys }), fetchedAt };
       } catch (error) {
         logFault('the key set could not be renewed', error);
@@ -100,7 +101,7 @@ function remoteSetAt(url: string): FindKey {
 /** Fetches a key set, without keys of unknown kinds or private keys (RFC 7517 section 5). */
 async function fetchUsableKeys(url: string): Promise<JWK[]> {
   const headers = { Accept: 'application/json, application/jwk-set+json' };
-  // Aborts the response's body too.
+  // A late fetch ends, and its body too.
   const signal = AbortSignal.timeout(FETCH_DEADLINE_MS);
   const response = await fetch(url, { headers, redirect: 'manual', signal });
   if (response.status !== 200) throw new Error(`the key set has the status ${response.status}`);

@@ -17,6 +17,6 @@ export function firstRequests(origin: string, apiKey: string): string[] {
 }
 
 /** Quotes a text for a POSIX shell. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -5,6 +5,11 @@ import { Frame } from './frame.tsx';
 
 const PARTS = [
   { path: '/docs', name: 'Documents', subject: 'guides, reference, operation, architecture' },
+  {
+    path: '/docs/reference/event-types',
+    name: 'Event types',
+    subject: 'the fields of each, and a sample to send',
+  },
   { path: '/api/docs', name: 'API page', subject: 'every operation, with requests to try' },
   { path: '/preview', name: 'Preview', subject: 'the listings as a site shows them' },
   {
@@ -29,7 +34,7 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       {firstRequests(origin, apiKey ?? '').map((line) => (
         <div class="box">
           <pre tabindex={0}>
-            <code>{line}</code>
+            <code>{line.replaceAll(/ (?=-[Hd] |'?http)/g, ' \\\n  ')}</code>
           </pre>
           <button type="button" class="copy">
             Copy
@@ -40,9 +45,9 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       <ul class="grid">
         {PARTS.map(({ path, name, subject }) => (
           <li class="card">
-            <h2>
+            <h3>
               <a href={path}>{name}</a> <span data-state={path} />
-            </h2>
+            </h3>
             <p>{subject}</p>
           </li>
         ))}

@@ -18,12 +18,74 @@ async function pageOf(path: string): Promise<string> {
 const targetsIn = (html: string) =>
   [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, target = '']) => target);
 
+/** Hono's escapes, undone. */
+const unescaped = (html: string) =>
+  html
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
 it.each([...DOCUMENTS, 'CHANGELOG.md'])('%s has its page, and is in the index', async (path) => {
   expect(targetsIn(await pageOf('/docs/README.md'))).toContain(`/${path}`);
   const html = await pageOf(`/${path}`);
   expect(html).toContain('<h1 id=');
+  // A head without text would be announced as a heading.
+  expect(html).not.toContain('<th></th>');
   // No Markdown is left over.
   expect(html.replaceAll(/<code>[\s\S]*?<\/code>/g, '')).not.toMatch(/\]\(|^\||\*\*/m);
+});
+
+const PROGRAMS = import.meta.glob<string>('../../docs/examples/*', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
+it.each(Object.entries(PROGRAMS))(
+  '%s has its page, with a button that copies it',
+  async (file, text) => {
+    const path = file.replace('../..', '');
+    const html = await pageOf(path);
+    expect(html).toContain(`>${path.replace('/docs/examples/', '')}</a></h1>`);
+    const [, code = ''] =
+      /<code>([\s\S]*?)<\/code><\/pre><button type="button" class="copy">/.exec(html) ?? [];
+    expect(`${unescaped(code)}\n`).toBe(text.replaceAll('localhost:3001', 'localhost:4000'));
+    expect(html).toContain(`<a href="${path}" aria-current="page">`);
+  },
+);
+
+it('a link to a program leads to its page, and a link to a folder to its first page', async () => {
+  expect(targetsIn(await pageOf('/docs/guides/sending-events.md'))).toContain(
+    '/docs/examples/outbox.ts',
+  );
+  expect(targetsIn(await pageOf('/docs/README.md'))).toContain('/docs/examples/call.ts');
+  expect(await pageOf('/docs/examples')).toBe(await pageOf('/docs/examples/call.ts'));
+});
+
+it('the event types have a page, with each field and a command that sends a sample', async () => {
+  const path = '/docs/reference/event-types';
+  expect(targetsIn(await pageOf('/'))).toContain(path);
+  for (const from of ['/docs/README.md', '/docs/reference/events.md']) {
+    const [text = ''] = (await pageOf(from)).split('<nav id="documents"');
+    expect(targetsIn(text)).toContain(`${path}.md`);
+  }
+  const html = await pageOf(path);
+  const parts = html.split('<h2 id="').map((part) => part.split('"')[0]);
+  expect(parts.slice(1, 3)).toEqual(['bookingcreated', 'bookingcancelled']);
+  expect(html).toContain(
+    '<tr><td><code>guests</code></td><td>integer, from 1</td><td>The number of guests.</td></tr>',
+  );
+  expect(unescaped(html)).toContain(`curl -s http://localhost:4000/api/public/events/ingest \\
+  -H 'x-api-key: running-key' \\
+  -H 'Content-Type: application/json' \\
+  -H 'Idempotency-Key: bk_1001-booking.cancelled' \\
+  -d '{
+  "event_type": "booking.cancelled",
+  "aggregate_id": "bk_1001",
+  "aggregate_type": "booking",
+  "payload": {`);
 });
 
 it('every link of every page leads to a page and to a heading that exist', async () => {

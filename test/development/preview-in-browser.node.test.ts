@@ -34,14 +34,13 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   const region = (name: string) => page.getByRole('region', { name });
   const topOf = async (name: string) => (await region(name).boundingBox())?.y ?? Number.NaN;
 
-  it('the start page says what runs, copies a first request, and leads to the documents', async () => {
+  it('the start page copies a first request, and leads to the documents', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto(opened.service.origin);
-    await page.getByText('runs', { exact: true }).nth(4).waitFor();
     await page.getByRole('button', { name: 'Copy' }).first().click();
     const key = opened.service.vars.get('API_KEY');
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
-      `curl -s -H 'x-api-key: ${key}' '${opened.service.origin}/api/v1/web/properties?limit=2'`,
+      `curl -s \\\n  -H 'x-api-key: ${key}' \\\n  '${opened.service.origin}/api/v1/web/properties?limit=2'`,
     );
     await page.getByRole('main').getByRole('link', { name: 'Documents' }).click();
     await page.getByRole('navigation').getByRole('link', { name: 'Quickstart' }).click();
@@ -127,7 +126,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       const { content, backgroundImage } = getComputedStyle(document.images[0], '::after');
       return { content, backgroundImage };
     })()`);
-    const alt = 'The stone terrace and pool of Casa Ginebrera with the sea below';
+    const alt = 'The stone house among cypresses, Casa Ginebrera';
     const address = `${opened.service.origin}/sample-photos/${COMPLETE}/01-stone-house.webp`;
     expect(box).toEqual({
       content: `"Photo not loaded: ${alt} ${address}"`,
@@ -167,7 +166,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await page.getByRole('link', { name: 'Its JSON in the feed' }).click();
     expect(JSON.parse((await page.locator('pre').textContent()) ?? '').slug).toBe(COMPLETE);
     await page.goBack();
-    await page.getByRole('link', { name: 'Open large: The stone terrace' }).click();
+    await page.getByRole('link', { name: 'Open large: The stone house' }).click();
     expect(page.url()).toContain('/01-stone-house.webp');
   });
 
@@ -203,6 +202,10 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     ['dark', '/docs/guides/quickstart.md', DESK],
     ['light', '/docs/operate/runbook.md', DESK],
     ['dark', '/docs/operate/runbook.md', PHONE],
+    ['light', '/docs/examples/outbox.ts', PHONE],
+    ['dark', '/docs/examples/outbox.ts', DESK],
+    ['light', '/docs/reference/event-types', DESK],
+    ['dark', '/docs/reference/event-types', PHONE],
     ['light', '/preview', DESK],
     ['dark', '/preview?lang=fr&missing=title.fr', PHONE],
     ['light', `/preview/listings/${COMPLETE}`, PHONE],
@@ -224,6 +227,18 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
     },
   );
+
+  it('paper has no button, wraps commands, and shows the chosen pill', async () => {
+    await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
+    const styleOf = (selector: string, name: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${name}`);
+    await page.goto(`${opened.service.origin}/docs/guides/quickstart.md`);
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
+    expect(await styleOf('pre', 'whiteSpace')).toBe('pre-wrap');
+    await visit('?lang=fr');
+    expect(await styleOf('.pills [aria-current="true"]', 'color')).toBe('rgb(29, 27, 24)');
+    await page.emulateMedia({ media: 'screen' });
+  });
 
   it('is used by the keyboard: skip, open a listing, come back to its card', async () => {
     await page.setViewportSize(DESK);

@@ -13,6 +13,7 @@ import { document, queryNamesOf } from '../support/documented.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import {
   anchorsOf,
+  CONFORMANCE,
   codeBlocksOf,
   codesIn,
   DOCUMENTS,
@@ -34,7 +35,7 @@ it('the documents link to documents and headings that exist', () => {
     const found = file === '' ? path : join(dirname(path), file);
     return !existsSync(found) || (anchor !== undefined && !anchorsOf(found).includes(anchor));
   };
-  const dead = DOCUMENTS.flatMap((path) =>
+  const dead = [...DOCUMENTS, CONFORMANCE].flatMap((path) =>
     [...proseOf(path).matchAll(/\]\(([^)]+)\)/g)]
       .map(([, target = '']) => target.replaceAll(/\s/g, ''))
       .filter((target) => !/^https?:/.test(target) && isDead(path, target))

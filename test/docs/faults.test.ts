@@ -73,9 +73,18 @@ function isolate() {
 
   const tapped = tapMethods(caches.default, tapOf('edge cache'));
   vi.spyOn(caches, 'default', 'get').mockReturnValue(tapped);
-  vi.spyOn(globalThis, 'fetch').mockImplementation(() =>
-    tapOf('key set')(async () => new Response(provider.jwks)),
-  );
+  // Of the faked clock, which the platform's signal does not follow.
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), milliseconds);
+    return controller.signal;
+  });
+  vi.spyOn(globalThis, 'fetch').mockImplementation((_url, init) => {
+    const aborted = new Promise<never>((_, reject) => {
+      init?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+    return Promise.race([tapOf('key set')(async () => new Response(provider.jwks)), aborted]);
+  });
 
   const bindings: Changes = {
     DB: tapD1(env.DB, tapOf('D1')),

@@ -4,16 +4,21 @@
  */
 
 const TEXTS = import.meta.glob<string>(
-  ['../../README.md', '../../CONTRIBUTING.md', '../../docs/**/*.md'],
+  ['../../README.md', '../../CONTRIBUTING.md', '../../docs/**/*.md', '../conformance.md'],
   { query: '?raw', import: 'default', eager: true },
 );
 
-/** The paths of all documents. */
-export const DOCUMENTS = Object.keys(TEXTS).map((path) => path.replace('../../', ''));
+/** The paths of the documents that `npm run dev` shows. */
+export const DOCUMENTS = Object.keys(TEXTS)
+  .filter((path) => path.startsWith('../../'))
+  .map((path) => path.replace('../../', ''));
+
+/** For a developer who changes the service. */
+export const CONFORMANCE = 'test/conformance.md';
 
 /** The whole text of a document. */
 export function textOf(path: string): string {
-  const text = TEXTS[`../../${path}`];
+  const text = TEXTS[path === CONFORMANCE ? '../conformance.md' : `../../${path}`];
   if (text === undefined) throw new Error(`there is no document ${path}`);
   return text;
 }

@@ -1,11 +1,11 @@
 /**
- * The field rules, and the version of their results: stored documents are rendered again only when
- * it moves.
+ * The field rules. `rules/N.json` has what version N makes of the listings here: stored documents are
+ * rendered again only when the version moves.
  */
 
 import { describe, expect, it } from 'vitest';
 import { property, propertyCard } from '../../src/properties/property.ts';
-import { RULES, render, toCard } from '../../src/properties/render.ts';
+import { RULES_VERSION, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { source, sourceOf } from '../support/listings.ts';
 
@@ -89,16 +89,23 @@ const full: Source = source.parse({
   is_early_access: true,
 });
 
-/** Every rule: each way to choose a hero image and a video, each status, each absence. */
-const corpus: readonly Source[] = [
-  bare,
-  full,
-  { ...full, status: 'hidden' },
-  { ...full, status: 'coming_soon', hero_photo_id: null, location_text: {} },
-  { ...full, hero_photo_id: null, photos: full.photos.slice(0, 1) },
-  { ...full, status: 'listed', videos: full.videos.slice(0, 2) },
-  { ...full, videos: full.videos.map((each) => ({ ...each, web_visible: false })) },
-];
+/** The other rules: each way to choose a hero image and a video, each status, each absence. */
+const variants: Record<string, Partial<Source>> = {
+  'full, hidden': { status: 'hidden' },
+  'full, coming soon, without a chosen hero': {
+    status: 'coming_soon',
+    hero_photo_id: null,
+    location_text: {},
+  },
+  'full, with a photo that is not on the web': {
+    hero_photo_id: null,
+    photos: full.photos.slice(0, 1),
+  },
+  'full, with two videos': { status: 'listed', videos: full.videos.slice(0, 2) },
+  'full, without a video on the web': {
+    videos: full.videos.map((each) => ({ ...each, web_visible: false })),
+  },
+};
 
 type Photo = Source['photos'][number];
 type Video = Source['videos'][number];
@@ -116,31 +123,45 @@ function video(number: number, type: Video['type'], sort_order: number): Video {
   return { id, url, type, web_visible: true, sort_order };
 }
 
-function cardIn(listing: Source) {
-  const resource = render(listing, SITE);
-  return resource && toCard(resource);
+/** Returns the fields in which the listing is rendered otherwise than `full`. */
+function differences(fields: Partial<Source>) {
+  const shown = render({ ...full, ...fields }, SITE);
+  const usual = new Map(Object.entries(render(full, SITE) ?? {}));
+  const isOther = ([name, value]: [string, unknown]) =>
+    JSON.stringify(value) !== JSON.stringify(usual.get(name));
+  return shown && Object.fromEntries(Object.entries(shown).filter(isOther));
 }
 
-async function digestOf(value: unknown): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).subarray(0, 8);
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
+const resource = render(full, SITE);
+const card = resource && toCard(resource);
 
-it('the field rules make the documents of the digest of their version', async () => {
-  const digest = await digestOf([
-    Object.keys(property.shape),
-    corpus.map((listing) => render(listing, SITE)),
-    Object.keys(propertyCard.shape),
-    corpus.map((listing) => cardIn(listing)),
-  ]);
+const STORED = import.meta.glob<string>('./rules/*.json', {
+  eager: true,
+  query: '?raw',
+  import: 'default',
+});
+
+it('the rules make the stored resources of their version', async () => {
+  const others = Object.entries(variants).map(([name, fields]) => [name, differences(fields)]);
+  const made = { bare: render(bare, SITE), full: resource, card, ...Object.fromEntries(others) };
+  const text = `${JSON.stringify(made, null, 2)}\n`;
+  const path = `./rules/${RULES_VERSION}.json`;
+  // Vitest writes the file of a new version.
+  if (STORED[path] === undefined) await expect(text).toMatchFileSnapshot(path);
   expect(
-    digest,
-    `The results of render have changed, or the listings of this test. Stored documents stay as they are
-until the version changes. In src/properties/render.ts write:
-export const RULES = { version: ${RULES.version + 1}, digest: '${digest}' };
-(the old version only if nothing but this test has changed)`,
-  ).toBe(RULES.digest);
+    text,
+    `A listing is rendered otherwise than before. In src/properties/render.ts write RULES_VERSION = ${RULES_VERSION + 1},
+run this test again, which writes rules/${RULES_VERSION + 1}.json, and delete rules/${RULES_VERSION}.json`,
+  ).toBe(STORED[path] ?? text);
+  const files = Object.keys({ ...STORED, [path]: text });
+  expect(files, 'Delete the files of earlier versions').toEqual([path]);
+});
+
+it.each([
+  ['resource', resource, property],
+  ['card', card, propertyCard],
+])('a %s has its fields in the order of its schema', (_name, made, { shape }) => {
+  expect(Object.keys(made ?? {})).toEqual(Object.keys(shape));
 });
 
 const rendered = (fields: Partial<Source>) => render(sourceOf(fields), SITE);

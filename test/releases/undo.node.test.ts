@@ -1,7 +1,7 @@
 /** A deployment is undone by the runbook's command, which deploys the code of the release before. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { codeBlocksOf } from '../docs/markdown.ts';
@@ -31,8 +31,20 @@ it('the command restores all code, and neither the settings nor the migrations',
   expect(others).toEqual(['git commit -m "Undo to TAG"', 'npm ci', 'npm run deploy']);
 });
 
-it('the restored code deploys under the settings, migrations and packages of today', async () => {
+/** What `npm ci` installs for the release: the packages of today, and the one that has left since. */
+function installPackages(directory: string): void {
+  const packages = join(directory, 'node_modules');
+  const today = realpathSync(packages);
+  rmSync(packages);
+  mkdirSync(join(packages, 'csv-parse'), { recursive: true });
+  for (const name of readdirSync(today)) symlinkSync(join(today, name), join(packages, name));
+  project.write('node_modules/csv-parse/package.json', { exports: { './sync': './sync.js' } });
+  project.write('node_modules/csv-parse/sync.js', 'exports.parse = exports.CsvError = class {};');
+}
+
+it('the restored code deploys under the settings and migrations of today', async () => {
   const { directory } = project;
+  installPackages(directory);
   const names = restored.split(' ').filter((name) => ARCHIVED.includes(name));
   for (const name of names) rmSync(join(directory, name), { recursive: true });
   const extract = ['-x', '-C', directory, ...names];

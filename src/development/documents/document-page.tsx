@@ -1,15 +1,16 @@
 /**
- * The documents of the repository as pages. The page of `docs/guides/apps.md` is
- * `/docs/guides/apps.md`, so that their links hold.
+ * The documents of the repository, and their programs, as pages. The page of `docs/guides/apps.md`
+ * is `/docs/guides/apps.md`, so that their links hold.
  */
 
 import { html, raw } from 'hono/html';
 import { Marked } from 'marked';
 import { Frame } from '../frame.tsx';
-import { TEXTS } from './texts.ts';
+import { eventTypesDocument } from './event-types.ts';
+import * as files from './texts.ts';
 
 /** The languages of blocks that are there to be copied. */
-const COMMANDS = ['sh', 'bash'];
+const COPIED = ['sh', 'bash', 'program'];
 
 /** What documents name, and the running service has its own value of. */
 const ORIGIN = 'http://localhost:3001';
@@ -17,65 +18,55 @@ const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 
 const INDEX = 'docs/README.md';
 
-const FOLDERS = [
-  { prefix: 'docs/guides/', name: 'Guides' },
-  { prefix: 'docs/reference/', name: 'Reference' },
-  { prefix: 'docs/operate/', name: 'Operate' },
-  { prefix: 'docs/explain/', name: 'Explain' },
-  { prefix: '', name: 'The repository' },
-];
+const TEXTS = new Map<string, string>([
+  ...Object.entries(files),
+  ['docs/reference/event-types.md', eventTypesDocument(ORIGIN, API_KEY)],
+]);
 
-const folderOf = (path: string) => FOLDERS.find(({ prefix }) => path.startsWith(prefix));
-
-/** By folder, and in a folder in the order of the index. */
-const PATHS = FOLDERS.flatMap((folder) =>
-  [...new Set([...linksOf(INDEX), ...Object.keys(TEXTS)])].filter(
-    (path) => path in TEXTS && folderOf(path) === folder,
-  ),
+const linked = [...(TEXTS.get(INDEX) ?? '').matchAll(/\]\(([^)#]+)/g)].map(([, href = '']) =>
+  resolvePath(href, INDEX).slice(1),
 );
 
-/** The files of the repository that a document leads to. */
-function linksOf(path: string): string[] {
-  const links = (TEXTS[path] ?? '').matchAll(/\]\(([^)#]+)/g);
-  return [...links].map(([, href = '']) => resolvePath(href, path).slice(1));
+/** By folder, such as `guides`, in the order of the index. */
+const FOLDERS = Map.groupBy(
+  new Set([...linked, ...TEXTS.keys()].filter((path) => TEXTS.has(path))),
+  (path) => /^docs\/(\w+)\//.exec(path)?.[1] ?? 'repository',
+);
+const PATHS = [...FOLDERS.values()].flat();
+
+/** Of a document, whose address may lack its `.md`, or of the first one in a folder. */
+function findPath(asked: string): string | undefined {
+  const isFile = (path: string) => path === asked || path === `${asked}.md`;
+  return PATHS.find(isFile) ?? PATHS.find((path) => path.startsWith(`${asked}/`));
 }
 
 type Running = { origin: string; apiKey: string };
 
-/** Undefined if there is no such document. The path may lack its `.md`. */
+/** Undefined if there is no such document. */
 export function findDocumentPage(asked: string, running: Running) {
-  const path = asked.endsWith('.md') ? asked : `${asked}.md`;
-  const text = TEXTS[path];
-  if (text === undefined) return undefined;
+  const path = findPath(asked);
+  if (path === undefined) return undefined;
   const at = PATHS.indexOf(path);
-  const neighbours = [
-    { words: 'Previous', path: PATHS[at - 1] },
-    { words: 'Next', path: PATHS[at + 1] },
-  ];
+  const neighbours = { Previous: PATHS[at - 1], Next: PATHS[at + 1] };
   return (
     <Frame title={titleOf(path)} style="/docs/page.css">
       <main id="main" class="document">
         <p class="all">
           <a href="#documents">All documents</a>
         </p>
-        {raw(render(path, text, running))}
+        {raw(render(path, running))}
         <ul class="row neighbours">
-          {neighbours.map(
-            ({ words, path }) =>
-              path && (
-                <li>
-                  {words}: <a href={`/${path}`}>{titleOf(path)}</a>
-                </li>
-              ),
-          )}
+          {Object.entries(neighbours).map(([words, path]) => (
+            <li>{path && raw(html`${words}: <a href="/${path}">${titleOf(path)}</a>`)}</li>
+          ))}
         </ul>
       </main>
       <nav id="documents" aria-label="Documents">
-        {FOLDERS.map((folder) => (
+        {[...FOLDERS].map(([folder, paths]) => (
           <>
-            <h2>{folder.name}</h2>
+            <h2>{folder}</h2>
             <ul>
-              {PATHS.filter((each) => folderOf(each) === folder).map((each) => (
+              {paths.map((each) => (
                 <li>
                   <a href={`/${each}`} aria-current={each === path ? 'page' : undefined}>
                     {titleOf(each)}
@@ -90,13 +81,14 @@ export function findDocumentPage(asked: string, running: Running) {
   );
 }
 
-/** A document begins with its title. */
+/** A document begins with its title. A program has its name. */
 function titleOf(path: string): string {
   if (path === INDEX) return 'The documents';
-  return /^# (.+)$/m.exec(TEXTS[path] ?? '')?.[1] ?? path;
+  if (!path.endsWith('.md')) return path.replace(/^.*\//, '');
+  return /^# (.+)$/m.exec(TEXTS.get(path) ?? '')?.[1] ?? path;
 }
 
-function render(path: string, text: string, { origin, apiKey }: Running): string {
+function render(path: string, { origin, apiKey }: Running): string {
   const marked = new Marked({
     renderer: {
       heading({ depth, text: heading, tokens }) {
@@ -105,14 +97,19 @@ function render(path: string, text: string, { origin, apiKey }: Running): string
         return `${html`<h${raw(depth)} id="${id}"><a href="#${id}">${content}</a></h${raw(depth)}>`}`;
       },
       code({ text: code, lang = '' }) {
-        const copy = COMMANDS.includes(lang)
+        const copy = COPIED.includes(lang)
           ? html`<button type="button" class="copy">Copy</button>`
           : '';
         return `${html`<div class="box"><pre tabindex="0"><code>${code}</code></pre>${copy}</div>`}`;
       },
       table(token) {
-        const cells = (row: typeof token.header, tag: string) =>
-          row.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('');
+        const cells = (row: typeof token.header, kind: string) => {
+          // An empty head is no heading.
+          const tagOf = (text: string) => (text === '' ? 'td' : kind);
+          const cell = ({ text, tokens }: (typeof row)[number]) =>
+            `<${tagOf(text)}>${this.parser.parseInline(tokens)}</${tagOf(text)}>`;
+          return row.map(cell).join('');
+        };
         const rows = token.rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('');
         return `<div class="table" tabindex="0"><table><thead><tr>${cells(token.header, 'th')}</tr></thead><tbody>${rows}</tbody></table></div>`;
       },
@@ -124,21 +121,30 @@ function render(path: string, text: string, { origin, apiKey }: Running): string
         const file = resolvePath(href, path).slice(1);
         return `${html`${raw(content)} (<code>${file}</code>)`}`;
       },
+      codespan({ text: code }) {
+        const target = code.startsWith('/docs/') ? addressOf(code, path) : undefined;
+        const content = html`<code>${code}</code>`;
+        return `${target === undefined ? content : html`<a href="${target}">${content}</a>`}`;
+      },
       image({ href, text: alt }) {
         return `${html`<img src="${resolvePath(href, path)}" alt="${alt}" />`}`;
       },
     },
   });
-  const own = text.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
+  const text = TEXTS.get(path) ?? '';
+  const document = path.endsWith('.md')
+    ? text
+    : `# ${titleOf(path)}\n\n\`\`\`\`program\n${text}\`\`\`\`\n`;
+  const own = document.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
   return String(marked.parse(own, { async: false }));
 }
 
 /** Of a document, or of another site; undefined for any other file. */
 function addressOf(href: string, path: string): string | undefined {
   if (href.startsWith('#') || /^https?:/.test(href)) return href;
-  const address = resolvePath(href, path);
-  const [, document = ''] = /^\/([^#]*)/.exec(address) ?? [];
-  return document in TEXTS ? address : undefined;
+  const [, asked = '', anchor = ''] = /^.([^#]*)(.*)/.exec(resolvePath(href, path)) ?? [];
+  const found = findPath(asked);
+  return found && `/${found}${anchor}`;
 }
 
 /** Returns e.g. `/docs/guides/apps.md#tokens`. */

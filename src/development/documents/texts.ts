@@ -1,73 +1,55 @@
-/** The texts of the documents, by their paths in the repository, in the order of their index. */
+/** The texts of the documents and of their programs, by their paths in the repository. */
 
-import changelog from '../../../CHANGELOG.md';
-import contributing from '../../../CONTRIBUTING.md';
-import architecture from '../../../docs/explain/architecture.md';
-import conformance from '../../../docs/explain/conformance.md';
-import dependencies from '../../../docs/explain/dependencies.md';
-import formats from '../../../docs/explain/formats.md';
-import performance from '../../../docs/explain/performance.md';
-import simulation from '../../../docs/explain/simulation.md';
-import threatModel from '../../../docs/explain/threat-model.md';
-import apps from '../../../docs/guides/apps.md';
-import buildHook from '../../../docs/guides/build-hook.md';
-import buildingASite from '../../../docs/guides/building-a-site.md';
-import caches from '../../../docs/guides/caches.md';
-import listingsFile from '../../../docs/guides/listings-file.md';
-import quickstart from '../../../docs/guides/quickstart.md';
-import sendingEvents from '../../../docs/guides/sending-events.md';
-import siteRecipes from '../../../docs/guides/site-recipes.md';
-import stayingInSync from '../../../docs/guides/staying-in-sync.md';
-import typedClient from '../../../docs/guides/typed-client.md';
-import cost from '../../../docs/operate/cost.md';
-import erasure from '../../../docs/operate/erasure.md';
-import faults from '../../../docs/operate/faults.md';
-import growing from '../../../docs/operate/growing.md';
-import keys from '../../../docs/operate/keys.md';
-import operations from '../../../docs/operate/operations.md';
-import readingTheLog from '../../../docs/operate/reading-the-log.md';
-import runbook from '../../../docs/operate/runbook.md';
-import index from '../../../docs/README.md';
-import authentication from '../../../docs/reference/authentication.md';
-import conventions from '../../../docs/reference/conventions.md';
-import events from '../../../docs/reference/events.md';
-import listingRules from '../../../docs/reference/listing-rules.md';
-import propertyFeed from '../../../docs/reference/property-feed.md';
-import readme from '../../../README.md';
-
-export const TEXTS: Readonly<Record<string, string>> = {
-  'README.md': readme,
-  'docs/README.md': index,
-  'docs/guides/apps.md': apps,
-  'docs/guides/build-hook.md': buildHook,
-  'docs/guides/building-a-site.md': buildingASite,
-  'docs/guides/caches.md': caches,
-  'docs/guides/listings-file.md': listingsFile,
-  'docs/guides/quickstart.md': quickstart,
-  'docs/guides/sending-events.md': sendingEvents,
-  'docs/guides/site-recipes.md': siteRecipes,
-  'docs/guides/staying-in-sync.md': stayingInSync,
-  'docs/guides/typed-client.md': typedClient,
-  'docs/reference/authentication.md': authentication,
-  'docs/reference/conventions.md': conventions,
-  'docs/reference/events.md': events,
-  'docs/reference/listing-rules.md': listingRules,
-  'docs/reference/property-feed.md': propertyFeed,
-  'docs/operate/cost.md': cost,
-  'docs/operate/erasure.md': erasure,
-  'docs/operate/faults.md': faults,
-  'docs/operate/growing.md': growing,
-  'docs/operate/keys.md': keys,
-  'docs/operate/operations.md': operations,
-  'docs/operate/reading-the-log.md': readingTheLog,
-  'docs/operate/runbook.md': runbook,
-  'docs/explain/architecture.md': architecture,
-  'docs/explain/conformance.md': conformance,
-  'docs/explain/dependencies.md': dependencies,
-  'docs/explain/formats.md': formats,
-  'docs/explain/performance.md': performance,
-  'docs/explain/simulation.md': simulation,
-  'docs/explain/threat-model.md': threatModel,
-  'CONTRIBUTING.md': contributing,
-  'CHANGELOG.md': changelog,
-};
+export { default as 'CHANGELOG.md' } from '../../../CHANGELOG.md';
+export { default as 'CONTRIBUTING.md' } from '../../../CONTRIBUTING.md';
+export { default as 'docs/examples/addresses.ts' } from '../../../docs/examples/addresses.ts?raw';
+export { default as 'docs/examples/build-site.ts' } from '../../../docs/examples/build-site.ts?raw';
+export { default as 'docs/examples/call.ts' } from '../../../docs/examples/call.ts?raw';
+export { default as 'docs/examples/cards.html' } from '../../../docs/examples/cards.html?raw';
+export { default as 'docs/examples/follow-events.py' } from '../../../docs/examples/follow-events.py?raw';
+export { default as 'docs/examples/follow-events.ts' } from '../../../docs/examples/follow-events.ts?raw';
+export { default as 'docs/examples/import.yml' } from '../../../docs/examples/import.yml?raw';
+export { default as 'docs/examples/json-ld.ts' } from '../../../docs/examples/json-ld.ts?raw';
+export { default as 'docs/examples/keep-copy.ts' } from '../../../docs/examples/keep-copy.ts?raw';
+export { default as 'docs/examples/listings.json' } from '../../../docs/examples/listings.json?raw';
+export { default as 'docs/examples/live-page.ts' } from '../../../docs/examples/live-page.ts?raw';
+export { default as 'docs/examples/outbox.php' } from '../../../docs/examples/outbox.php?raw';
+export { default as 'docs/examples/outbox.py' } from '../../../docs/examples/outbox.py?raw';
+export { default as 'docs/examples/outbox.ts' } from '../../../docs/examples/outbox.ts?raw';
+export { default as 'docs/examples/renew-pages.ts' } from '../../../docs/examples/renew-pages.ts?raw';
+export { default as 'docs/examples/send-events.ts' } from '../../../docs/examples/send-events.ts?raw';
+export { default as 'docs/examples/site.css' } from '../../../docs/examples/site.css?raw';
+export { default as 'docs/examples/site-files.ts' } from '../../../docs/examples/site-files.ts?raw';
+export { default as 'docs/examples/site-html.ts' } from '../../../docs/examples/site-html.ts?raw';
+export { default as 'docs/examples/typed-client.ts' } from '../../../docs/examples/typed-client.ts?raw';
+export { default as 'docs/explain/architecture.md' } from '../../../docs/explain/architecture.md';
+export { default as 'docs/explain/dependencies.md' } from '../../../docs/explain/dependencies.md';
+export { default as 'docs/explain/formats.md' } from '../../../docs/explain/formats.md';
+export { default as 'docs/explain/performance.md' } from '../../../docs/explain/performance.md';
+export { default as 'docs/explain/simulation.md' } from '../../../docs/explain/simulation.md';
+export { default as 'docs/explain/threat-model.md' } from '../../../docs/explain/threat-model.md';
+export { default as 'docs/guides/apps.md' } from '../../../docs/guides/apps.md';
+export { default as 'docs/guides/build-hook.md' } from '../../../docs/guides/build-hook.md';
+export { default as 'docs/guides/building-a-site.md' } from '../../../docs/guides/building-a-site.md';
+export { default as 'docs/guides/caches.md' } from '../../../docs/guides/caches.md';
+export { default as 'docs/guides/listings-file.md' } from '../../../docs/guides/listings-file.md';
+export { default as 'docs/guides/quickstart.md' } from '../../../docs/guides/quickstart.md';
+export { default as 'docs/guides/sending-events.md' } from '../../../docs/guides/sending-events.md';
+export { default as 'docs/guides/site-recipes.md' } from '../../../docs/guides/site-recipes.md';
+export { default as 'docs/guides/staying-in-sync.md' } from '../../../docs/guides/staying-in-sync.md';
+export { default as 'docs/guides/typed-client.md' } from '../../../docs/guides/typed-client.md';
+export { default as 'docs/operate/cost.md' } from '../../../docs/operate/cost.md';
+export { default as 'docs/operate/erasure.md' } from '../../../docs/operate/erasure.md';
+export { default as 'docs/operate/faults.md' } from '../../../docs/operate/faults.md';
+export { default as 'docs/operate/growing.md' } from '../../../docs/operate/growing.md';
+export { default as 'docs/operate/keys.md' } from '../../../docs/operate/keys.md';
+export { default as 'docs/operate/operations.md' } from '../../../docs/operate/operations.md';
+export { default as 'docs/operate/reading-the-log.md' } from '../../../docs/operate/reading-the-log.md';
+export { default as 'docs/operate/runbook.md' } from '../../../docs/operate/runbook.md';
+export { default as 'docs/README.md' } from '../../../docs/README.md';
+export { default as 'docs/reference/authentication.md' } from '../../../docs/reference/authentication.md';
+export { default as 'docs/reference/conventions.md' } from '../../../docs/reference/conventions.md';
+export { default as 'docs/reference/events.md' } from '../../../docs/reference/events.md';
+export { default as 'docs/reference/listing-rules.md' } from '../../../docs/reference/listing-rules.md';
+export { default as 'docs/reference/property-feed.md' } from '../../../docs/reference/property-feed.md';
+export { default as 'README.md' } from '../../../README.md';

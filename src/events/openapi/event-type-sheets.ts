@@ -8,7 +8,6 @@ type PayloadField = {
   name: string;
   /** e.g. `string, 1 to 255 characters`, `integer, from 1`, `string, date` */
   form: string;
-  example: unknown;
   description: string;
 };
 
@@ -50,10 +49,9 @@ export function describeEventTypes(): EventTypeSheet[] {
     const { aggregate_id, aggregate_type } = aggregateFields;
     return {
       type,
-      fields: fields.map(({ name, description, examples: [example], anyOf: [form] }) => ({
+      fields: fields.map(({ name, description, anyOf: [form] }) => ({
         name,
         form: describeForm(form),
-        example,
         description,
       })),
       sample: {

@@ -1,12 +1,10 @@
-/** docs/explain/conformance.md names tests that exist and run, and all of the specification's names. */
+/** test/conformance.md names tests that exist and run, and all of the specification's names. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { codesIn, tablesOf, textOf } from './markdown.ts';
+import { CONFORMANCE, codesIn, tablesOf, textOf } from './docs/markdown.ts';
 
-const PAGE = 'docs/explain/conformance.md';
-
-const rows = tablesOf(PAGE).flatMap(({ rows: own }) =>
+const rows = tablesOf(CONFORMANCE).flatMap(({ rows: own }) =>
   own.map(([sentence = '', proof = '']) => {
     const [file = ''] = codesIn(proof);
     return { sentence, file, title: proof.replace(`\`${file}\` `, '') };
@@ -52,5 +50,5 @@ const NAMES = [
 ];
 
 it('has every name of the specification', () => {
-  expect(NAMES.filter((name) => !textOf(PAGE).includes(name))).toEqual([]);
+  expect(NAMES.filter((name) => !textOf(CONFORMANCE).includes(name))).toEqual([]);
 });
