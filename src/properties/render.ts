@@ -9,11 +9,13 @@ import type { Source } from './source.ts';
  * The version of the rules. test/properties/rules.test.ts fails after a change of the rules without
  * a new version, which makes every stored document out of date.
  */
-export const RULES_VERSION = 3;
+export const RULES = {
+  version: 3,
+};
 
 /** Names the rules and the site that a document is rendered for. */
 export function formatRendering(publicSiteUrl: string): string {
-  return `${RULES_VERSION} ${publicSiteUrl}`;
+  return `${RULES.version} ${publicSiteUrl}`;
 }
 
 /**

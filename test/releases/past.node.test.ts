@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RULES_VERSION } from '../../src/properties/render.ts';
+import { RULES } from '../../src/properties/render.ts';
 import { command as exportListings } from '../../tools/export-listings.ts';
 import { command as importListings } from '../../tools/import-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
@@ -94,7 +94,7 @@ describe('a command', () => {
     expect(done).toMatchObject({ code: 0, stderr: '' });
     // Rules of a later version render every listing again, which is no change of its fields.
     const renew = "UPDATE properties SET rendering = ? || substr(rendering, instr(rendering, ' '))";
-    restored.sqlite.prepare(renew).run(String(RULES_VERSION));
+    restored.sqlite.prepare(renew).run(String(RULES.version));
   });
 
   const rows = (sql: string) => restored.sqlite.prepare(sql).all();
