@@ -160,6 +160,9 @@ it('development is a malformed var of the deployed entry, but at the machine its
   for (const address of ['127.0.0.1', '::1']) {
     const headers = { 'CF-Connecting-IP': address };
     expect(await statusAt('http://api.example.com', headers)).toBe(200);
+    // In production, plain http from elsewhere is a 403.
+    const list = await sendWith({}, `http://api.example.com${LIST}`, { headers }, deployed);
+    expect(list.status).toBe(200);
   }
 });
 
