@@ -122,12 +122,3 @@ it('the tools have no circle of files or of folders, types included', () => {
   const folders = edges.map(({ from, to }) => ({ from: folderOf(from), to: to.map(folderOf) }));
   expect(findCircles(folders)).toEqual([]);
 });
-
-it('a program runs in its last line, when all of its constants are made', () => {
-  const programs = Object.entries(toolSources).filter(([, text]) => text.includes('runCommand('));
-  const others = programs.filter(
-    ([, text]) => !/\nif \(import\.meta\.main\) await runCommand\(command\);\n$/.test(text),
-  );
-  expect(programs.length).toBeGreaterThan(10);
-  expect(others.map(([path]) => path)).toEqual([]);
-});
