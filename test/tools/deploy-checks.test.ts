@@ -14,8 +14,11 @@ import {
   NAME,
   STAGING,
   set,
+  useDeployer,
   WITH_DOMAIN,
 } from '../support/cloudflare/deployer.ts';
+
+useDeployer();
 
 const VARS = '[env.staging.vars]';
 /** 31 keys, with which a var is too large. */

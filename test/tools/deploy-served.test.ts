@@ -13,8 +13,11 @@ import {
   expectDeployed,
   NAME,
   STAGING,
+  useDeployer,
   WITH_DOMAIN,
 } from '../support/cloudflare/deployer.ts';
+
+useDeployer();
 
 it('reports a degraded version as served, and one that is down or does not respond as a failure', async () => {
   cloudflare.health.rate_limiter = 'down';

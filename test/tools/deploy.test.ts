@@ -15,11 +15,14 @@ import {
   failAt,
   NAME,
   set,
+  useDeployer,
 } from '../support/cloudflare/deployer.ts';
 import type { Fault } from '../support/cloudflare/stand-in.ts';
 import { runHere } from '../support/node/in-process.ts';
 import { productionBundle } from '../support/node/production-service.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
+
+useDeployer();
 
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
 

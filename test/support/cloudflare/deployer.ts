@@ -1,6 +1,5 @@
 /**
- * `deploy` in a scratch folder against the stand-in of Cloudflare, with a replaced wrangler. A test
- * file that imports this has both anew for each of its tests.
+ * `deploy` in a scratch folder against the stand-in of Cloudflare, with a replaced wrangler.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,16 +28,19 @@ export let cloudflare: CloudflareStandIn;
 export let directory: string;
 let failsAt: 'build' | 'upload' | undefined;
 
-beforeEach(async () => {
-  cloudflare = await new CloudflareStandIn().start();
-  directory = mkdtempSync(join(tmpdir(), 'deploy-'));
-  failsAt = undefined;
-  configure(CONFIG);
-});
-afterEach(() => {
-  cloudflare.stop();
-  rmSync(directory, { recursive: true });
-});
+/** Makes both anew for each test of the file that calls it. */
+export function useDeployer(): void {
+  beforeEach(async () => {
+    cloudflare = await new CloudflareStandIn().start();
+    directory = mkdtempSync(join(tmpdir(), 'deploy-'));
+    failsAt = undefined;
+    configure(CONFIG);
+  });
+  afterEach(() => {
+    cloudflare.stop();
+    rmSync(directory, { recursive: true });
+  });
+}
 
 export const configure = (config: string) =>
   writeFileSync(join(directory, 'wrangler.toml'), config);
