@@ -24,8 +24,6 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
   return { target: resolveTarget(values), ledger: values.ledger };
@@ -56,3 +54,5 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
     return 1;
   }
 }
+
+if (import.meta.main) await runCommand(command);

@@ -45,8 +45,6 @@ export const command = {
   run: printKey,
 } satisfies Command<KeyOptions>;
 
-if (import.meta.main) await runCommand(command);
-
 function parseKeyOptions(args: string[], readConfig = readWranglerConfig) {
   const { name, scope, expires, rateLimit, env } = readArguments(program, args).values;
   const environment = resolveEnvironment(env);
@@ -86,3 +84,5 @@ function printKey({ name, scopes, expires, rateLimit, environment }: KeyOptions)
   console.log(`${key}\n\n${lines.trimEnd()}`);
   return 0;
 }
+
+if (import.meta.main) await runCommand(command);

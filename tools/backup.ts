@@ -26,8 +26,6 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
   return { target: resolveTarget(values), out: values.out };
@@ -57,3 +55,5 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
     return 1;
   }
 }
+
+if (import.meta.main) await runCommand(command);

@@ -16,10 +16,10 @@ export const command: Command<boolean> = {
   run: measure,
 };
 
-if (import.meta.main) await runCommand(command);
-
 async function measure(isLatency: boolean): Promise<number> {
   const { measureLatency, measureRates } = await import('./bench/measure.ts');
   await (isLatency ? measureLatency() : measureRates());
   return 0;
 }
+
+if (import.meta.main) await runCommand(command);

@@ -9,7 +9,7 @@ import {
   getCurrentBookmark,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
-import { describeServed, findServed, requireOlder, type Served } from './cloudflare/served.ts';
+import { describeServed, findServed, requireOlder } from './cloudflare/served.ts';
 import { awaitHealth, describeCommit } from './cloudflare/version.ts';
 import { runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
@@ -79,8 +79,6 @@ export const command = {
   run,
 } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parseRequest(args: string[]) {
   const { values } = readArguments(program, args);
   const { env, location, dryRun: isDryRun = false, replicas: wantsReplicas } = values;
@@ -135,6 +133,7 @@ async function deploy(
   };
   const { deployment, account, found, served } = await check(request, surroundings);
   progress.hasApiKey = found.hasApiKey;
+  const { worker } = deployment;
   const { tag, message } = describeCommit(directory);
   if (served !== undefined) console.log(`Replaces ${describeServed(served)}`);
   if (request.isDryRun) {
@@ -159,7 +158,7 @@ async function deploy(
   if (request.wantsReplicas) await switchReplicasOn(account, database);
 
   begin('upload');
-  if (!request.mayReplace) await requireSame(account, deployment.worker, served);
+  if (!request.mayReplace) await requireSame(account, worker, served?.id);
   const target = `--env=${request.environment ?? ''}`;
   const args = ['deploy', '--tag', tag, '--message', message, target];
   const config = formatConfig(deployment, account.id, resources);
@@ -171,11 +170,15 @@ async function deploy(
   if (!isDone || version === undefined) throw new UserError('wrangler says above what has failed');
 
   begin('health check');
+  const explain = async (error: unknown) => {
+    await requireSame(account, worker, version);
+    throw error;
+  };
   const origin = findOrigin(deployment, output);
   const address =
     origin === undefined
       ? 'without an address yet: add a route, or set workers_dev = true'
-      : `at ${origin}, ${await awaitHealth(origin, version, deployment.worker, patienceMs)}`;
+      : `at ${origin}, ${await awaitHealth(origin, version, worker, patienceMs).catch(explain)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
   if (!found.hasApiKey) console.log(formatMissingKey(request.environment));
 }
@@ -231,11 +234,11 @@ async function planSteps(
 }
 
 /** Throws a `UserError` if another deployment has come between. */
-async function requireSame(account: Account, worker: string, before: Served | undefined) {
+async function requireSame(account: Account, worker: string, version: string | undefined) {
   const now = await findServed(account, worker);
-  if (now === undefined || now.id === before?.id) return;
+  if (now === undefined || now.id === version) return;
   throw new UserError(
-    `${describeServed(now)}, has come between, since the checks: look at it, and repeat the command`,
+    `${describeServed(now)}, has come between: look at it, and repeat the command`,
   );
 }
 
@@ -245,3 +248,5 @@ function findOrigin({ routes }: Deployment, output: string): string | undefined 
   const [workersDev] = /https:\/\/[\w.-]+\.workers\.dev/.exec(output) ?? [];
   return process.env.SERVICE_ORIGIN || (domain && `https://${domain.pattern}`) || workersDev;
 }
+
+if (import.meta.main) await runCommand(command);

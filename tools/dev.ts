@@ -52,8 +52,6 @@ export const command: Command<{ json?: true | undefined }> = {
   run: develop,
 };
 
-if (import.meta.main) await runCommand(command);
-
 async function develop({ json = false }: { json?: boolean | undefined }): Promise<number> {
   const port = resolvePort(process.env.PORT || readVars().get('PORT'));
   await requireFreePort(port);
@@ -149,3 +147,5 @@ function stop(): void {
   isStopping = true;
   if (service.connected) service.disconnect();
 }
+
+if (import.meta.main) await runCommand(command);

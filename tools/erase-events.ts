@@ -10,7 +10,7 @@ import { requireLineage } from './database/identity.ts';
 import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { makeRecorder } from './database/operations.ts';
-import { type Aggregate, eraseAggregate, findAggregate, formatEvents } from './erasure/erase.ts';
+import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from './erasure/erase.ts';
 import { findNear, findText, type Search } from './erasure/find.ts';
 import {
   appendToLedger,
@@ -59,8 +59,6 @@ const OPERATION = { command: 'erase-events' };
 type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
-
-if (import.meta.main) await runCommand(command);
 
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
@@ -179,7 +177,7 @@ async function eraseOne(
   progress.state = 'It is not known whether anything was erased: run the command again.';
   try {
     const record = await makeRecorder(database);
-    await eraseAggregate(database, aggregate, now, (events) =>
+    await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
       events > 0 ? record({ ...OPERATION, counts: { events } }) : [],
     );
   } catch (error) {
@@ -199,3 +197,5 @@ async function eraseOne(
   });
   return `Erased ${erased}; ${already}. The ledger is ${ledger}.`;
 }
+
+if (import.meta.main) await runCommand(command);

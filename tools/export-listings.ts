@@ -29,8 +29,6 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
   const { out } = values;
@@ -74,3 +72,5 @@ async function writeFile(path: string, pieces: AsyncIterable<string | Uint8Array
     renameSync(written, path);
   });
 }
+
+if (import.meta.main) await runCommand(command);

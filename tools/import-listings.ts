@@ -51,8 +51,6 @@ type ImportRequest = LoadOptions &
 
 export const command = { program, parse, run };
 
-if (import.meta.main) await runCommand(command);
-
 export function declareImport(script: string) {
   return declareWithTarget(script)
     .addOption(DRY_RUN)
@@ -153,3 +151,5 @@ function quoteForShell(path: string): string {
   if (/^[A-Za-z0-9_./-]+$/.test(path)) return path;
   return `'${path.replaceAll("'", "'\\''")}'`;
 }
+
+if (import.meta.main) await runCommand(command);

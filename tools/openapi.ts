@@ -25,8 +25,6 @@ export const command: Command<string> = {
   run: printDocument,
 };
 
-if (import.meta.main) await runCommand(command);
-
 function printDocument(version: string): number {
   const document: Shape = JSON.parse(JSON.stringify(createOpenApiDocument()));
   const older = () => new Converter(withoutUnions(document), { allOfTransform: true }).convert();
@@ -51,3 +49,5 @@ function withoutUnions(document: Shape): Shape {
   };
   return JSON.parse(JSON.stringify(document), copy);
 }
+
+if (import.meta.main) await runCommand(command);

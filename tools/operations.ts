@@ -30,8 +30,6 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
   return { target: resolveTarget(values), slug: values.listing };
@@ -45,20 +43,21 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
         console.log('This database records no operations yet: a newer version has to migrate it.');
         return;
       }
-      const found = slug === undefined ? await listOperations(database) : await ofListing(slug);
+      const found =
+        slug === undefined ? await listOperations(database) : await ofListing(database, slug);
       for (const each of found) console.log(printable(formatLine(each)));
       if (found.length === 0) console.log('No operation is recorded.');
-
-      async function ofListing(name: string): Promise<Operation[]> {
-        const operation = await findLastOperation(database, name);
-        if (operation === undefined) throw new UserError(`no listing has the slug ${name}`);
-        return operation === null ? [] : [operation];
-      }
     });
     return 0;
   } catch (error) {
     throw new UserError(`The operations cannot be read: ${messageOf(error)}`);
   }
+}
+
+async function ofListing(database: D1Database, slug: string): Promise<Operation[]> {
+  const operation = await findLastOperation(database, slug);
+  if (operation === undefined) throw new UserError(`no listing has the slug ${slug}`);
+  return operation === null ? [] : [operation];
 }
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx: added 1, changed 2 (8ee1a43f02bc, 7c1d…)` */
@@ -69,3 +68,5 @@ function formatLine(operation: Operation): string {
   const origin = [commit ?? 'no commit', id].join(', ');
   return `${formatOperation(operation)}${found && `: ${found}`} (${origin})`;
 }
+
+if (import.meta.main) await runCommand(command);

@@ -30,8 +30,6 @@ type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values, positionals } = readArguments(program, args);
   return { file: positionals[0], target: resolveTarget(values), ledger: values.ledger };
@@ -60,3 +58,5 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
     return 1;
   }
 }
+
+if (import.meta.main) await runCommand(command);

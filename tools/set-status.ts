@@ -15,8 +15,6 @@ Example: npm run set-status -- hidden casa-marea --dry-run`)
 
 export const command = { program, parse, run };
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]) {
   const { values, positionals } = readArguments(program, args);
   const [status, slugs] = positionals;
@@ -31,3 +29,5 @@ function parse(args: string[]) {
   const origin = { command: 'set-status' };
   return { ...sharedOptions(values), origin, listsAll: true, readFile };
 }
+
+if (import.meta.main) await runCommand(command);

@@ -30,8 +30,6 @@ type Request = { files: string[]; namesSlowest: boolean };
 
 export const command: Command<Request> = { program, parse, run: runAll };
 
-if (import.meta.main) await runCommand(command);
-
 function parse(args: string[]): Request {
   const { values, positionals } = readArguments(program, args);
   const tests = globSync('test/**/*.test.ts');
@@ -98,3 +96,5 @@ function formatSlowest(files: { name: string; startTime: number; endTime: number
     .slice(0, 10)
     .map(({ name, ms }) => `${String(ms).padStart(6)} ms ${relative(process.cwd(), name)}`);
 }
+
+if (import.meta.main) await runCommand(command);

@@ -28,8 +28,6 @@ export const command = {
   run: printToken,
 } satisfies Command<TokenOptions>;
 
-if (import.meta.main) await runCommand(command);
-
 async function printToken(
   { permissions, expires }: TokenOptions,
   directory = PROJECT_DIRECTORY,
@@ -69,3 +67,5 @@ function whyRejected(vars: ReadonlyMap<string, string>, { x }: SigningKey): stri
   if (vars.get('JWT_JWKS')?.includes(x)) return undefined;
   return '.dev.vars names another key set than the development one';
 }
+
+if (import.meta.main) await runCommand(command);

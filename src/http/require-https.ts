@@ -5,7 +5,7 @@ import type { AppEnv } from '../app-env.ts';
 import { API_KEY_HEADER, identifyKey } from '../auth/api-key.ts';
 import { readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
-import { isOwnMachine } from './own-machine.ts';
+import { isFromOwnMachine } from './own-machine.ts';
 
 /**
  * Rejects plain http with 403 `https_required`, except in development and at the machine itself. A
@@ -16,9 +16,9 @@ export function requireHttps() {
     const config = readConfig(c.env);
     if (!c.req.url.startsWith('http:') || config.isDevelopment) return next();
     // A URL cannot be parsed when the Host header is no valid authority.
-    const { hostname, pathname } = URL.parse(c.req.url) ?? {};
+    const pathname = URL.parse(c.req.url)?.pathname;
     const isApi = pathname === '/api' || pathname?.startsWith('/api/') === true;
-    if (!isApi || isOwnMachine(hostname ?? '')) return next();
+    if (!isApi || isFromOwnMachine(c)) return next();
     const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
     if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
     throw httpsRequired();

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { eraseAggregate } from '../../tools/erasure/erase.ts';
+import { eraseAggregates } from '../../tools/erasure/erase.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, get, sendWith } from '../support/http.ts';
 import { tapKv } from '../support/tap.ts';
@@ -15,7 +15,7 @@ const missing = tapKv(env.IDEMPOTENCY, { get: async () => null });
 
 const body = bookingCreated({ payload: { note: GUEST, guests: 2 } });
 
-const erase = (now = Date.now()) => eraseAggregate(env.DB, AGGREGATE, now);
+const erase = (now = Date.now()) => eraseAggregates(env.DB, [{ ...AGGREGATE, erasedAt: now }]);
 
 beforeEach(async () => {
   await env.DB.exec('DELETE FROM events');

@@ -146,8 +146,8 @@ describe('a malformed var', () => {
 it('development is a malformed var of the deployed entry, but at the machine itself', async () => {
   const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
   const vars = { ENVIRONMENT: 'development' };
-  const statusAt = async (origin: string) => {
-    const response = await sendWith(vars, `${origin}/api/health`, {}, deployed);
+  const statusAt = async (origin: string, headers = {}) => {
+    const response = await sendWith(vars, `${origin}/api/health`, { headers }, deployed);
     return response.status;
   };
   expect(await statusAt('https://api.example.com')).toBe(500);
@@ -155,6 +155,14 @@ it('development is a malformed var of the deployed entry, but at the machine its
   expect(await statusAt('https://localhost.example.com')).toBe(500);
   for (const host of ['localhost:3001', '127.0.0.1:3001', '[::1]:3001']) {
     expect(await statusAt(`http://${host}`)).toBe(200);
+  }
+  // `wrangler dev` with a route.
+  for (const address of ['127.0.0.1', '::1']) {
+    const headers = { 'CF-Connecting-IP': address };
+    expect(await statusAt('http://api.example.com', headers)).toBe(200);
+    // In production, plain http from elsewhere is a 403.
+    const list = await sendWith({}, `http://api.example.com${LIST}`, { headers }, deployed);
+    expect(list.status).toBe(200);
   }
 });
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { command } from '../../tools/operations.ts';
 import { Database } from '../support/cloudflare/database.ts';
-import { runHere, runOn } from '../support/node/in-process.ts';
+import { runOn } from '../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
 import { copyWithStore } from '../support/node/stores.ts';
@@ -104,9 +104,4 @@ it('is a program of its own', async () => {
   expect(stdout).toMatch(
     /^[-\d]+ [\d:]+ UTC by .+, import-listings listings\.json: added 71, .*\n$/,
   );
-});
-
-it('has a usage, and rejects unknown options', async () => {
-  expect(await runHere(command, '--help')).toMatchObject({ code: 0 });
-  expect(await runHere(command, '--who')).toMatchObject({ code: 2 });
 });

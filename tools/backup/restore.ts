@@ -19,7 +19,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { messageOf, UserError } from '../command-line/user-error.ts';
-import { IDENTITY, insertIdentity, readLineage, readState } from '../database/identity.ts';
+import { IDENTITY, readLineage, readState } from '../database/identity.ts';
 import { recordOperation } from '../database/operations.ts';
 import {
   countRows,
@@ -214,6 +214,10 @@ async function takePlace(
     .map(([table, count]) => `(SELECT count(*) FROM "${stagingOf(table)}") <> ${count}`)
     .join(' OR ');
   const generation = randomBytes(16).toString('hex');
+  // Fails if rows are missing: a generation is never null.
+  const identity = target.prepare(
+    `INSERT INTO "${stagingOf(IDENTITY)}" (lineage, generation) VALUES (?, iif(${differs}, NULL, ?))`,
+  );
   const arrived: string[] = [];
   for (const table of tables) {
     if (!live.includes(table) || NOT_APPENDED.includes(table)) continue;
@@ -221,7 +225,7 @@ async function takePlace(
   }
   const statements = [
     target.prepare(`DELETE FROM "${stagingOf(IDENTITY)}"`),
-    insertIdentity(target, { table: stagingOf(IDENTITY), lineage, generation, unless: differs }),
+    identity.bind(lineage, generation),
     ...[
       ...arrived,
       ...live.map((table) => `DROP TABLE "${table}"`),

@@ -18,18 +18,6 @@ export async function readLineage(database: D1Database): Promise<string> {
     .parse(await lineage.first('lineage'));
 }
 
-type Written = { table: string; lineage: string; generation: string; unless: string };
-
-/** Fails if the condition `unless` is true: a generation is never null. */
-export function insertIdentity(
-  database: D1Database,
-  { table, lineage, generation, unless }: Written,
-): D1PreparedStatement {
-  return database
-    .prepare(`INSERT INTO "${table}" (lineage, generation) VALUES (?, iif(${unless}, NULL, ?))`)
-    .bind(lineage, generation);
-}
-
 /** After a rewind: earlier cursors are rejected. */
 export function beginGeneration(database: D1Database, lineage: string): D1PreparedStatement {
   return database

@@ -70,16 +70,6 @@ export async function eraseAggregates(
   return erased;
 }
 
-/** As `eraseAggregates`. */
-export function eraseAggregate(
-  database: D1Database,
-  aggregate: Aggregate,
-  erasedAt: number,
-  finish?: Finish,
-): Promise<number> {
-  return eraseAggregates(database, [{ ...aggregate, erasedAt }], finish);
-}
-
 export function formatEvents(count: number): string {
   return count === 1 ? '1 event' : `${count} events`;
 }
