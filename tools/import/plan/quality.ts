@@ -14,7 +14,7 @@ const UNINTENDED: readonly [warning: string, text: RegExp][] = [
     /\ufffd|[ÃÂ][\u0080-\u00bf‚-™]|\p{Ll}Ã(\s|$)|â€/u,
   ],
   ['a word of a program as a text, such as NULL', /^\s*(null|undefined|nan|\[object \w+\])\s*$/i],
-  ['Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^\]\n]+\]\(https?:[^)]+\)/m],
+  ['Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^[\]\n]+\]\(https?:[^[)]+\)/m],
   ['a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/],
 ];
 
