@@ -314,6 +314,42 @@ it('renames a location and an amenity, and adds them with a new listing', async 
   });
 });
 
+it('locations that swap or change their slugs keep their listings, also when it is imported again', async () => {
+  await load({
+    locations: [
+      ['slug', 'name.en'],
+      ['hill', 'The hill'],
+      ['port', 'The port'],
+    ],
+    listings: [
+      ['slug', 'location'],
+      ['other-1', 'hill'],
+      ['other-2', 'port'],
+    ],
+  });
+  const placeOf = async (slug: string) => (await imports.stored(slug))?.location;
+  const edited = await editWorkbook(
+    await imports.exportedWorkbook(),
+    ({ locations = [], listings = [] }) => {
+      const slugs: Record<string, string> = { bay: 'cove', hill: 'port', port: 'hill' };
+      for (const row of locations) row.slug = slugs[String(row.slug)] ?? null;
+      // The drop-down of another program may still have the former slug.
+      for (const row of listings) if (row.slug === 'other-3') row.location = 'bay';
+    },
+  );
+  for (const time of [1, 2]) {
+    const done = await imports.loadWorkbook(edited);
+    expect(done, `time ${time}`).toMatchObject({ code: 0, stderr: '' });
+    expect(await placeOf('casa-marea')).toMatchObject({ slug: 'cove', name: { en: 'The bay' } });
+    expect(await placeOf('other-1')).toMatchObject({ slug: 'port', name: { en: 'The hill' } });
+    expect(await placeOf('other-2')).toMatchObject({ slug: 'hill', name: { en: 'The port' } });
+    expect(await placeOf('other-3')).toMatchObject({ slug: 'cove' });
+  }
+  imports.clear();
+  expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0, stderr: '' });
+  expect(await placeOf('other-1')).toMatchObject({ slug: 'port', name: { en: 'The hill' } });
+});
+
 it('names and ignores unknown sheets, and needs listings for --prune', async () => {
   const rows = [['slug'], ['casa-marea']];
   const { stdout } = await load({

@@ -43,7 +43,7 @@ const LISTING: Column = {
 };
 const ORDER: Column = { name: 'order', field: 'order', kind: 'number' };
 const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
-/** Of a listing when it was exported. */
+/** Of an export: the version of a listing, and the slug of a location, which listings name. */
 export const VERSION: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
 
 const listing = columnsOf(writtenListing, ['slug', 'hid', 'name', 'status', 'type', 'location']);
@@ -83,7 +83,7 @@ export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
     list: { field: 'unique_features', order: ORDER.field },
   },
   locations: {
-    columns: columnsOf(writtenLocation, ['slug', 'name']),
+    columns: [...columnsOf(writtenLocation, ['slug', 'name']), VERSION],
     kind: 'location',
     keys: ['slug', 'id'],
   },

@@ -6,7 +6,7 @@ import type { Patch, RecordKeys } from './records.ts';
 export type RawRecord = {
   name: RecordName;
   value: unknown;
-  /** The `versionOf` the listing that the record was made from. */
+  /** The `versionOf` the listing that it was made from, or the slug of the location, in a workbook. */
   version?: string | undefined;
 };
 

@@ -49,7 +49,7 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
     kind: 'readable',
     form: 'workbook',
     exportId: findExportId(sheets),
-    locations: rowsOf('locations'),
+    locations: rowsOf('locations').map(takeVersion),
     amenities: rowsOf('amenities'),
     properties: rowsOf('listings').map(takeVersion),
     removed: [],

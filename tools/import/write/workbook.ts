@@ -60,7 +60,7 @@ export async function writeWorkbook(
     photos: entriesOf('photos'),
     videos: entriesOf('videos'),
     features: entriesOf('features'),
-    locations,
+    locations: locations.map((each) => ({ ...each, [VERSION.field]: each.slug })),
     amenities,
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
