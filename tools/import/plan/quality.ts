@@ -166,10 +166,10 @@ function isOtherScale(was: number, is: number): boolean {
   return was !== is && Math.max(was, is) >= FACTOR * Math.min(was, is);
 }
 
-type Place = Pick<Source, 'latitude' | 'longitude'>;
+type Coordinates = Pick<Source, 'latitude' | 'longitude'>;
 
-/** Roughly: a degree of longitude is shorter towards the poles. 0 without both places. */
-function movedKm(from: Place, to: Place): number {
+/** Roughly: a degree of longitude is shorter towards the poles. 0 without both of them. */
+function movedKm(from: Coordinates, to: Coordinates): number {
   const numbers = [from.latitude, from.longitude, to.latitude, to.longitude];
   const [latitude = 0, longitude = 0, toLatitude = 0, toLongitude = 0] = numbers.map(Number);
   if (numbers.includes(null)) return 0;

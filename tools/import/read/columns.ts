@@ -108,13 +108,13 @@ export const EXPORT_LABEL = 'This export';
 function columnsOf({ shape }: z.ZodObject, first: readonly string[] = []): Column[] {
   const all = Object.entries(shape).flatMap(([field, schema]) => listColumns(field, schema));
   const isText = ({ locale }: Column) => locale !== undefined;
-  const place = (each: Column) => {
+  const rank = (each: Column) => {
     if (each.field === 'id') return 4;
     const named = first.indexOf(each.field);
     if (named !== -1) return (named - first.length) / 100;
     return each.kind === 'slugs' ? 3 : isText(each) ? 2 : 1;
   };
-  return all.sort((a, b) => place(a) - place(b));
+  return all.sort((a, b) => rank(a) - rank(b));
 }
 
 /** The kind of the cells follows from the values that the schema accepts. */

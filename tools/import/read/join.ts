@@ -54,7 +54,7 @@ export function joinSheets(
     return undefined;
   };
   const addRecord = (id: string | undefined, name: RecordName) => {
-    const record = { name, value: { id } };
+    const record = { name, value: { id }, isUnlisted: true };
     others.push(record);
     byId.set(id, record);
     return record;
@@ -185,10 +185,10 @@ export function changesOfListing(
     const rows = listOf(changed[field]).filter(isMap).map(fillEmpty);
     if (changed[field] === undefined) continue;
     const before = sortEntries(listOf(old?.[field]).filter(isMap), order);
-    const entries = rows.map(({ hero: _, order: __, ...row }, place) => {
-      const match = findEntry(before, row, place, columns);
+    const entries = rows.map(({ hero: _, order: __, ...row }, index) => {
+      const match = findEntry(before, row, index, columns);
       const rest = match === undefined ? dropEmpty(row) : dropShown(columns, row, match);
-      const isSame = match === before[place] && Object.keys(rest).every((key) => isKey(key));
+      const isSame = match === before[index] && Object.keys(rest).every((key) => isKey(key));
       return {
         match,
         isSame,
@@ -215,10 +215,10 @@ const FEATURE = property.shape.unique_features.element;
 function findEntry(
   stored: readonly Patch[],
   row: Patch,
-  place: number,
+  index: number,
   columns: readonly Column[],
 ): Patch | undefined {
-  const here = stored[place];
+  const here = stored[index];
   const nearFirst = here === undefined ? stored : [here, ...stored];
   const byKey = (key: string, value: unknown) =>
     nearFirst.find((each) => value !== undefined && each[key] === value);

@@ -157,7 +157,7 @@ function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object
 }
 
 function parseRecord<T>(
-  { name, value: written, version }: RawRecord,
+  { name, value: written, version, isUnlisted = false }: RawRecord,
   merged: unknown,
   schema: z.ZodType<T> & z.ZodObject,
 ): Omit<CompleteRecord<T>, 'resolution'> {
@@ -165,7 +165,7 @@ function parseRecord<T>(
   const { value, faults } = parseValue<T>(schema, whole);
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
-  return { name, version, keys: readKeys(whole), writtenKeys, idField, value, faults };
+  return { name, version, isUnlisted, keys: readKeys(whole), writtenKeys, idField, value, faults };
 }
 
 /** For a patch's record that matches no stored one: one fault of its keys, or of all missing fields. */
