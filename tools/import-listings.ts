@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand } from './command-line/environment.ts';
-import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { showProgress } from './command-line/progress.ts';
+import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import {
   messageOf,

@@ -373,6 +373,37 @@ it('names and ignores unknown sheets, and needs listings for --prune', async () 
   }
 });
 
+it('--prune hides a listing that only the sheet photos names, and its undo shows it again', async () => {
+  const [row] = others;
+  await load({
+    photos: [
+      ['listing', 'url'],
+      ['other-0', PHOTO('x')],
+    ],
+  });
+  const bytes = await workbook({
+    listings: [['slug'], ['casa-marea'], ...others.slice(1).map(({ slug }) => [slug])],
+    photos: [
+      ['listing', 'url', 'alt.en'],
+      ['casa-marea', PHOTO('a'), 'Photo a'],
+      [row?.slug ?? '', PHOTO('x'), 'New'],
+    ],
+  });
+  const { code, stdout, stderr } = await imports.loadWorkbook(bytes, '--prune');
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('Hidden, because the file does not name them: 1 listing\n');
+  expect(stdout).toContain(
+    'other-0: status "listed" → "hidden"; photo x.jpg: alt.en added: "New"\n',
+  );
+  expect(await imports.stored('other-0')).toMatchObject({
+    status: 'hidden',
+    photos: [{ alt: { en: 'New' } }],
+  });
+  const undo = /import-listings -- (\S+\.json)/.exec(stdout)?.[1];
+  if (undo !== undefined)
+    expect(await imports.run(undo, '--allow-emptied')).toMatchObject({ code: 0 });
+});
+
 it('rejects a workbook that would empty a field of more than a fifth of the listings', async () => {
   const rows = [['slug', 'city'], ...others.map(({ slug }) => [slug, null])];
   const bytes = await workbook({ listings: rows });

@@ -1,6 +1,8 @@
 /** Warnings about valid listings, which an editor should look at. They reject nothing. Pure. */
 
+import { findMissing } from '../../../src/development/preview/missing.ts';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
+import { render } from '../../../src/properties/render.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { Finding } from './types.ts';
@@ -59,21 +61,20 @@ export function findTextWarnings(listing: Source): Finding[] {
 }
 
 export function findWarnings(listing: Source): string[] {
-  const { status, photos, hero_photo_id, videos, latitude, longitude } = listing;
-  const isPublic = status !== 'hidden';
+  const { photos, videos, latitude, longitude } = listing;
+  const shown = render(listing, '');
+  const missing = new Set(shown && findMissing(shown).map(({ id }) => id));
   const onWeb = photos.filter(({ web_visible }) => web_visible);
-  const hasHero =
-    photos.some(({ id }) => id === hero_photo_id) || onWeb.some((each) => each.section === 'hero');
   const checks: [warning: string, isFound: boolean][] = [
     // In a sheet, it is a problem.
     [
       'the error of a formula as a text',
       listTexts(listing).some((text) => FORMULA_ERROR.test(text)),
     ],
-    ['public without a photo', isPublic && onWeb.length === 0],
-    ['public without a hero image', isPublic && onWeb.length > 0 && !hasHero],
-    ['public without a title', isPublic && isEmpty(listing.title)],
-    ['public without a location', isPublic && listing.location === null],
+    ['public without a photo', missing.has('photo')],
+    ['public without a hero image', missing.has('cover')],
+    ['public without a title', LOCALES.every((locale) => missing.has(`title.${locale}`))],
+    ['public without a location', missing.has('location')],
     ['a gallery without any alt text', onWeb.length > 0 && onWeb.every(({ alt }) => isEmpty(alt))],
     [
       'a latitude without a longitude, or the reverse',

@@ -13,17 +13,14 @@ import {
 } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import { unreadable, withKey } from './parse.ts';
-import { type Fault, type ImportProblem, nearest, type RecordName } from './problem.ts';
+import { type Fault, type ImportProblem, nearest, type RecordName, THE_FILE } from './problem.ts';
 import type { Patch } from './records.ts';
 import type { ListRow, OnProgress, ParsedFile, RawRecord, SheetList } from './types.ts';
 
 type Row = { name: RecordName; value: Patch; faults: Fault[] };
 type SheetRows = { rows: Row[]; problems: ImportProblem[] };
 
-export async function readWorkbook(
-  bytes: Uint8Array,
-  onProgress: OnProgress,
-): Promise<ParsedFile> {
+export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): Promise<ParsedFile> {
   let sheets: Sheet[];
   try {
     ({ sheets } = await readXlsx(bytes));
@@ -50,7 +47,6 @@ export async function readWorkbook(
   const isEmpty = [...known.values()].every(
     ({ rows, problems }) => rows.length + problems.length === 0,
   );
-  if (isEmpty && exportId === undefined) return unreadable([{ path: '', code: 'no_row' }]);
   const rowsOf = (name: SheetName) => known.get(name)?.rows ?? [];
   const lists = SHEET_NAMES.flatMap((name): SheetList[] => {
     const { list } = SHEETS[name];
@@ -71,6 +67,9 @@ export async function readWorkbook(
       ignored: ignored.map((name) => ({ name, meant: nearest(name, SHEET_NAMES) })),
     },
     problems: [
+      ...(isEmpty && exportId === undefined
+        ? [{ record: THE_FILE, path: '', code: 'no_row' } as const]
+        : []),
       ...[...known.values()].flatMap(({ problems }) => problems),
       ...records.flatMap(({ name: record, faults }) => faults.map((each) => ({ record, ...each }))),
     ],
