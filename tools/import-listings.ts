@@ -96,7 +96,8 @@ function parse(args: string[]): ImportRequest {
     readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      const isLarge = bytes.length >= LARGE_BYTES;
+      // A workbook is a ZIP archive.
+      const isLarge = bytes.length >= LARGE_BYTES && bytes.subarray(0, 2).toString() === 'PK';
       if (isLarge) console.log(`Reading ${path}`);
       using progress = showProgress(process.stdout);
       const onProgress = isLarge ? progress.update : () => {};
