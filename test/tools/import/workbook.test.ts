@@ -373,7 +373,7 @@ it('names and ignores unknown sheets, and needs listings for --prune', async () 
   }
 });
 
-it('--prune hides a listing that only the sheet photos names, and its undo shows it again', async () => {
+it('--prune hides a listing that only the sheet photos names', async () => {
   const [row] = others;
   await load({
     photos: [
@@ -399,9 +399,6 @@ it('--prune hides a listing that only the sheet photos names, and its undo shows
     status: 'hidden',
     photos: [{ alt: { en: 'New' } }],
   });
-  const undo = /import-listings -- (\S+\.json)/.exec(stdout)?.[1];
-  if (undo !== undefined)
-    expect(await imports.run(undo, '--allow-emptied')).toMatchObject({ code: 0 });
 });
 
 it('rejects a workbook that would empty a field of more than a fifth of the listings', async () => {
