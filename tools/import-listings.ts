@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand } from './command-line/environment.ts';
+import { showProgress } from './command-line/progress.ts';
 import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import {
@@ -41,6 +42,9 @@ Example: npm run import-listings -- catalogue.xlsx --dry-run`)
   .option('--allow-emptied', 'empty fields of more than a fifth of the public listings')
   .option('--allow-renamed', 'change the slug or the hid of more than a fifth of them')
   .option('--overwrite', 'replace listings that have changed since the file was made');
+
+/** Such a workbook takes seconds to unpack. */
+const LARGE_BYTES = 2 ** 20;
 
 const UNKNOWN =
   'It is not known whether the listings were changed. Run the same command again, with another file for --undo if it has one: it ends in the same state either way.';
@@ -90,7 +94,12 @@ function parse(args: string[]): ImportRequest {
     readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      const file = await readCatalogueFile(path, bytes, patch ? 'patch' : 'whole');
+      // A workbook is a ZIP archive.
+      const isLarge = bytes.length >= LARGE_BYTES && bytes.subarray(0, 2).toString() === 'PK';
+      if (isLarge) console.log(`Reading ${path}`);
+      using progress = showProgress(process.stdout);
+      const onProgress = isLarge ? progress.update : () => {};
+      const file = await readCatalogueFile(path, bytes, patch ? 'patch' : 'whole', onProgress);
       if (file.kind === 'readable') rejectOptions(file, patch, prune || isPruningAll);
       return file;
     },

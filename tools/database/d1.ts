@@ -52,7 +52,7 @@ function createResult<T>(rows: readonly unknown[]): D1Result<T> {
 
 /** Skips texts, quoted names and comments; finds `?` and `?1`. */
 const TOKEN =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d*)/g;
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*(?:\]|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\?(\d*)/g;
 
 /** Other values become literals: `a = ?, b = ?` is `a = ?1, b = (5)`. */
 export function withTextParameters(sql: string, values: readonly unknown[]): Query {

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Source } from '../../src/properties/source.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
+import type { OnProgress } from './read/types.ts';
 import { toWritten, writeListingsFile } from './write/listings-file.ts';
 import { writeWorkbook } from './write/workbook.ts';
 
@@ -11,7 +12,7 @@ export type ExportForm = 'json' | 'workbook';
 /** Yields the file. If an import is applied meanwhile, the reads begin again. */
 export async function* exportListings(
   database: D1Database,
-  onProgress: (phase: string, done: number, total: number) => void,
+  onProgress: OnProgress,
   form: ExportForm = 'json',
 ): AsyncGenerator<string | Uint8Array> {
   const stored = await readCatalogue(database);
@@ -25,6 +26,6 @@ export async function* exportListings(
   }
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
   const export_id = randomUUID();
-  if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id);
+  if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id, onProgress);
   else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
 }

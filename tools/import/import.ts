@@ -68,17 +68,17 @@ async function attemptImport(
   if (problems.length > 0) return { kind: 'rejected', problems, effect };
 
   // Import, 5.
-  const shown = listings.filter(({ latest }) => latest.changesFeed);
+  const feedChanges = listings.filter(({ latest }) => latest.changesFeed);
   // `apply` numbers these from `newestChange + 1` on. The cursor is for a reader of all changes up
   // to `seq`, which has no older removals left to skip (`start`).
-  const seq = stored.newestChange + shown.length;
+  const seq = stored.newestChange + feedChanges.length;
   const { generation } = stored;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
   if (!options.isDryRun && listings.length + effect.recordChanges.length > 0) {
     if ((await applyWithUndo(effect, complete, stored, options)) === 'overtaken')
       return 'overtaken';
   }
-  return { kind: 'accepted', file: complete, effect, shown, resumeCursor };
+  return { kind: 'accepted', file: complete, effect, feedChanges, resumeCursor };
 }
 
 /** Rejects a file that empties or renames more of the public listings than is usual. */

@@ -1,6 +1,7 @@
 /** How the preview writes the facts of a listing, in the language of the view. */
 
-import { type Listing, type Part, textIn } from './catalogue.ts';
+import { textIn } from './catalogue.ts';
+import type { Listing, Part } from './missing.ts';
 import type { View } from './view.ts';
 import { WORDS, type Words } from './words.ts';
 

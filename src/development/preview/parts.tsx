@@ -3,8 +3,9 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import { Frame } from '../frame.tsx';
-import { type Listing, type Part, type Photo, textIn } from './catalogue.ts';
+import { textIn } from './catalogue.ts';
 import { formatPart } from './format.ts';
+import type { Listing, Part, Photo } from './missing.ts';
 import { formatAddress, type View } from './view.ts';
 import { WORDS } from './words.ts';
 

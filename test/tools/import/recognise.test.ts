@@ -70,6 +70,17 @@ it('each repair can be imported', async () => {
   }
 });
 
+it('a workbook with headers alone', async () => {
+  expect(await imports.loadWorkbook(await workbook({ listings: [['slug', 'city']] }))).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'the file: has no row below its headers: fill one in, or edit the file that `npm run -s export-listings -- --out catalogue.xlsx` writes\n1 problem. Nothing was changed.\n',
+  });
+  imports.clear();
+  expect(await imports.loadWorkbook(await imports.exportedWorkbook())).toMatchObject({ code: 0 });
+});
+
 it('the export of an empty store has no record, and is imported', async () => {
   imports.clear();
   expect(await imports.load(await imports.exported())).toMatchObject({ code: 0, stderr: '' });

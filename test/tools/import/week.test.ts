@@ -136,10 +136,7 @@ it.each(WEEK)('%s, and its undo', async (day, edit, lines, added) => {
   expect(done.code, done.stderr).toBe(0);
   for (const line of lines) expect(done.stdout).toContain(line);
   const again = await imports.loadWorkbook(edited, '--dry-run');
-  if (day.startsWith('the slug of a location')) {
-    expect(again.stderr).toContain('location "mallorca" is not known: 5 listings');
-    expect(again.stderr).toContain('did you mean majorca?');
-  } else expect(again.stdout, again.stderr).toContain('Nothing changed');
+  expect(again.stdout, again.stderr).toContain('Nothing changed');
   expect(catalogue()).not.toEqual(added === undefined ? before : []);
 
   const undone = await imports.run(undo, '--allow-emptied', '--no-undo');

@@ -286,7 +286,7 @@ describe('a sheet', () => {
       'listings!B2 (slug "casa-marea"): city "#N/A" is the error of a formula: correct the formula, or write its value\n',
     );
     expect(stderr).toContain(
-      'listings!C2 (slug "casa-marea"): beds null is a formula without a value: open the workbook in a spreadsheet program, and save it\n',
+      'listings!C2 (slug "casa-marea"): beds is a formula without a value: open the workbook in a spreadsheet program, and save it\n',
     );
   });
 });

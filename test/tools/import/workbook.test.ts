@@ -314,6 +314,42 @@ it('renames a location and an amenity, and adds them with a new listing', async 
   });
 });
 
+it('locations that swap or change their slugs keep their listings, also when it is imported again', async () => {
+  await load({
+    locations: [
+      ['slug', 'name.en'],
+      ['hill', 'The hill'],
+      ['port', 'The port'],
+    ],
+    listings: [
+      ['slug', 'location'],
+      ['other-1', 'hill'],
+      ['other-2', 'port'],
+    ],
+  });
+  const placeOf = async (slug: string) => (await imports.stored(slug))?.location;
+  const edited = await editWorkbook(
+    await imports.exportedWorkbook(),
+    ({ locations = [], listings = [] }) => {
+      const slugs: Record<string, string> = { bay: 'cove', hill: 'port', port: 'hill' };
+      for (const row of locations) row.slug = slugs[String(row.slug)] ?? null;
+      // The drop-down of another program may still have the former slug.
+      for (const row of listings) if (row.slug === 'other-3') row.location = 'bay';
+    },
+  );
+  for (const time of [1, 2]) {
+    const done = await imports.loadWorkbook(edited);
+    expect(done, `time ${time}`).toMatchObject({ code: 0, stderr: '' });
+    expect(await placeOf('casa-marea')).toMatchObject({ slug: 'cove', name: { en: 'The bay' } });
+    expect(await placeOf('other-1')).toMatchObject({ slug: 'port', name: { en: 'The hill' } });
+    expect(await placeOf('other-2')).toMatchObject({ slug: 'hill', name: { en: 'The port' } });
+    expect(await placeOf('other-3')).toMatchObject({ slug: 'cove' });
+  }
+  imports.clear();
+  expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0, stderr: '' });
+  expect(await placeOf('other-1')).toMatchObject({ slug: 'port', name: { en: 'The hill' } });
+});
+
 it('names and ignores unknown sheets, and needs listings for --prune', async () => {
   const rows = [['slug'], ['casa-marea']];
   const { stdout } = await load({
@@ -335,6 +371,34 @@ it('names and ignores unknown sheets, and needs listings for --prune', async () 
     const stderr = `${sentence}\nNothing was changed.\n`;
     expect(await imports.loadWorkbook(bytes, option)).toEqual({ code: 2, stdout: '', stderr });
   }
+});
+
+it('--prune hides a listing that only the sheet photos names', async () => {
+  const [row] = others;
+  await load({
+    photos: [
+      ['listing', 'url'],
+      ['other-0', PHOTO('x')],
+    ],
+  });
+  const bytes = await workbook({
+    listings: [['slug'], ['casa-marea'], ...others.slice(1).map(({ slug }) => [slug])],
+    photos: [
+      ['listing', 'url', 'alt.en'],
+      ['casa-marea', PHOTO('a'), 'Photo a'],
+      [row?.slug ?? '', PHOTO('x'), 'New'],
+    ],
+  });
+  const { code, stdout, stderr } = await imports.loadWorkbook(bytes, '--prune');
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('Hidden, because the file does not name them: 1 listing\n');
+  expect(stdout).toContain(
+    'other-0: status "listed" → "hidden"; photo x.jpg: alt.en added: "New"\n',
+  );
+  expect(await imports.stored('other-0')).toMatchObject({
+    status: 'hidden',
+    photos: [{ alt: { en: 'New' } }],
+  });
 });
 
 it('rejects a workbook that would empty a field of more than a fifth of the listings', async () => {

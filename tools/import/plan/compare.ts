@@ -41,19 +41,20 @@ export async function compare(
   const total = unchanged.length + listings.length + ids.size;
   onProgress('checked', unchanged.length + listings.length, total);
   for await (const old of readListings(database, [...ids])) {
+    const isPruned = plan.pruned.has(old.id);
     const row = rowsById.get(old.id);
     if (row && isStored(row, old)) {
       unchanged.push(row.listing);
     } else if (row) {
       problems.push(...findTakenIds(old.listing, row));
-      const change = resolveChange('file', old, row, recordChanges);
+      const change = resolveChange(isPruned ? 'pruned' : 'file', old, row, recordChanges);
       listings.push(change);
       const { version = '', name } = row.record;
       if (change.isOther && version !== '' && version !== versionOf(old.listing)) {
         stale.push({ record: name, change, operation: old.operation });
       }
     } else {
-      const reason = plan.pruned.has(old.id) ? 'pruned' : 'outside';
+      const reason = isPruned ? 'pruned' : 'outside';
       const now = renderRow(renewListing(old.listing, known, reason), publicSiteUrl);
       const key = { field: 'slug', value: old.slug };
       problems.push(...checkSize(now, { kind: 'listing', place: 'the stored listing', key }));

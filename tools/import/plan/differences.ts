@@ -4,7 +4,7 @@ import { mapLocales } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../read/listing-schemas.ts';
-import { counted, pluralize, shown } from '../read/problem.ts';
+import { counted, pluralize, quote } from '../read/problem.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */
@@ -101,7 +101,7 @@ function compareFields(
 
 function formatChange(old: unknown, now: unknown): string {
   if (now === undefined) return 'removed';
-  if (old === undefined) return `added: ${shown(now)}`;
+  if (old === undefined) return `added: ${quote(now)}`;
   if (typeof old !== 'string' || typeof now !== 'string')
     return `${formatValue(old)} → ${formatValue(now)}`;
   let common = 0;
@@ -109,14 +109,14 @@ function formatChange(old: unknown, now: unknown): string {
   const first = Math.max(0, common - CONTEXT_CHARACTERS);
   const word = old.indexOf(' ', first) + 1;
   const start = first > 0 && word > 0 && word <= common ? word : first;
-  const cut = (text: string) => shown(start === 0 ? text : `…${text.slice(start).toWellFormed()}`);
+  const cut = (text: string) => quote(start === 0 ? text : `…${text.slice(start).toWellFormed()}`);
   return `${cut(old)} → ${cut(now)}`;
 }
 
 /** A location is shown by its slug. */
 function formatValue(value: unknown): string {
-  if (isMap(value)) return shown(value.slug ?? value.id);
-  return value == null ? 'none' : shown(value);
+  if (isMap(value)) return quote(value.slug ?? value.id);
+  return value == null ? 'none' : quote(value);
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -32,14 +32,17 @@ export function plan(
   for (const each of locations.now.values()) {
     if (each.slug !== null) known.locations.set(each.slug, each);
   }
-  const planned = properties.flatMap((record) => {
-    if (record.value === undefined) return [];
-    return [{ ...renderRow(resolveSource(record.value, known), publicSiteUrl), record }];
-  });
-  const keptLocations = stored.locations.filter(({ id }) => !removed.includes(id));
-  const named = new Set(properties.map(({ keys }) => keys.id));
+  const listed = properties.filter(({ isUnlisted }) => !isUnlisted);
+  const named = new Set(listed.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
   const pruned = new Set(pruning === 'none' ? [] : unnamed);
+  const planned = properties.flatMap((record) => {
+    if (record.value === undefined) return [];
+    const source = resolveSource(record.value, known);
+    if (pruned.has(source.id)) source.status = 'hidden';
+    return [{ ...renderRow(source, publicSiteUrl), record }];
+  });
+  const keptLocations = stored.locations.filter(({ id }) => !removed.includes(id));
   const problems = distinct(file.problems, [
     ...slugProblems(file.locations, keptLocations, file),
     ...slugProblems(properties, [...stored.summaries.values()], file),

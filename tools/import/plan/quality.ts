@@ -1,6 +1,8 @@
 /** Warnings about valid listings, which an editor should look at. They reject nothing. Pure. */
 
+import { findMissing } from '../../../src/development/preview/missing.ts';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
+import { render } from '../../../src/properties/render.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { Finding } from './types.ts';
@@ -14,7 +16,7 @@ const UNINTENDED: readonly [warning: string, text: RegExp][] = [
     /\ufffd|[ÃÂ][\u0080-\u00bf‚-™]|\p{Ll}Ã(\s|$)|â€/u,
   ],
   ['a word of a program as a text, such as NULL', /^\s*(null|undefined|nan|\[object \w+\])\s*$/i],
-  ['Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^\]\n]+\]\(https?:[^)]+\)/m],
+  ['Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^[\]\n]+\]\(https?:[^[)]+\)/m],
   ['a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/],
 ];
 
@@ -59,21 +61,20 @@ export function findTextWarnings(listing: Source): Finding[] {
 }
 
 export function findWarnings(listing: Source): string[] {
-  const { status, photos, hero_photo_id, videos, latitude, longitude } = listing;
-  const isPublic = status !== 'hidden';
+  const { photos, videos, latitude, longitude } = listing;
+  const shown = render(listing, '');
+  const missing = new Set(shown && findMissing(shown).map(({ id }) => id));
   const onWeb = photos.filter(({ web_visible }) => web_visible);
-  const hasHero =
-    photos.some(({ id }) => id === hero_photo_id) || onWeb.some((each) => each.section === 'hero');
   const checks: [warning: string, isFound: boolean][] = [
     // In a sheet, it is a problem.
     [
       'the error of a formula as a text',
       listTexts(listing).some((text) => FORMULA_ERROR.test(text)),
     ],
-    ['public without a photo', isPublic && onWeb.length === 0],
-    ['public without a hero image', isPublic && onWeb.length > 0 && !hasHero],
-    ['public without a title', isPublic && isEmpty(listing.title)],
-    ['public without a location', isPublic && listing.location === null],
+    ['public without a photo', missing.has('photo')],
+    ['public without a hero image', missing.has('cover')],
+    ['public without a title', LOCALES.every((locale) => missing.has(`title.${locale}`))],
+    ['public without a location', missing.has('location')],
     ['a gallery without any alt text', onWeb.length > 0 && onWeb.every(({ alt }) => isEmpty(alt))],
     [
       'a latitude without a longitude, or the reverse',
@@ -166,10 +167,10 @@ function isOtherScale(was: number, is: number): boolean {
   return was !== is && Math.max(was, is) >= FACTOR * Math.min(was, is);
 }
 
-type Place = Pick<Source, 'latitude' | 'longitude'>;
+type Coordinates = Pick<Source, 'latitude' | 'longitude'>;
 
-/** Roughly: a degree of longitude is shorter towards the poles. 0 without both places. */
-function movedKm(from: Place, to: Place): number {
+/** Roughly: a degree of longitude is shorter towards the poles. 0 without both of them. */
+function movedKm(from: Coordinates, to: Coordinates): number {
   const numbers = [from.latitude, from.longitude, to.latitude, to.longitude];
   const [latitude = 0, longitude = 0, toLatitude = 0, toLongitude = 0] = numbers.map(Number);
   if (numbers.includes(null)) return 0;

@@ -31,7 +31,7 @@ export type ListingRow = ReturnType<typeof renderRow>;
 const MAX_FORMER_SLUGS = 20;
 
 /**
- * Returns the latest change after `columns` have replaced `old`. A new one gets its place and time
+ * Returns the latest change after `columns` have replaced `old`. A new one gets its number and time
  * when it is staged.
  */
 export function resolveLatestChange(

@@ -79,7 +79,7 @@ export type AcceptedImport = {
   file: CompleteFile;
   effect: Effect;
   /** The listings that change in the feed. */
-  shown: ListingChange[];
+  feedChanges: ListingChange[];
   /** The cursor that a reader of all changes has afterwards. */
   resumeCursor: string;
 };

@@ -55,7 +55,7 @@ function readDirectory(bytes: Uint8Array): { name: string; size: number }[] | un
   for (let read = 0; read < count; read += 1) {
     if (at + ENTRY_BYTES > file.length || file.readUInt32LE(at) !== 0x02014b50) return undefined;
     const size = file.readUInt32LE(at + 24);
-    const [name, extra, comment] = [28, 30, 32].map((place) => file.readUInt16LE(at + place));
+    const [name, extra, comment] = [28, 30, 32].map((offset) => file.readUInt16LE(at + offset));
     const next = at + ENTRY_BYTES + (name ?? 0);
     entries.push({
       name: file.toString('utf8', at + ENTRY_BYTES, next),

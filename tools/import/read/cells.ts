@@ -65,7 +65,8 @@ export function showsStored(cell: unknown, column: Column, record: Patch): boole
 
 /** An .ods drops the tabs at the ends of a line. */
 function trimLines(text: string): string {
-  return text.replaceAll(/[\t ]*\n[\t ]*/g, '\n').trim();
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.join('\n').trim();
 }
 
 const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {

@@ -43,7 +43,7 @@ const LISTING: Column = {
 };
 const ORDER: Column = { name: 'order', field: 'order', kind: 'number' };
 const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
-/** Of a listing when it was exported. */
+/** Of an export: the version of a listing, and the slug of a location, which listings name. */
 export const VERSION: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
 
 const listing = columnsOf(writtenListing, ['slug', 'hid', 'name', 'status', 'type', 'location']);
@@ -83,7 +83,7 @@ export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
     list: { field: 'unique_features', order: ORDER.field },
   },
   locations: {
-    columns: columnsOf(writtenLocation, ['slug', 'name']),
+    columns: [...columnsOf(writtenLocation, ['slug', 'name']), VERSION],
     kind: 'location',
     keys: ['slug', 'id'],
   },
@@ -108,13 +108,13 @@ export const EXPORT_LABEL = 'This export';
 function columnsOf({ shape }: z.ZodObject, first: readonly string[] = []): Column[] {
   const all = Object.entries(shape).flatMap(([field, schema]) => listColumns(field, schema));
   const isText = ({ locale }: Column) => locale !== undefined;
-  const place = (each: Column) => {
+  const rank = (each: Column) => {
     if (each.field === 'id') return 4;
     const named = first.indexOf(each.field);
     if (named !== -1) return (named - first.length) / 100;
     return each.kind === 'slugs' ? 3 : isText(each) ? 2 : 1;
   };
-  return all.sort((a, b) => place(a) - place(b));
+  return all.sort((a, b) => rank(a) - rank(b));
 }
 
 /** The kind of the cells follows from the values that the schema accepts. */

@@ -54,7 +54,7 @@ export function joinSheets(
     return undefined;
   };
   const addRecord = (id: string | undefined, name: RecordName) => {
-    const record = { name, value: { id } };
+    const record = { name, value: { id }, isUnlisted: true };
     others.push(record);
     byId.set(id, record);
     return record;
@@ -140,6 +140,15 @@ function isKey(field: string): boolean {
   return ['id', 'hid', 'slug', 'url'].includes(field);
 }
 
+/**
+ * Returns the ids of locations by their slugs in the export: a workbook in which one got another
+ * slug may be imported again, and its listings have the former.
+ */
+export function listExportedLocations({ locations }: ListingsFile): Map<unknown, string> {
+  const pairs = locations.map(({ version, value }) => [version, readKeys(value).id] as const);
+  return new Map(pairs.flatMap(([slug, id]) => (slug && id ? [[slug, id]] : [])));
+}
+
 /** The stored listing as its row shows it. */
 export function toShownListing(source: Source): Patch {
   const { location, amenities } = source;
@@ -156,11 +165,16 @@ export function sortEntries(entries: readonly Patch[], order: string): Patch[] {
 }
 
 /** Returns what the rows of a listing change in it, as a patch. */
-export function changesOfListing(patch: Patch, stored: Source | undefined): Patch {
+export function changesOfListing(
+  patch: Patch,
+  stored: Source | undefined,
+  exportedLocations: ReadonlyMap<unknown, string>,
+): Patch {
   const old = stored && toShownListing(stored);
   const changed = old ? dropShown(SHEETS.listings.columns, patch, old) : dropEmpty(patch);
   // The cell of a location without a slug has its id.
-  const { data: location_id } = uuid.safeParse(changed.location);
+  const { data: ownId } = uuid.safeParse(changed.location);
+  const location_id = exportedLocations.get(changed.location) ?? ownId;
   if (location_id !== undefined) {
     delete changed.location;
     changed.location_id = location_id;
@@ -171,10 +185,10 @@ export function changesOfListing(patch: Patch, stored: Source | undefined): Patc
     const rows = listOf(changed[field]).filter(isMap).map(fillEmpty);
     if (changed[field] === undefined) continue;
     const before = sortEntries(listOf(old?.[field]).filter(isMap), order);
-    const entries = rows.map(({ hero: _, order: __, ...row }, place) => {
-      const match = findEntry(before, row, place, columns);
+    const entries = rows.map(({ hero: _, order: __, ...row }, index) => {
+      const match = findEntry(before, row, index, columns);
       const rest = match === undefined ? dropEmpty(row) : dropShown(columns, row, match);
-      const isSame = match === before[place] && Object.keys(rest).every((key) => isKey(key));
+      const isSame = match === before[index] && Object.keys(rest).every((key) => isKey(key));
       return {
         match,
         isSame,
@@ -201,10 +215,10 @@ const FEATURE = property.shape.unique_features.element;
 function findEntry(
   stored: readonly Patch[],
   row: Patch,
-  place: number,
+  index: number,
   columns: readonly Column[],
 ): Patch | undefined {
-  const here = stored[place];
+  const here = stored[index];
   const nearFirst = here === undefined ? stored : [here, ...stored];
   const byKey = (key: string, value: unknown) =>
     nearFirst.find((each) => value !== undefined && each[key] === value);

@@ -22,8 +22,7 @@ const sections = z.strictObject({
 });
 
 export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
-  if (!isUtf8(bytes))
-    return unreadable([{ path: '', code: 'not_utf8', details: { form: 'UTF-8' } }]);
+  if (!isUtf8(bytes)) return unreadable([{ path: '', code: 'not_utf8' }]);
   const text = new TextDecoder().decode(bytes);
   const textCode = recogniseText(text);
   if (textCode !== undefined) return unreadable([{ path: '', code: textCode }]);

@@ -75,7 +75,7 @@ function richTextProblems(value: RichText): { path: PropertyKey[]; message: stri
 export const url = httpUrl
   // The URL parser drops these silently.
   .regex(/^[^\t\n\r]*$/, 'must not contain line breaks or tabs')
-  .refine((value) => !/[,;|\s]\s*https?:/i.test(value), 'must be one URL, not two')
+  .refine((value) => !/[,;|\s]https?:/i.test(value), 'must be one URL, not two')
   .transform((value) => URL.parse(value.trim().replaceAll("'", '%27'))?.href ?? '')
   .pipe(
     httpUrl

@@ -1,4 +1,4 @@
-/** The problems of a listings file, and how values are shown. report/problem-lines.ts prints them. Pure. */
+/** The problems of a listings file, and how values are quoted. report/problem-lines.ts prints them. Pure. */
 
 import { closestMatch } from 'leven';
 
@@ -32,7 +32,9 @@ export const SENTENCES = {
     'is a response of the feed, which leaves out what only the editor sees: edit the file that `npm run -s export-listings -- --out listings.json` writes',
   no_record:
     'has no record: with --patch, {"properties": [{"slug": "casa-marea", "price_from": 121000}]} changes a price',
-  not_utf8: 'is not UTF-8 text: save it as {form}',
+  no_row:
+    'has no row below its headers: fill one in, or edit the file that `npm run -s export-listings -- --out catalogue.xlsx` writes',
+  not_utf8: 'is not UTF-8 text: save it as UTF-8',
   not_json: 'is not JSON: {why}',
   too_deep: 'is nested too deep',
   twice: 'appears twice in the same object',
@@ -129,7 +131,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
 }
 
 /** Formats a value as JSON of one level. A long text is cut between words. */
-export function shown(value: unknown): string {
+export function quote(value: unknown): string {
   const text =
     JSON.stringify(value, (key, inner: unknown) =>
       key !== '' && typeof inner === 'object' && inner !== null ? '…' : inner,

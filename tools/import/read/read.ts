@@ -5,7 +5,7 @@ import { amenity } from '../../../src/properties/property.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { SHEETS } from './columns.ts';
 import { entryFaults, referenceFaults, repeatedKeys } from './faults.ts';
-import { changesOfListing, dropShown, joinSheets } from './join.ts';
+import { changesOfListing, dropShown, joinSheets, listExportedLocations } from './join.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
 import { parseValue } from './parse.ts';
@@ -81,12 +81,14 @@ export async function completeFromStore(
 }
 
 async function completeListings(
-  { properties, form, mustBeStored = false }: ListingsFile,
+  file: ListingsFile,
   resolve: ReturnType<typeof makeResolver>,
   { summaries }: Catalogue,
   database: D1Database,
 ): Promise<CompleteRecord<FileListing>[]> {
+  const { properties, form, mustBeStored = false } = file;
   const isMerged = form !== 'whole';
+  const exportedLocations = form === 'workbook' ? listExportedLocations(file) : new Map();
   const known = () => [...summaries.values()].map(({ slug }) => slug);
   const resolved = properties.map((raw) => {
     const keys = readKeys(raw.value);
@@ -103,7 +105,7 @@ async function completeListings(
     const keyFault = isMerged ? findKeyFault(resolution, keys, mustBeStored, known) : undefined;
     const own =
       form === 'workbook' && isMap(raw.value)
-        ? { ...raw, value: changesOfListing(raw.value, source) }
+        ? { ...raw, value: changesOfListing(raw.value, source, exportedLocations) }
         : raw;
     return completeRecord(own, isMerged, writtenListing, resolution, old, keyFault);
   });
@@ -155,7 +157,7 @@ function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object
 }
 
 function parseRecord<T>(
-  { name, value: written, version }: RawRecord,
+  { name, value: written, version, isUnlisted = false }: RawRecord,
   merged: unknown,
   schema: z.ZodType<T> & z.ZodObject,
 ): Omit<CompleteRecord<T>, 'resolution'> {
@@ -163,7 +165,7 @@ function parseRecord<T>(
   const { value, faults } = parseValue<T>(schema, whole);
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
-  return { name, version, keys: readKeys(whole), writtenKeys, idField, value, faults };
+  return { name, version, isUnlisted, keys: readKeys(whole), writtenKeys, idField, value, faults };
 }
 
 /** For a patch's record that matches no stored one: one fault of its keys, or of all missing fields. */

@@ -56,8 +56,8 @@ const SUMMARIES = statementOf(sql<ListingSummary>`
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
   select id, slug, status, rendering, source, document, change_seq, changed_at, removed_slug, former_slugs, operation
   from ${properties}
-  join (select key as place, value as wanted_id from json_each(${sql.placeholder('ids')})) on id = wanted_id
-  order by place`);
+  join (select key as position, value as wanted_id from json_each(${sql.placeholder('ids')})) on id = wanted_id
+  order by position`);
 
 const LISTINGS_USING = statementOf(sql<{ id: string }>`
   select id from ${properties}

@@ -3,11 +3,16 @@
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
 
+/** `done` and `total` count what the phase names, e.g. `rows of photos read`. */
+export type OnProgress = (phase: string, done: number, total: number) => void;
+
 export type RawRecord = {
   name: RecordName;
   value: unknown;
-  /** The `versionOf` the listing that the record was made from. */
+  /** The `versionOf` the listing that it was made from, or the slug of the location, in a workbook. */
   version?: string | undefined;
+  /** Whether only sheets of lists name the listing: with `--prune` it is hidden. */
+  isUnlisted?: boolean;
 };
 
 /**
@@ -73,7 +78,7 @@ export type Resolution =
   | { kind: 'anothers'; old: StoredKeys };
 
 /** A whole record of the file. */
-export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version'> & {
+export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version' | 'isUnlisted'> & {
   keys: RecordKeys;
   /** The keys in the file. The others are stored, or follow from these. */
   writtenKeys: RecordKeys;

@@ -13,14 +13,14 @@ import {
 } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import { unreadable, withKey } from './parse.ts';
-import { type Fault, type ImportProblem, nearest, type RecordName } from './problem.ts';
+import { type Fault, type ImportProblem, nearest, type RecordName, THE_FILE } from './problem.ts';
 import type { Patch } from './records.ts';
-import type { ListRow, ParsedFile, RawRecord, SheetList } from './types.ts';
+import type { ListRow, OnProgress, ParsedFile, RawRecord, SheetList } from './types.ts';
 
 type Row = { name: RecordName; value: Patch; faults: Fault[] };
 type SheetRows = { rows: Row[]; problems: ImportProblem[] };
 
-export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
+export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): Promise<ParsedFile> {
   let sheets: Sheet[];
   try {
     ({ sheets } = await readXlsx(bytes));
@@ -32,13 +32,21 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
   const ignored: string[] = [];
   for (const sheet of sheets) {
     const name = SHEET_NAMES.find((each) => each === toWord(sheet.name));
-    if (name !== undefined && !known.has(name)) known.set(name, readSheet(name, sheet));
-    else if (toWord(sheet.name) !== READ_ME) ignored.push(sheet.name);
+    if (name !== undefined && !known.has(name)) {
+      const read = readSheet(name, sheet);
+      known.set(name, read);
+      onProgress(`rows of ${name} read`, read.rows.length, read.rows.length);
+    } else if (toWord(sheet.name) !== READ_ME) ignored.push(sheet.name);
   }
   if (known.size === 0) {
     const details = { own: ignored.join(', ') || READ_ME, names: SHEET_NAMES.join(', ') };
     return unreadable([{ path: '', code: 'no_sheet', details }]);
   }
+  const exportId = findExportId(sheets);
+  // The export of an empty store has none either.
+  const isEmpty = [...known.values()].every(
+    ({ rows, problems }) => rows.length + problems.length === 0,
+  );
   const rowsOf = (name: SheetName) => known.get(name)?.rows ?? [];
   const lists = SHEET_NAMES.flatMap((name): SheetList[] => {
     const { list } = SHEETS[name];
@@ -48,8 +56,8 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
   return {
     kind: 'readable',
     form: 'workbook',
-    exportId: findExportId(sheets),
-    locations: rowsOf('locations'),
+    exportId,
+    locations: rowsOf('locations').map(takeVersion),
     amenities: rowsOf('amenities'),
     properties: rowsOf('listings').map(takeVersion),
     removed: [],
@@ -59,6 +67,9 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
       ignored: ignored.map((name) => ({ name, meant: nearest(name, SHEET_NAMES) })),
     },
     problems: [
+      ...(isEmpty && exportId === undefined
+        ? [{ record: THE_FILE, path: '', code: 'no_row' } as const]
+        : []),
       ...[...known.values()].flatMap(({ problems }) => problems),
       ...records.flatMap(({ name: record, faults }) => faults.map((each) => ({ record, ...each }))),
     ],
@@ -188,7 +199,7 @@ function readRow(
     const cell = cells[at] ?? { value: null };
     const read = readCell(column, cell);
     const path = locale === undefined ? field : `${field}.${locale}`;
-    if ('code' in read) faults.push({ path, ...read, value: cell.value });
+    if ('code' in read) faults.push({ path, ...read, value: cell.value ?? undefined });
     // A faulty cell is kept, so that the field is not missing too. read.ts drops its second fault.
     const own = 'code' in read ? cell.value : read.value;
     // An empty id follows from the other keys.

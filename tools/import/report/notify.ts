@@ -36,11 +36,11 @@ export function parseHook(address: string, secret: string | undefined): Hook {
  * that changes nothing, `slugs` is null: a message of an earlier one may be lost.
  */
 export async function notify({ url, signer }: Hook, outcome: AcceptedImport) {
-  const { shown, resumeCursor, effect } = outcome;
-  const slugs = [...new Set(shown.flatMap(listPublicSlugs))];
+  const { feedChanges, resumeCursor, effect } = outcome;
+  const slugs = [...new Set(feedChanges.flatMap(listPublicSlugs))];
   const body = JSON.stringify({
     type: 'feed.changed',
-    changes: shown.length,
+    changes: feedChanges.length,
     slugs: slugs.length > MAX_SLUGS || !raisesVersion(effect) ? null : slugs,
     resume_cursor: resumeCursor,
   });
@@ -68,14 +68,14 @@ export async function notify({ url, signer }: Hook, outcome: AcceptedImport) {
       failure = `it responded with ${response.status}`;
     } catch (error) {
       const isLate = error instanceof Error && error.name === 'TimeoutError';
-      failure = isLate ? 'no response' : `no connection (${describeFault(error)})`;
+      failure = isLate ? 'no response' : `no connection (${describeFailure(error)})`;
     }
     await pause(pauseMs);
   }
   return failure;
 }
 
-const FAULTS: Readonly<Record<string, string>> = {
+const FAILURES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens at the port',
   ENOTFOUND: 'the host is not known',
   EAI_AGAIN: 'the host is not known, or the name server does not respond',
@@ -83,9 +83,9 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 
 /** Adds the words of a cause to its code, e.g. `ENOTFOUND: the host is not known`. */
-function describeFault(error: unknown): string {
+function describeFailure(error: unknown): string {
   const cause = describeCause(error);
-  const words = FAULTS[cause];
+  const words = FAILURES[cause];
   return words === undefined ? cause : `${cause}: ${words}`;
 }
 

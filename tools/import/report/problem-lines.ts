@@ -7,8 +7,8 @@ import {
   type ImportProblem,
   nearest,
   printable,
+  quote,
   SENTENCES,
-  shown,
 } from '../read/problem.ts';
 
 const SHOWN_VALUES = 5;
@@ -53,13 +53,13 @@ function formatFirst(problem: ImportProblem): string {
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 function problemLine(problem: ImportProblem): string {
   const { value, subject } = problem;
-  const about = [subject ?? pathIn(problem), subject === undefined ? shown(value) : ''];
+  const about = [subject ?? pathIn(problem), subject === undefined ? quote(value) : ''];
   const sentence = [...about, formatSentence(problem)];
   return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
 function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
+  const all = [...new Set(problems.map(({ value }) => quote(value)))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }

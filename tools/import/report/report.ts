@@ -156,11 +156,11 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
 /** Notifies the hook, except in a dry run. A failure is a warning. */
 async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOptions) {
   const { host } = hook.url;
-  const { shown, effect } = outcome;
+  const { feedChanges, effect } = outcome;
   const { isDryRun, notifiesAlways } = options;
   const isNew = raisesVersion(effect);
   const changes =
-    isNew && shown.length === 0 ? 'changed locations' : counted(shown.length, 'change');
+    isNew && feedChanges.length === 0 ? 'changed locations' : counted(feedChanges.length, 'change');
   if (!isNew && !notifiesAlways) {
     const tense = isDryRun ? 'would not be' : 'was not';
     console.log(`The feed shows nothing new: ${host} ${tense} notified.`);

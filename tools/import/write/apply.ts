@@ -68,7 +68,7 @@ const MARK_APPLIED = `
 /** The transaction may have been applied. */
 export class OutcomeUnknown extends Error {}
 
-/** Writes all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
+/** Writes all rows, or none. Throws `OutcomeUnknown`, or the error that prevented it. */
 export async function apply(
   effect: Effect,
   operation: NewOperation,
@@ -96,17 +96,17 @@ export async function apply(
   try {
     await database.batch(transaction);
     return 'applied';
-  } catch (fault) {
+  } catch (error) {
     // Only the store knows: the response of a successful attempt may be lost.
-    const state = await readState(database).catch((error: unknown) => {
-      throw new OutcomeUnknown(messageOf(error), { cause: fault });
+    const state = await readState(database).catch((unread: unknown) => {
+      throw new OutcomeUnknown(messageOf(unread), { cause: error });
     });
     if (state.lastImport === importId) return 'applied';
-    const why = messageOf(fault);
+    const why = messageOf(error);
     if (GUARD_FAILURE.test(why)) return 'overtaken';
     // Another import was applied, perhaps after this one.
-    if (state.lastImport !== lastImport) throw new OutcomeUnknown(why, { cause: fault });
-    throw new Error(why, { cause: fault });
+    if (state.lastImport !== lastImport) throw new OutcomeUnknown(why, { cause: error });
+    throw new Error(why, { cause: error });
   }
 }
 
@@ -128,11 +128,11 @@ function* stagedRows(
     listing.status === 'hidden' ? 'removals' : 'others',
   );
   const now = Date.now();
-  let place = newestChange;
+  let seq = newestChange;
   for (const { columns, latest, old, isOther } of [...removals, ...others]) {
     const { changesFeed, ...last } = latest;
-    if (changesFeed) place += 1;
-    const change = changesFeed ? { ...last, change_seq: place, changed_at: now } : last;
+    if (changesFeed) seq += 1;
+    const change = changesFeed ? { ...last, change_seq: seq, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
     const operation = isOther ? importId : (old?.operation ?? null);
     // As JSON, not as strings: escaped texts of a large listing would exceed D1's bound.

@@ -14,6 +14,7 @@ import { type Column, SHEET_NAMES, SHEETS, type SheetName, VERSION } from '../re
 import { sortEntries, toShownListing } from '../read/join.ts';
 import { isMap } from '../read/listing-schemas.ts';
 import { listOf, type Patch } from '../read/records.ts';
+import type { OnProgress } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
 import { readMeSheet } from './read-me.ts';
 
@@ -37,6 +38,7 @@ export async function writeWorkbook(
   { locations, amenities }: Catalogue,
   listings: readonly Source[],
   exportId: string,
+  onProgress: OnProgress,
 ): Promise<Uint8Array> {
   const shown = listings.map((listing) => ({
     ...toShownListing(listing),
@@ -46,9 +48,9 @@ export async function writeWorkbook(
     const { list } = SHEETS[name];
     if (list === undefined) return [];
     return shown.flatMap((listing: Patch) =>
-      sortEntries(listOf(listing[list.field]).filter(isMap), list.order).map((entry, place) => ({
+      sortEntries(listOf(listing[list.field]).filter(isMap), list.order).map((entry, index) => ({
         // A feature has no number of its own.
-        order: place + 1,
+        order: index + 1,
         ...entry,
         hero: entry.id === listing.hero_photo_id ? true : null,
         listing: listing.slug,
@@ -60,11 +62,14 @@ export async function writeWorkbook(
     photos: entriesOf('photos'),
     videos: entriesOf('videos'),
     features: entriesOf('features'),
-    locations,
+    locations: locations.map((each) => ({ ...each, [VERSION.field]: each.slug })),
     amenities,
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
-  const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
+  const sheets = SHEET_NAMES.map((name) => {
+    onProgress(`listings in the sheet ${name}`, shown.length, shown.length);
+    return writeSheet(name, records[name], lastRows);
+  });
   return await writeXlsx({ sheets: [...sheets, readMeSheet(exportId)] });
 }
 

@@ -1,0 +1,55 @@
+/** What a listing may lack: shown by the preview, and reported by an import. Pure. */
+
+import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
+import type { Property } from '../../properties/property.ts';
+import type { Source } from '../../properties/source.ts';
+import type { Language, Words } from './words.ts';
+
+/** A property, or a hidden listing in the form of a property. */
+export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
+
+export type Photo = { url: string; alt: LocaleMap; section?: string };
+
+/** Returns the visible photos, the hero first. The hero may be outside the gallery. */
+export function orderPhotos({ gallery, hero_image }: Listing): Photo[] {
+  if (hero_image === null) return gallery;
+  const hero = gallery.find(({ url }) => url === hero_image.url) ?? hero_image;
+  return [hero, ...gallery.filter((photo) => photo !== hero)];
+}
+
+/** A part that a listing may lack, in a language where it is a text. */
+export type Part = {
+  /** e.g. `photo`, `title.fr`: for addresses */
+  id: string;
+  kind: keyof Words['without'];
+  language?: Language;
+  isMissing: (listing: Listing) => boolean;
+};
+
+export const PARTS: readonly Part[] = [
+  { id: 'photo', kind: 'photo', isMissing: (listing) => orderPhotos(listing).length === 0 },
+  {
+    id: 'cover',
+    kind: 'cover photo',
+    // A listing without any photo lacks a photo, and not a cover as well.
+    isMissing: (listing) => orderPhotos(listing).length > 0 && listing.hero_image === null,
+  },
+  ...inEachLanguage('title', ({ title }) => [title]),
+  ...inEachLanguage('description', ({ description }) => [description]),
+  ...inEachLanguage('alt text', (listing) => orderPhotos(listing).map(({ alt }) => alt)),
+  { id: 'location', kind: 'location', isMissing: ({ location }) => location === null },
+  { id: 'price', kind: 'price', isMissing: ({ price_from }) => price_from === null },
+];
+
+export function findMissing(listing: Listing): readonly Part[] {
+  return PARTS.filter(({ isMissing }) => isMissing(listing));
+}
+
+function inEachLanguage(kind: Part['kind'], select: (listing: Listing) => LocaleMap[]): Part[] {
+  return LOCALES.map((language) => ({
+    id: `${kind.split(' ')[0]}.${language}`,
+    kind,
+    language,
+    isMissing: (listing) => select(listing).some((map) => map[language] === undefined),
+  }));
+}
