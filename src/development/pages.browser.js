@@ -1,4 +1,4 @@
-/* The script of the start page and of the preview. Without it, nothing but its additions is missing. */
+/* The script of the development pages. Without it, nothing but its additions is missing. */
 
 /** Counts the photos that cannot be loaded, among what is missing. */
 function countFailed() {

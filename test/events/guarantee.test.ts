@@ -1,7 +1,7 @@
 /**
  * An event is accepted once: one example of each rule of keys, and of each fault of the stores.
  * test/simulation proves the rules for random orders of requests and faults, and
- * test/docs/faults.test.ts the status for each fault.
+ * test/faults.test.ts the status for each fault.
  */
 
 import { createExecutionContext } from 'cloudflare:test';

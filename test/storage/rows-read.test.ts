@@ -1,6 +1,6 @@
 /**
  * The rows that each list reads, by D1's own count: they depend on the page and not on the table.
- * test/docs/cost.test.ts has the exact numbers of a first page.
+ * test/budgets.test.ts has the exact numbers of a first page.
  */
 
 import { env } from 'cloudflare:workers';

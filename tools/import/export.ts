@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Source } from '../../src/properties/source.ts';
-import { readCatalogue, readListings, readState } from './read/store.ts';
+import { readCatalogue, readImportState, readListings } from './read/store.ts';
 import type { OnProgress } from './read/types.ts';
 import { toWritten, writeListingsFile } from './write/listings-file.ts';
 import { writeWorkbook } from './write/workbook.ts';
@@ -21,7 +21,7 @@ export async function* exportListings(
     listings.push(listing);
     onProgress('listings read', listings.length, stored.summaries.size);
   }
-  if ((await readState(database)).lastImport !== stored.lastImport) {
+  if ((await readImportState(database)).lastImport !== stored.lastImport) {
     return yield* exportListings(database, onProgress, form);
   }
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));

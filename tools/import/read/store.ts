@@ -66,7 +66,7 @@ const LISTINGS_USING = statementOf(sql<{ id: string }>`
       select 1 from json_each(source, '$.amenities') as used
       where used.value->>'slug' in (select value from json_each(${sql.placeholder('keys')})))`);
 
-export async function readState(database: D1Database): Promise<State> {
+export async function readImportState(database: D1Database): Promise<State> {
   const [state] = await STATE.rows(database, {});
   if (state === undefined) throw new Error('the database has no state');
   return state;
@@ -74,7 +74,7 @@ export async function readState(database: D1Database): Promise<State> {
 
 /** Reads the state first: an import during the other reads is noticed later. */
 export async function readCatalogue(database: D1Database): Promise<Catalogue> {
-  const state = await readState(database);
+  const state = await readImportState(database);
   const locationRows = await LOCATIONS.rows(database, {});
   const amenityRows = await AMENITIES.rows(database, {});
   const summaries = new Map<string, ListingSummary>();

@@ -9,7 +9,7 @@ import { messageOf } from '../../command-line/user-error.ts';
 import { type NewOperation, recordOperation } from '../../database/operations.ts';
 import { splitIntoBatches } from '../../database/tables.ts';
 import type { Effect, ImportOptions } from '../plan/types.ts';
-import { type Catalogue, readState } from '../read/store.ts';
+import { type Catalogue, readImportState } from '../read/store.ts';
 
 const STAGE = `
   INSERT INTO import_staging (import_id, kind, key, row, source, document, card)
@@ -98,7 +98,7 @@ export async function apply(
     return 'applied';
   } catch (error) {
     // Only the store knows: the response of a successful attempt may be lost.
-    const state = await readState(database).catch((unread: unknown) => {
+    const state = await readImportState(database).catch((unread: unknown) => {
       throw new OutcomeUnknown(messageOf(unread), { cause: error });
     });
     if (state.lastImport === importId) return 'applied';

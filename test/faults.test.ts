@@ -7,14 +7,14 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../../src/app.ts';
-import { bookingCreated, ingestInit } from '../support/events.ts';
-import { type Misbehaviour, MODES } from '../support/faults.ts';
-import { type Changes, callWith, freshAddress } from '../support/http.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
-import { tapD1, tapKv, tapMethods, tapObjects } from '../support/tap.ts';
-import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
-import { tableOf } from './markdown.ts';
+import { createApp } from '../src/app.ts';
+import { tableOf } from './docs/markdown.ts';
+import { bookingCreated, ingestInit } from './support/events.ts';
+import { type Misbehaviour, MODES } from './support/faults.ts';
+import { type Changes, callWith, freshAddress } from './support/http.ts';
+import { sourceOf, storeListings } from './support/listings.ts';
+import { tapD1, tapKv, tapMethods, tapObjects } from './support/tap.ts';
+import { AUDIENCE, createProvider, ISSUER } from './support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
