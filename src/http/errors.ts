@@ -84,8 +84,8 @@ export function validationError(
 }
 
 /** 404 `resource_missing`. */
-export function resourceMissing(message: string): ApiError {
-  return new ApiError('resource_missing', message);
+export function resourceMissing(message: string, headers?: Record<string, string>): ApiError {
+  return new ApiError('resource_missing', message, headers && { headers });
 }
 
 /** 500 `internal_error`. `retryAfterSeconds`, a whole number, is for a transient fault. */

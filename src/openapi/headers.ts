@@ -55,9 +55,20 @@ export const errorHeaders = {
   }),
 };
 
+export const cacheStatus = headersOf({
+  'Cache-Status': [
+    patternText(
+      /^(edge; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+), )?isolate; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+)$/,
+      60,
+    ),
+    'The cache of the service that the response is from, and the seconds for which the response stays fresh, negative for an older response (RFC 9211).',
+  ],
+});
+
 /** The headers that some errors have. */
 const headersOfSomeErrors = {
   ...retryAfter,
+  ...cacheStatus,
   ...headersOf({
     // RFC 9110 section 11.6.1
     'WWW-Authenticate': [

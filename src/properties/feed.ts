@@ -240,7 +240,7 @@ function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReaso
 /** Feed read, 7: makes a 200 or a 304, or throws a 404. */
 function httpResponse(c: Context, { response, cacheStatus, ageMs }: ServedResponse): Response {
   const { content } = response;
-  if (content === undefined) throw noSuchProperty();
+  if (content === undefined) throw noSuchProperty({ 'Cache-Status': cacheStatus });
   const headers = new Headers({
     'Cache-Control': 'private, max-age=0, must-revalidate',
     'Cache-Status': cacheStatus,

@@ -66,8 +66,8 @@ export async function readVersion(session: D1DatabaseSession): Promise<{ version
 }
 
 /** 404 `resource_missing`, also for a name that no listing can have. */
-export function noSuchProperty() {
-  return resourceMissing('There is no such property.');
+export function noSuchProperty(headers?: { 'Cache-Status': string }) {
+  return resourceMissing('There is no such property.', headers);
 }
 
 type Position = readonly [displayOrder: number, id: string];

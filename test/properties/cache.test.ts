@@ -210,8 +210,14 @@ describe('a cached response', () => {
   // `one` has read the listing at the start; the second read of the missing one is from memory.
   it('of a missing listing is a 404 until an import publishes the listing', async () => {
     const path = `${listingPath()}-new`;
-    for (const reader of [here.one, here.one, isolate()]) {
-      await expectError(await reader.get({}, { path }), 404, 'resource_missing');
+    for (const [reader, cacheStatus] of [
+      [here.one, 'edge; fwd=miss, isolate; fwd=miss'],
+      [here.one, 'isolate; hit; ttl=60'],
+      [isolate(), 'edge; hit; ttl=60, isolate; fwd=miss'],
+    ] as const) {
+      const response = await reader.get({}, { path });
+      await expectError(response, 404, 'resource_missing');
+      expect(response.headers.get('Cache-Status')).toBe(cacheStatus);
       expect(reader.costs.d1RoundTrips).toBe(reader === here.one ? 2 : 0);
     }
     atSecond(61);

@@ -11,7 +11,7 @@ import {
   queryError,
 } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
-import { headersOf, retryAfter } from '../../openapi/headers.ts';
+import { cacheStatus, headersOf, retryAfter } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import {
   changeParameters,
@@ -34,28 +34,24 @@ const requestHeaders = {
     }),
 };
 
-const headers = headersOf({
-  'Cache-Control': [
-    patternText(/^private, max-age=0, must-revalidate$/, 40),
-    'Only you may cache the response. Before each use, revalidate it with its `ETag`.',
-    'Private-Revalidate',
-  ],
-  ETag: [
-    patternText(/^"[0-9a-f]{32}"$/, 40),
-    'Identifies the bytes of the response: send it as `If-None-Match`.',
-  ],
-  Age: [
-    z.int32().min(0).optional(),
-    'Seconds since the response was last known to be current. Only on an older response, which is served while the database fails or is slow.',
-  ],
-  'Cache-Status': [
-    patternText(
-      /^(edge; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+), )?isolate; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+)$/,
-      60,
-    ),
-    'The cache of the service that the response is from, and the seconds for which the response stays fresh, negative for an older response (RFC 9211).',
-  ],
-});
+const headers = {
+  ...cacheStatus,
+  ...headersOf({
+    'Cache-Control': [
+      patternText(/^private, max-age=0, must-revalidate$/, 40),
+      'Only you may cache the response. Before each use, revalidate it with its `ETag`.',
+      'Private-Revalidate',
+    ],
+    ETag: [
+      patternText(/^"[0-9a-f]{32}"$/, 40),
+      'Identifies the bytes of the response: send it as `If-None-Match`.',
+    ],
+    Age: [
+      z.int32().min(0).optional(),
+      'Seconds since the response was last known to be current. Only on an older response, which is served while the database fails or is slow.',
+    ],
+  }),
+};
 
 /** A response that clients may cache, and its 304. */
 function cacheable<Response extends object>(response: Response) {
@@ -129,7 +125,7 @@ export const propertyChapter = chapter(tag, {
       badParameter(queryError(itemParameters, { locale: 'de' })),
       {
         description: 'No listing has this slug or id, or the listing is hidden.',
-        errors: [noSuchProperty()],
+        errors: [noSuchProperty(), noSuchProperty({ 'Cache-Status': 'isolate; hit; ttl=41' })],
       },
     ],
   },

@@ -86,7 +86,7 @@ const edit = fc.record({
 });
 type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
 
-type Row = { id: string; slug: string; hid?: string | null; status?: string };
+type Row = { id: string; slug: string; hid?: string | null; status?: string; as_of?: string };
 type Catalogue = Record<'locations' | 'amenities' | 'properties', Row[]>;
 async function exported(): Promise<Catalogue> {
   const { export_id, ...catalogue } = JSON.parse(await imports.exported());
@@ -185,7 +185,11 @@ it('an edit changes no record outside it, can be exported, and is undone by the 
         const after = await exported();
         const homes = each.form === 'pruned' ? [] : findOutside(before.properties, file.properties);
         const places = findOutside(before.locations, file.locations);
-        expect(after.properties).toEqual(expect.arrayContaining(homes));
+        // The version of a listing has the slug of its location, which a correction may change.
+        const withoutVersion = ({ as_of, ...row }: Row) => row;
+        expect(after.properties.map(withoutVersion)).toEqual(
+          expect.arrayContaining(homes.map(withoutVersion)),
+        );
         expect(after.locations).toEqual(expect.arrayContaining(places));
         // A workbook takes half a second.
         await expectExportsChangeNothing(index === edits.length - 1);
