@@ -23,7 +23,7 @@ import {
 import { acceptKeyed, type Decision, findHoldingBodies, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** What a body that is a list of events is told. */
+/** The advice for a body that is a list of events. */
 export const LIST_ADVICE =
   'Send several events as {"events": […]} to /api/public/events/ingest/batch.';
 /** `maxBytes` is of the whole body. An item is two levels down. */
