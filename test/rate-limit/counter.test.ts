@@ -5,15 +5,12 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import former from '../releases/1.0.0/fixtures.json';
 import { freshAddress } from '../support/http.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 const LIMIT = 100;
-
-type FormerReport = { record: string; count: number; ageMs: number; wantsPlace: boolean };
 
 let object: ReturnType<typeof env.RATE_COUNTER.get>;
 
@@ -218,37 +215,6 @@ describe('the storage of a counter', () => {
     await evictDurableObject(object);
     expect(await stored()).toMatchObject({ counts: [['default window', { next: 16 }, { a: 16 }]] });
     expect(await report('b', 1, at(1_000))).toMatchObject({ others: 16 });
-  });
-});
-
-describe('version 1.0.0', () => {
-  it('sends a report with the age of its window, and reads an age in the reply', async () => {
-    const [[, , { record, ...message }]] = former.counter.messages as [
-      [string, number, FormerReport],
-    ];
-    await report('a', 8);
-    setTime(5_000);
-    using reply = await object.report('default', LIMIT, { ...message, record, ageMs: 27 });
-    const { isGranted, own, others, ageMs } = reply;
-    expect({ isGranted, own, others, ageMs }).toEqual({
-      ...{ isGranted: false, own: 8, others: 8, ageMs: 5_000 },
-    });
-  });
-
-  it('has stored a window that is not counted, and deleted after its end', async () => {
-    const { counts, ...rest } = former.counter.stored.default;
-    const window = { ...rest, beganAt: START, counts: new Map(counts as [string, number][]) };
-    await runInDurableObject(object, async (_, { storage }) => {
-      storage.kv.put('default', window);
-      await storage.setAlarm(START + WINDOW_MS);
-    });
-    expect(await report('b', 1)).toMatchObject({ own: 1, others: 0 });
-    for (const seconds of [WINDOW_SECONDS, 2 * WINDOW_SECONDS]) {
-      setTime(seconds * 1_000);
-      expect(await runDurableObjectAlarm(object)).toBe(true);
-    }
-    const left = await runInDurableObject(object, (_, { storage }) => [...storage.kv.list()]);
-    expect(left).toEqual([]);
   });
 });
 

@@ -11,23 +11,6 @@ const FOLDER = join(import.meta.dirname, '1.0.0');
 
 const schema = z.object({
   key: z.string(),
-  events: z.object({
-    held: z.object({
-      key: z.string(),
-      body: z.looseObject({}),
-      response: z.looseObject({ id: z.string() }),
-    }),
-  }),
-  /** `next` are the ids that the release returned for the cursor. */
-  cursors: z.array(
-    z.object({
-      path: z.string(),
-      param: z.string(),
-      cursor: z.string(),
-      next: z.array(z.string()),
-    }),
-  ),
-  kv: z.object({ key: z.string(), value: z.string() }),
   undo: z.object({ slug: z.string(), before: z.string(), after: z.string() }),
 });
 

@@ -12,7 +12,7 @@ import { readWranglerConfig, resolveVars } from '../../tools/command-line/enviro
 import { namedKey } from '../support/keys.ts';
 import { productionBundle } from '../support/node/production-service.ts';
 import { TEST_VARS } from '../support/vars.ts';
-import { readFixture, writeDatabase } from './release.ts';
+import { readFixture, readKey, writeDatabase } from './release.ts';
 
 const API_KEY = 'the-key-of-the-test';
 const FEED = '/api/v1/web/properties';
@@ -22,12 +22,14 @@ type Version = 'former' | 'today';
 const VERSIONS: readonly Version[] = ['former', 'today'];
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
-const site = await namedKey('site', ['feed:read']);
+const site = await namedKey('limited', ['feed:read']);
+/** As the command of the release printed it. */
+const printed = readKey();
 const vars = {
   ...Object.fromEntries(resolveVars()),
   ...TEST_VARS,
   API_KEY,
-  API_KEYS: JSON.stringify([{ ...site.entry, rate_limit: LIMIT }]),
+  API_KEYS: JSON.stringify([{ ...site.entry, rate_limit: LIMIT }, printed.entry]),
   RATE_LIMIT_DEFAULT: String(LIMIT),
   RATE_LIMIT_INGEST: '10000',
   FEED_CACHE_SECONDS: '60',
@@ -114,6 +116,29 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     expect(data).toHaveLength(20);
   });
 
+  it.each(['D1', 'KV alone'])(
+    'today replays an event of the version before from %s',
+    async (store) => {
+      const key = `${owner} in ${store}`;
+      const first = await (await post('former', key)).json<{ id: string }>();
+      if (store !== 'D1') {
+        const kv = await miniflare.getKVNamespace('IDEMPOTENCY', 'former');
+        await expect.poll(() => kv.get(first.id)).not.toBeNull();
+        const database = await miniflare.getD1Database('DB', 'former');
+        await database.prepare('DELETE FROM events WHERE id = ?').bind(first.id).run();
+      }
+      const again = await post('today', key);
+      expect([again.status, await again.json()]).toEqual([200, { ...first, status: 'idempotent' }]);
+    },
+  );
+
+  it('today opens the feed to the key that the command of the version before printed', async () => {
+    const headers = { 'x-api-key': printed.key };
+    expect((await send('today', FEED, { headers })).status).toBe(200);
+    const ingest = { method: 'POST', headers, body: '{}' };
+    expect((await send('today', '/api/public/events/ingest', ingest)).status).toBe(403);
+  });
+
   it.each([
     // The second isolate adds a fifth, and a place or two when calls cross.
     ['a named key', LIMIT + LIMIT / 5 + 2, { 'x-api-key': site.key }],
@@ -147,10 +172,12 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
 
   it.each([
     `${FEED}?limit=4`,
+    `${FEED}?limit=5&type=beach`,
     '/api/v1/web/property-cards?limit=4',
     '/api/v1/web/locations?limit=2',
     '/api/v1/events?limit=3',
     '/api/v1/events?order=asc&limit=3',
+    '/api/v1/events?order=asc&limit=1&type=booking.created&aggregate_id=bk_1002',
     '/api/v1/web/property-changes?limit=4',
   ])('a cursor of either is valid at the other: %s', async (path) => {
     const param = path.includes('changes') ? 'after' : 'cursor';
