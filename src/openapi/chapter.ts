@@ -11,14 +11,11 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { type ApiError, internalError, validationError } from '../http/errors.ts';
+import { ApiError, ERROR_CODES, type ErrorCode } from '../http/errors.ts';
 import { listJson } from '../http/paging.ts';
-import { queryProblems, readQuery } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
-import { rateLimitExceeded } from '../rate-limit/middleware.ts';
-import { IN_WORDS, isNonEmpty } from '../schema.ts';
-import { errorResource, requestIdText } from './error-resource.ts';
-import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
+import { ERROR_MEANINGS, errorResource, requestIdText } from './error-resource.ts';
+import { commonHeaders, errorHeadersOf } from './headers.ts';
 import type { listOf } from './list-resource.ts';
 
 /** The credentials that an operation accepts, and the errors of requests without them. */
@@ -27,15 +24,7 @@ export type Access = {
   security: Record<string, never[]>[];
   /** The scope that an API key needs. OpenAPI has scopes for OAuth only, so `x-scope` names it. */
   scope?: string;
-  errors: readonly ErrorResponse[];
-};
-
-/** An error status of an operation: its meaning, and every error that the code throws. */
-type ErrorResponse = {
-  description: string;
-  errors: readonly [ApiError, ...ApiError[]];
-  /** Names the response in the document, if several operations have it. */
-  id?: string;
+  errors: readonly ErrorCode[];
 };
 
 type Examples = Record<string, { summary: string; value: unknown }>;
@@ -58,7 +47,7 @@ type Operation = {
   headers?: Record<string, z.ZodType>;
   body?: { description: string; schema: z.ZodType; examples: Examples };
   responses: Record<number, SuccessResponse>;
-  errors?: readonly ErrorResponse[];
+  errors?: readonly ErrorCode[];
 };
 
 /** The operations of one capability, under a tag that names their reader. */
@@ -66,8 +55,6 @@ export type Chapter = {
   tag: { name: string; description: string };
   paths: ZodOpenApiPathsObject;
 };
-
-type ExampleRequest = { method: string; path: string };
 
 export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
 
@@ -78,53 +65,37 @@ const requestId = requestIdText.optional().meta({
 });
 
 /** The errors that any operation may have. */
-const COMMON_ERRORS: readonly ErrorResponse[] = [
-  {
-    id: 'TooManyRequests',
-    description: 'Too many requests from this address: wait for `Retry-After` seconds.',
-    errors: [rateLimitExceeded(42, 100), rateLimitExceeded(1)],
-  },
-  {
-    id: 'InternalError',
-    description:
-      'The service failed: retry with growing pauses, or after `Retry-After` seconds if the response has this header.',
-    errors: [internalError(), internalError(undefined, 3)],
-  },
-];
+const COMMON_ERRORS = ['rate_limit_exceeded', 'internal_error'] as const;
 
 /** Writes the operations of a capability, by method and path: `GET /api/v1/events`. */
 export function chapter(tag: Chapter['tag'], operations: Record<string, Operation>): Chapter {
   const paths: ZodOpenApiPathsObject = {};
   for (const [route, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = route.split(' ');
-    const written = { tags: [tag.name], ...writeOperation(operation, { method, path }) };
+    const written = { tags: [tag.name], ...writeOperation(operation) };
     paths[path] = { ...paths[path], [method.toLowerCase()]: written };
   }
   return { tag, paths };
 }
 
-function listErrors({ errors = [], access }: Operation): readonly ErrorResponse[] {
-  return [...errors, ...access.errors, ...COMMON_ERRORS];
-}
-
-/** Names each error code of an operation once, for readers who see the description alone. */
-function errorSentence(operation: Operation): string {
-  const errors = listErrors(operation)
-    .flatMap((response) => response.errors)
-    .toSorted((a, b) => a.status - b.status);
-  const codes = new Set(errors.map(({ status, code }) => `\`${code}\` (${status})`));
-  return `Errors: ${[...codes].join(', ')}.`;
-}
-
-function writeOperation(operation: Operation, request: ExampleRequest): ZodOpenApiOperationObject {
-  const { access, path, query, headers, body } = operation;
+function writeOperation(operation: Operation): ZodOpenApiOperationObject {
+  const { access, path, query, headers, body, errors = [] } = operation;
   const { operationId, summary, description, responses } = operation;
   const scopeSentence = access.scope ? ` An API key needs the scope \`${access.scope}\`.` : '';
-  const example = { ...request, path: request.path.replace(/\{\w+\}/, 'no-such-thing') };
+  const byStatus = Map.groupBy(
+    [...errors, ...access.errors, ...COMMON_ERRORS].toSorted(
+      (a, b) => ERROR_CODES[a].status - ERROR_CODES[b].status,
+    ),
+    (code) => ERROR_CODES[code].status,
+  );
+  // Names each error once, for readers who see the description alone.
+  const names = [...byStatus].flatMap(([status, codes]) =>
+    codes.map((code) => `\`${code}\` (${status})`),
+  );
   return {
     operationId,
     summary,
-    description: `${description}${scopeSentence}\n\n${errorSentence(operation)}`,
+    description: `${description}${scopeSentence}\n\nErrors: ${names.join(', ')}.`,
     security: access.security,
     ...(access.scope && { 'x-scope': access.scope }),
     requestParams: {
@@ -143,18 +114,15 @@ function writeOperation(operation: Operation, request: ExampleRequest): ZodOpenA
       ...Object.fromEntries(
         Object.entries(responses).map(([status, response]) => [status, successResponse(response)]),
       ),
-      ...Object.fromEntries(
-        listErrors(operation).map((response) => [
-          response.errors[0].status,
-          errorResponse(response, example),
-        ]),
-      ),
+      ...Object.fromEntries([...byStatus].map(([status, codes]) => [status, errorResponse(codes)])),
     },
   };
 }
 
-export function errorExample(error: ApiError, request: ExampleRequest) {
+export function errorExample(code: ErrorCode) {
+  const request = { method: 'GET', path: '/api/v1/web/properties' };
   const id = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
+  const error = new ApiError(code, ERROR_MEANINGS[code]);
   return errorBody(error, { ...request, id, respondedAt: EXAMPLE_TIME });
 }
 
@@ -173,18 +141,6 @@ export function listExamples(first: unknown, last: Examples[string]): Examples {
   return { page: { summary: 'The first page of limit=1', value: first }, last_page: last };
 }
 
-export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse {
-  return { description: 'A parameter is not valid.', errors };
-}
-
-/** Returns the error of an invalid query, e.g. `{ limit: '101' }`. */
-export function queryError(query: z.ZodObject, sent: Record<string, string>): ApiError {
-  const { error } = query.safeParse(sent, IN_WORDS);
-  const problems = queryProblems(query, readQuery(sent, query), error?.issues ?? []);
-  if (!isNonEmpty(problems)) throw new Error('the query of the example is valid');
-  return validationError(problems);
-}
-
 function jsonContent(schema: z.ZodType, examples: Examples) {
   return { 'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject };
 }
@@ -198,27 +154,23 @@ function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {
   };
 }
 
-/** The responses with an `id`. Their examples have the request of the first operation. */
-const sharedResponses = new Map<string, ZodOpenApiResponseObject>();
+/** One component for all operations with the same errors of a status. */
+const errorResponses = new Map<string, ZodOpenApiResponseObject>();
 
-/** Names an example after the code of its error, with a number from the second one on. */
-function errorResponse(
-  { description, errors, id }: ErrorResponse,
-  request: ExampleRequest,
-): ZodOpenApiResponseObject {
-  const shared = id && sharedResponses.get(id);
-  if (shared) return shared;
-  const examples = errors.map((error, index) => {
-    const isFirst = errors.findIndex(({ code }) => code === error.code) === index;
-    const name = isFirst ? error.code : `${error.code}_${index + 1}`;
-    return [name, { value: errorExample(error, request) }];
-  });
+function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+  const id = codes
+    .map((code) => code.replaceAll(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase()))
+    .join('Or');
+  const known = errorResponses.get(id);
+  if (known) return known;
+  const [first = 'internal_error'] = codes;
+  const examples = codes.map((code) => [code, { value: errorExample(code) }]);
   const response = {
-    ...(id && { id }),
-    description,
-    headers: z.object({ ...errorHeaders, ...headersOfErrors(errors) }),
+    id,
+    description: codes.map((code) => ERROR_MEANINGS[code]).join(' '),
+    headers: z.object(errorHeadersOf(ERROR_CODES[first].status)),
     content: jsonContent(errorResource, Object.fromEntries(examples)),
   };
-  if (id) sharedResponses.set(id, response);
+  errorResponses.set(id, response);
   return response;
 }

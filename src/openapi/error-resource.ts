@@ -83,3 +83,21 @@ function forOlderClients<Schema extends z.ZodType>(schema: Schema, meaning: stri
 export const errorResource = z
   .strictObject(errorFields)
   .meta({ id: 'ErrorEnvelope', description: 'An error. New clients read only `error`.' });
+
+/** The codes in the document. */
+export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  validation_error: 'A parameter, a header or the body is not valid: `details` lists the problems.',
+  invalid_cursor: 'The cursor is of another list or of other filters. Start over without one.',
+  authentication_required: 'The request has no credentials.',
+  authentication_invalid: 'The credentials are not valid here.',
+  permission_denied: 'The key lacks the scope, or the token the permission.',
+  https_required: 'The request came by plain http. Replace the key that it had, and use https.',
+  resource_missing: 'There is no such resource, or no such path.',
+  method_not_allowed: 'The path does not have this method. `Allow` lists its methods.',
+  idempotency_key_in_use: 'Another body holds the key.',
+  payload_too_large: 'The body is too large.',
+  unsupported_media_type: 'The body is not sent as plain `application/json`.',
+  rate_limit_exceeded: 'Too many requests: wait for `Retry-After` seconds.',
+  internal_error: 'The service failed. Retry with growing pauses, or after `Retry-After` seconds.',
+  service_unavailable: 'The database is down.',
+};

@@ -1,7 +1,7 @@
 /** The response headers that several operations share in the OpenAPI document. */
 
 import * as z from 'zod';
-import type { ApiError } from '../http/errors.ts';
+import type { ERROR_CODES, ErrorCode } from '../http/errors.ts';
 import { WINDOW_SECONDS } from '../rate-limit/counter-arithmetic.ts';
 import { patternText, requestIdText } from './error-resource.ts';
 
@@ -45,7 +45,7 @@ export const retryAfter = headersOf({
   ],
 });
 
-export const errorHeaders = {
+const errorHeaders = {
   ...commonHeaders,
   ...headersOf({
     'X-Should-Retry': [
@@ -65,34 +65,37 @@ export const cacheStatus = headersOf({
   ],
 });
 
-/** The headers that some errors have. */
-const headersOfSomeErrors = {
-  ...retryAfter,
-  ...cacheStatus,
-  ...headersOf({
-    // RFC 9110 section 11.6.1
-    'WWW-Authenticate': [
-      patternText(/^(Bearer|ApiKey) /, 200),
-      'The credentials that the route accepts, and the fault of the token if one was sent.',
-    ],
+const challenge = patternText(/^(Bearer|ApiKey) /, 200);
+const CHALLENGE =
+  'The credentials that the route accepts, and the fault of the token if one was sent.';
+
+/** The headers that the errors of some statuses have. */
+const OF_STATUS: Readonly<Record<number, Record<string, z.ZodType>>> = {
+  // RFC 9110 section 11.6.1
+  401: headersOf({ 'WWW-Authenticate': [challenge, CHALLENGE] }),
+  403: headersOf({ 'WWW-Authenticate': [challenge.optional(), CHALLENGE, 'Challenge'] }),
+  404: optional(cacheStatus),
+  415: headersOf({
     'Accept-Encoding': [
       z.literal('identity').optional(),
       'On an error that a content coding caused: the body must have none.',
     ],
   }),
+  429: retryAfter,
+  500: retryAfter,
+  503: retryAfter,
 };
 
-/** Returns the headers that some of `errors` have, optional if not all have them. */
-export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
-  const sent = Object.entries(headersOfSomeErrors).flatMap(([name, schema]) => {
-    const having = errors.filter(({ headers }) => name in headers).length;
-    if (having === 0) return [];
-    return [[name, having === errors.length ? schema : optionalHeader(schema)]];
-  });
-  return Object.fromEntries(sent);
+type ErrorStatus = (typeof ERROR_CODES)[ErrorCode]['status'];
+
+export function errorHeadersOf(status: ErrorStatus): Record<string, z.ZodType> {
+  return { ...errorHeaders, ...OF_STATUS[status] };
 }
 
-function optionalHeader(schema: z.ZodType): z.ZodType {
-  const { id: _, ...metadata } = schema.meta() ?? {};
-  return schema.optional().meta(metadata);
+function optional(headers: Record<string, z.ZodType>): Record<string, z.ZodType> {
+  const entries = Object.entries(headers).map(([name, schema]) => {
+    const { id: _, ...metadata } = schema.meta() ?? {};
+    return [name, schema.optional().meta(metadata)];
+  });
+  return Object.fromEntries(entries);
 }

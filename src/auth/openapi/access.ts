@@ -1,9 +1,7 @@
 /** The credentials of operations in the OpenAPI document. */
 
-import { httpsRequired } from '../../http/require-https.ts';
 import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
-import { FEED, rejection } from '../require.ts';
 
 /** The credentials, by the names in `Access`. */
 export const securitySchemes = {
@@ -23,65 +21,23 @@ export const securitySchemes = {
   },
 } as const;
 
-/** Access by an API key: see `requireScope`. `name` is the scope's in the names of responses. */
-function keyWith(scope: Scope, name: string): Access {
-  const accepted = { scope, takesTokens: false };
-  return {
-    security: [{ apiKey: [] }],
-    scope,
-    errors: [
-      {
-        id: 'KeyRequired',
-        description: 'No API key was sent, or it is not valid.',
-        errors: [rejection('nothing was sent', accepted), rejection('nothing is valid', accepted)],
-      },
-      {
-        id: `${name}ScopeRequired`,
-        description: `The key is valid, but lacks the scope \`${scope}\`; or the request came by plain http.`,
-        errors: [rejection('key lacks scope', accepted), httpsRequired()],
-      },
-    ],
-  };
-}
+const REJECTED = [
+  'authentication_required',
+  'authentication_invalid',
+  'permission_denied',
+] as const;
+
+const keyWith = (scope: Scope): Access => ({
+  security: [{ apiKey: [] }],
+  scope,
+  errors: [...REJECTED, 'https_required'],
+});
 
 /** The access of the operations. */
 export const ACCESS = {
-  open: {
-    security: [],
-    errors: [
-      {
-        id: 'HttpsRequired',
-        description: 'The request came by plain http.',
-        errors: [httpsRequired()],
-      },
-    ],
-  },
-  eventsWrite: keyWith('events:write', 'EventsWrite'),
-  eventsRead: keyWith('events:read', 'EventsRead'),
+  open: { security: [], errors: ['https_required'] },
+  eventsWrite: keyWith('events:write'),
+  eventsRead: keyWith('events:read'),
   /** See `requireFeedAccess`. */
-  feed: {
-    security: [{ apiKey: [] }, { bearer: [] }],
-    scope: 'feed:read',
-    errors: [
-      {
-        id: 'CredentialsRequired',
-        description: 'Neither a key nor a token was sent, or none of them is valid.',
-        errors: [
-          rejection('nothing was sent', FEED),
-          rejection('nothing is valid', FEED),
-          rejection('token has expired', FEED),
-        ],
-      },
-      {
-        id: 'FeedAccessRequired',
-        description:
-          'The credential is valid but does not open the feed: the token lacks the permission, or the key the scope `feed:read`. Or the request came by plain http.',
-        errors: [
-          rejection('token lacks permission', FEED),
-          rejection('key lacks scope', FEED),
-          httpsRequired(),
-        ],
-      },
-    ],
-  },
+  feed: { ...keyWith('feed:read'), security: [{ apiKey: [] }, { bearer: [] }] },
 } satisfies Record<string, Access>;

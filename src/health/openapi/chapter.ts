@@ -3,12 +3,9 @@
 import type * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
 import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
-import { errorHeaders, headersOfErrors } from '../../openapi/headers.ts';
+import { errorHeadersOf } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
 import { detailedHealth, downHealth, health } from '../health.ts';
-import { databaseDown } from '../routes.ts';
-
-const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 
 type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
 
@@ -63,14 +60,14 @@ export const healthChapter = chapter(tag, {
       },
       503: {
         description: 'The database is down. The error envelope is beside the health fields.',
-        headers: { ...errorHeaders, ...headersOfErrors([databaseDown()]) },
+        headers: errorHeadersOf(503),
         schema: downHealth,
         examples: {
           service_unavailable: {
             summary: 'The database is down',
             value: {
               ...makeExample('down', { ...UP, database: DOWN }),
-              ...errorExample(databaseDown(), DETAILED),
+              ...errorExample('service_unavailable'),
             },
           },
         },

@@ -2,14 +2,7 @@
 
 import * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
-import { invalidCursor } from '../../http/paging.ts';
-import {
-  badParameter,
-  chapter,
-  listExamples,
-  pageExample,
-  queryError,
-} from '../../openapi/chapter.ts';
+import { chapter, listExamples, pageExample } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
 import { cacheStatus, headersOf, retryAfter } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
@@ -20,7 +13,6 @@ import {
   locationParameters,
 } from '../parameters.ts';
 import { changeList, locationResource, property, propertyCard } from '../property.ts';
-import { noSuchProperty } from '../store.ts';
 import { EXAMPLES } from './examples.ts';
 
 /** The request headers of a response that clients may cache. */
@@ -83,7 +75,7 @@ export const propertyChapter = chapter(tag, {
       schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
       examples: listExamples(EXAMPLES.page, NO_HOME_FITS),
     }),
-    errors: [badParameter(queryError(listParameters, { limit: '101' }), invalidCursor())],
+    errors: ['validation_error', 'invalid_cursor'],
   },
   'GET /api/v1/web/property-cards': {
     operationId: 'listPropertyCards',
@@ -101,7 +93,7 @@ export const propertyChapter = chapter(tag, {
       }),
       examples: listExamples(EXAMPLES.cards, NO_HOME_FITS),
     }),
-    errors: [badParameter(queryError(listParameters, { sort: 'price' }), invalidCursor())],
+    errors: ['validation_error', 'invalid_cursor'],
   },
   'GET /api/v1/web/properties/{slugOrId}': {
     operationId: 'getProperty',
@@ -121,13 +113,7 @@ export const propertyChapter = chapter(tag, {
       schema: property,
       examples: { property: { summary: 'A listed home', value: EXAMPLES.listing } },
     }),
-    errors: [
-      badParameter(queryError(itemParameters, { locale: 'de' })),
-      {
-        description: 'No listing has this slug or id, or the listing is hidden.',
-        errors: [noSuchProperty(), noSuchProperty({ 'Cache-Status': 'isolate; hit; ttl=41' })],
-      },
-    ],
+    errors: ['validation_error', 'resource_missing'],
   },
   'GET /api/v1/web/property-changes': {
     operationId: 'listPropertyChanges',
@@ -147,7 +133,7 @@ export const propertyChapter = chapter(tag, {
         }),
       },
     },
-    errors: [badParameter(queryError(changeParameters, { limit: '101' }), invalidCursor('after'))],
+    errors: ['validation_error', 'invalid_cursor'],
   },
   'GET /api/v1/web/locations': {
     operationId: 'listLocations',
@@ -168,6 +154,6 @@ export const propertyChapter = chapter(tag, {
         value: EXAMPLES.lastLocations,
       }),
     }),
-    errors: [badParameter(queryError(locationParameters, { limit: '101' }), invalidCursor())],
+    errors: ['validation_error', 'invalid_cursor'],
   },
 });
