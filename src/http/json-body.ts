@@ -15,7 +15,7 @@ import {
   type Problem,
   validationError,
 } from './errors.ts';
-import { describeFault, scanJson } from './json-text.ts';
+import { droppedNames } from './json-text.ts';
 import { sentOnce } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
@@ -59,18 +59,18 @@ export function jsonObject({
     try {
       value = JSON.parse(text);
     } catch (error) {
-      throw unreadable(describeFault(text), error);
+      const reason = error instanceof Error ? error.message : error;
+      throw unreadable(`The body is not well-formed JSON: ${reason}.`, error);
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable(`The body must be a JSON object.${adviseOnForm(value, listAdvice)}`);
     }
-    const [first, ...rest] = [
-      ...scanJson(text, MAX_PROBLEMS).repeatedNames.map((path) =>
-        problemAt(path, 'is a name that occurs twice in one object', loggedFields),
-      ),
-      ...findLimitProblems(value, { maxDepth, loggedFields }),
-    ];
+    const [first, ...rest] = findLimitProblems(value, { maxDepth, loggedFields });
     if (first !== undefined) throw validationError([first, ...rest]);
+    const dropped = droppedNames(text, value).slice(0, MAX_PROBLEMS);
+    if (dropped.length > 0) {
+      throw unreadable(`A name occurs twice in one object: ${JSON.stringify(dropped)}.`);
+    }
     c.req.addValidatedData('json', value);
     await next();
   };
