@@ -85,11 +85,11 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await page.reload();
     expect(await countText()).toBe(`${inValais} listings`);
     await visit('?lang=es');
-    await page.getByLabel('Buscar').fill('DEIA');
-    await page.getByLabel('Buscar').press('Enter');
-    expect(await countText()).toBe('1 casa');
+    await page.getByLabel('Find').fill('DEIA');
+    await page.getByLabel('Find').press('Enter');
+    expect(await countText()).toBe('1 listing');
     expect(await cards().allInnerTexts()).toEqual([
-      expect.stringMatching(/Playa · 4 dormitorios[\s\S]*desde 289.000/),
+      expect.stringMatching(/Beach · 4 bedrooms[\s\S]*from 289,000/),
     ]);
     expect(await cardOf(COMPLETE).locator('h3').textContent()).toContain('Casa de piedra');
     await visit('?find=nowhere-at-all');
@@ -104,17 +104,17 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const some = ['No photo 7', 'No title in Spanish 6', 'No alt text in French 5', 'No price 8'];
     expect(counts).toEqual(expect.arrayContaining(some));
     await page.getByRole('link', { name: 'Français', exact: true }).click();
-    const french = page.getByRole('link', { name: 'Sans titre en français 9' });
-    await page.getByText('Ce qui manque').click();
+    const french = page.getByRole('link', { name: 'No title in French 9' });
+    await page.getByText('What is missing').click();
     await french.click();
-    expect(await countText()).toBe('9 maisons: Sans titre en français');
-    expect(await cards().getByText('Sans titre en français', { exact: true }).count()).toBe(9);
+    expect(await countText()).toBe('9 listings: No title in French');
+    expect(await cards().getByText('No title in French', { exact: true }).count()).toBe(9);
     const inEnglish = cardOf('casa-nopal').locator('h3');
-    expect(await inEnglish.textContent()).toBe('Adobe studio house en anglais');
+    expect(await inEnglish.textContent()).toBe('Adobe studio house in English');
     expect(await inEnglish.locator('em').getAttribute('lang')).toBe('en');
-    expect(await cardOf('casa-bruma').locator('h3').textContent()).toBe('Casa Bruma nom interne');
+    expect(await cardOf('casa-bruma').locator('h3').textContent()).toBe('Casa Bruma internal name');
     await french.click();
-    expect(await countText()).toBe('71 maisons');
+    expect(await countText()).toBe('71 listings');
   });
 
   it('a photo that is not loaded is a grey box with its address, and counts as missing', async () => {
@@ -184,12 +184,12 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
   it('a listing has each missing part marked at its place, and no empty part', async () => {
     await visit('/listings/no-details-yet?lang=es');
-    expect(await page.locator('h1').textContent()).toBe('No details yet nombre interno');
-    for (const name of ['Sin título en francés', 'Sin foto', 'Sin descripción en inglés']) {
+    expect(await page.locator('h1').textContent()).toBe('No details yet internal name');
+    for (const name of ['No title in French', 'No photo', 'No description in English']) {
       expect(await page.getByText(name).count()).toBe(1);
     }
-    expect(await region('De un vistazo').textContent()).toContain('Sin precio');
-    expect(await region('Sobre esta casa').count()).toBe(0);
+    expect(await region('At a glance').textContent()).toContain('No price');
+    expect(await region('About this home').count()).toBe(0);
     const [hidden] = samples.properties.filter(({ status }) => status === 'hidden');
     await visit(`/listings/${hidden?.slug}`);
     expect(await page.getByRole('link', { name: /^Its / }).count()).toBe(0);

@@ -33,7 +33,7 @@ it('an empty catalogue says how it is filled', async () => {
 });
 
 it.each([
-  ['/preview/listings/nowhere?lang=es', 'No hay ninguna casa con el slug <code>nowhere</code>'],
+  ['/preview/listings/nowhere?lang=es', 'There is no listing with the slug <code>nowhere</code>'],
   ['/preview/nowhere', 'There is no page <code>/preview/nowhere</code>'],
 ])('%s is a page that says so, and leads on', async (path, text) => {
   const html = await textOf(path, 404);

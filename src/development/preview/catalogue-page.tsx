@@ -14,8 +14,8 @@ type Props = { listings: readonly Listing[]; view: View };
 export function CataloguePage({ listings, view }: Props) {
   const all = { ...view, missing: '' };
   return (
-    <PreviewFrame title={WORDS[view.lang].catalogue} view={view}>
-      <h1>{WORDS[view.lang].catalogue}</h1>
+    <PreviewFrame title={WORDS.catalogue} view={view}>
+      <h1>{WORDS.catalogue}</h1>
       <Filters listings={listings} view={view} />
       <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
       <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
@@ -24,8 +24,7 @@ export function CataloguePage({ listings, view }: Props) {
 }
 
 function Filters({ listings, view }: Props) {
-  const words = WORDS[view.lang];
-  const statuses = Object.entries(words.statuses).map(([status, name]) => {
+  const statuses = Object.entries(WORDS.statuses).map(([status, name]) => {
     const { length } = listings.filter((listing) => listing.status === status);
     return [status, `${name} (${length})`];
   });
@@ -34,9 +33,9 @@ function Filters({ listings, view }: Props) {
   );
   const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
   const choices = [
-    ['status', words.status, statuses],
-    ['type', words.type, Object.entries(words.types)],
-    ['location', words.location, sorted],
+    ['status', WORDS.status, statuses],
+    ['type', WORDS.type, Object.entries(WORDS.types)],
+    ['location', WORDS.location, sorted],
   ] as const;
   return (
     <form class="row">
@@ -46,7 +45,7 @@ function Filters({ listings, view }: Props) {
         <label>
           {label}
           <select name={name}>
-            <option value="">{words.all}</option>
+            <option value="">{WORDS.all}</option>
             {options.map(([value, text]) => (
               <option value={value} selected={view[name] === value}>
                 {text}
@@ -56,25 +55,24 @@ function Filters({ listings, view }: Props) {
         </label>
       ))}
       <label>
-        {words.find}
-        <input name="find" value={view.find} placeholder={words.findIn} />
+        {WORDS.find}
+        <input name="find" value={view.find} placeholder={WORDS.findIn} />
       </label>
-      <button type="submit">{words.show}</button>
-      <a href={`/preview?lang=${view.lang}`}>{words.showAll}</a>
+      <button type="submit">{WORDS.show}</button>
+      <a href={`/preview?lang=${view.lang}`}>{WORDS.showAll}</a>
     </form>
   );
 }
 
 /** Each count leads to its listings, the chosen one back to all. The script counts photos. */
 function MissingParts({ listings, view }: Props) {
-  const words = WORDS[view.lang];
   const missing = listings.map(findMissing);
   const incomplete = missing.filter(({ length }) => length > 0).length;
   return (
     <details class="box" open={view.missing !== ''} hidden={incomplete === 0}>
       <summary>
-        <b>{words.whatIsMissing}</b> {incomplete} {words.of}{' '}
-        {counted(listings.length, 'listings', view)} <span id="not-loaded" hidden />
+        <b>{WORDS.whatIsMissing}</b> {incomplete} {WORDS.of} {counted(listings.length, 'listings')}{' '}
+        <span id="not-loaded" hidden />
       </summary>
       <p class="pills row">
         {PARTS.map((part) => {
@@ -82,7 +80,7 @@ function MissingParts({ listings, view }: Props) {
           const address = formatAddress({ ...view, missing: isChosen ? '' : part.id, page: 1 });
           return (
             <a href={address} aria-current={`${isChosen}`}>
-              {formatPart(part, view)} <b>{missing.filter((own) => own.includes(part)).length}</b>
+              {formatPart(part)} <b>{missing.filter((own) => own.includes(part)).length}</b>
             </a>
           );
         })}
@@ -92,7 +90,6 @@ function MissingParts({ listings, view }: Props) {
 }
 
 function Cards({ listings, view }: Props) {
-  const words = WORDS[view.lang];
   const filtered = PARTS.find(({ id }) => id === view.missing);
   const pages = Math.max(1, Math.ceil(listings.length / CARDS_PER_PAGE));
   const page = Math.min(view.page, pages);
@@ -100,10 +97,10 @@ function Cards({ listings, view }: Props) {
   return (
     <section aria-labelledby="count">
       <h2 id="count">
-        {counted(listings.length, 'listings', view)}
-        {filtered && `: ${formatPart(filtered, view)}`}
+        {counted(listings.length, 'listings')}
+        {filtered && `: ${formatPart(filtered)}`}
       </h2>
-      {listings.length === 0 && <p class="box">{words.noMatch}</p>}
+      {listings.length === 0 && <p class="box">{WORDS.noMatch}</p>}
       <ul class="grid">
         {cards.map((listing) => (
           <Card listing={listing} view={view} />
@@ -111,9 +108,9 @@ function Cards({ listings, view }: Props) {
       </ul>
       {pages > 1 && (
         <nav class="row" aria-label="Pages of cards">
-          {page > 1 && <a href={formatAddress({ ...view, page: page - 1 })}>{words.previous}</a>}
-          {words.page} {page} {words.of} {pages}
-          {page < pages && <a href={formatAddress({ ...view, page: page + 1 })}>{words.next}</a>}
+          {page > 1 && <a href={formatAddress({ ...view, page: page - 1 })}>{WORDS.previous}</a>}
+          {WORDS.page} {page} {WORDS.of} {pages}
+          {page < pages && <a href={formatAddress({ ...view, page: page + 1 })}>{WORDS.next}</a>}
         </nav>
       )}
     </section>
@@ -130,7 +127,7 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
     <li class="card">
       <div class="cover">
         <Picture photo={hero_image} view={view} />
-        <Badges listing={listing} view={view} />
+        <Badges listing={listing} />
       </div>
       <h3>
         <a id={`listing-${slug}`} href={formatAddress(view, `/preview/listings/${slug}`)}>
@@ -138,9 +135,9 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
         </a>
       </h3>
       <p lang={view.lang}>{formatPlace(listing, view)}</p>
-      <p>{formatSize(listing, view)}</p>
-      <b>{formatPrice(listing, view)}</b>
-      <Marks missing={missing} view={view} />
+      <p>{formatSize(listing)}</p>
+      <b>{formatPrice(listing)}</b>
+      <Marks missing={missing} />
     </li>
   );
 }

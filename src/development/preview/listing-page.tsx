@@ -16,25 +16,24 @@ export function ListingPage({ listing, view }: Props) {
   const description = textIn(listing.description, view.lang);
   const [hero, ...photos] = orderPhotos(listing);
   const missing = findMissing(listing);
-  const words = WORDS[view.lang];
   return (
     <PreviewFrame title={textIn(title, view.lang)?.text ?? name} view={view}>
-      <a href={`${formatAddress(view)}#listing-${slug}`}>← {words.catalogue}</a>
-      <Badges listing={listing} view={view} />
+      <a href={`${formatAddress(view)}#listing-${slug}`}>← {WORDS.catalogue}</a>
+      <Badges listing={listing} />
       <h1>
         <Localized map={title} view={view} instead={name} />
       </h1>
-      <Marks missing={missing} view={view} kinds={['title']} />
+      <Marks missing={missing} kinds={['title']} />
       <p>{joined([formatPlace(listing, view), name, hid, slug])}</p>
       <div class="grid columns">
         <div>
           {hero ? <Figure photo={hero} view={view} /> : <Picture photo={null} view={view} />}
-          <Marks missing={missing} view={view} kinds={['photo', 'cover photo']} />
+          <Marks missing={missing} kinds={['photo', 'cover photo']} />
           <span id="not-loaded" hidden />
         </div>
         <Facts listing={listing} view={view} />
       </div>
-      <Section title={counted(photos.length, 'morePhotos', view)} isEmpty={photos.length === 0}>
+      <Section title={counted(photos.length, 'morePhotos')} isEmpty={photos.length === 0}>
         <div class="grid gallery">
           {photos.map((photo) => (
             <Figure photo={photo} view={view} />
@@ -44,17 +43,16 @@ export function ListingPage({ listing, view }: Props) {
       {/* Those of this language are marked at their photos. */}
       <Marks
         missing={missing.filter(({ language }) => language !== view.lang)}
-        view={view}
         kinds={['alt text']}
       />
-      <Section title={words.about} isEmpty={description === undefined}>
+      <Section title={WORDS.about} isEmpty={description === undefined}>
         <p class="paragraphs" lang={description?.language}>
           {description?.text}
         </p>
       </Section>
-      <Marks missing={missing} view={view} kinds={['description']} />
-      <Labels title={words.features} view={view} labels={features} />
-      <Labels title={words.amenities} view={view} labels={amenities} />
+      <Marks missing={missing} kinds={['description']} />
+      <Labels title={WORDS.features} view={view} labels={features} />
+      <Labels title={WORDS.amenities} view={view} labels={amenities} />
     </PreviewFrame>
   );
 }
@@ -62,7 +60,7 @@ export function ListingPage({ listing, view }: Props) {
 /** The photo leads to itself in full size. */
 function Figure({ photo, view }: { photo: Photo; view: View }) {
   const alt = photo.alt[view.lang];
-  const { openLarge, without, inLanguage } = WORDS[view.lang];
+  const { openLarge, without, inLanguage } = WORDS;
   return (
     <figure>
       <a href={photo.url} aria-label={joined([openLarge, alt ?? null], ': ')}>
@@ -100,40 +98,38 @@ function Facts({ listing, view }: Props) {
   const { slug, status, beds, bathtubs, weeks_per_year } = listing;
   const { address, location_text, latitude, longitude } = listing;
   const missing = findMissing(listing);
-  const words = WORDS[view.lang];
-  const weeks =
-    weeks_per_year !== null && `${counted(weeks_per_year, 'weeks', view)} ${words.perYear}`;
+  const weeks = weeks_per_year !== null && `${counted(weeks_per_year, 'weeks')} ${WORDS.perYear}`;
   const isPublic = status !== 'hidden';
   const links = [
-    [words.itsPage, isPublic && listing.url],
-    [words.itsJson, isPublic && `/preview/listings/${slug}/feed.json`],
-    [words.video, listing.video_url],
-    [words.financialAnalysis, listing.financial_analysis_url],
+    [WORDS.itsPage, isPublic && listing.url],
+    [WORDS.itsJson, isPublic && `/preview/listings/${slug}/feed.json`],
+    [WORDS.video, listing.video_url],
+    [WORDS.financialAnalysis, listing.financial_analysis_url],
   ] as const;
   return (
     <div class="box">
-      <Section title={words.atAGlance}>
-        <b>{formatPrice(listing, view)}</b>
-        <Marks missing={missing} view={view} kinds={['price']} />
+      <Section title={WORDS.atAGlance}>
+        <b>{formatPrice(listing)}</b>
+        <Marks missing={missing} kinds={['price']} />
         <p>
           {joined([
-            formatSize(listing, view),
-            counted(beds, 'beds', view),
-            counted(bathtubs, 'bathtubs', view),
+            formatSize(listing),
+            counted(beds, 'beds'),
+            counted(bathtubs, 'bathtubs'),
             weeks,
           ])}
         </p>
         <p class="row">{links.map(([text, url]) => url && <a href={url}>{text}</a>)}</p>
       </Section>
-      <Section title={words.whereItIs}>
+      <Section title={WORDS.whereItIs}>
         <p>{joined([address, formatPlace(listing, view)], ', ')}</p>
-        <Marks missing={missing} view={view} kinds={['location']} />
+        <Marks missing={missing} kinds={['location']} />
         <p>
           <Localized map={location_text} view={view} />
         </p>
         {latitude !== null && longitude !== null && (
           <a href={`https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}`}>
-            {words.onAMap}: {latitude.toFixed(4)}, {longitude.toFixed(4)}
+            {WORDS.onAMap}: {latitude.toFixed(4)}, {longitude.toFixed(4)}
           </a>
         )}
       </Section>
@@ -143,7 +139,7 @@ function Facts({ listing, view }: Props) {
 
 /** The page of a slug that no listing has. */
 export function NoListing({ slug, view }: { slug: string; view: View }) {
-  const { noSuchListing, toCatalogue } = WORDS[view.lang];
+  const { noSuchListing, toCatalogue } = WORDS;
   return (
     <PreviewFrame title={slug} view={view}>
       <h1>

@@ -3,7 +3,7 @@
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import type { Property } from '../../properties/property.ts';
 import type { Source } from '../../properties/source.ts';
-import type { Language, Words } from './words.ts';
+import type { Language, WORDS } from './words.ts';
 
 /** A property, or a hidden listing in the form of a property. */
 export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
@@ -21,7 +21,7 @@ export function orderPhotos({ gallery, hero_image }: Listing): Photo[] {
 export type Part = {
   /** e.g. `photo`, `title.fr`: for addresses */
   id: string;
-  kind: keyof Words['without'];
+  kind: keyof (typeof WORDS)['without'];
   language?: Language;
   isMissing: (listing: Listing) => boolean;
 };

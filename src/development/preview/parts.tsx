@@ -7,22 +7,22 @@ import { textIn } from './catalogue.ts';
 import { formatPart } from './format.ts';
 import type { Listing, Part, Photo } from './missing.ts';
 import { formatAddress, type View } from './view.ts';
-import { WORDS } from './words.ts';
+import { LANGUAGES, WORDS } from './words.ts';
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 
 /** The document around a page of the preview. */
 export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   return (
-    <Frame title={`${title} – Preview`} lang={view.lang}>
-      <nav class="pills row" aria-label={WORDS[view.lang].languageOf}>
+    <Frame title={`${title} – Preview`}>
+      <nav class="pills row" aria-label={WORDS.languageOf}>
         {LOCALES.map((lang) => (
           <a
             href={formatAddress({ ...view, lang }, '')}
             lang={lang}
             aria-current={`${lang === view.lang}`}
           >
-            {WORDS[lang].name}
+            {LANGUAGES[lang]}
           </a>
         ))}
       </nav>
@@ -36,7 +36,7 @@ type LocalizedProps = { map: LocaleMap; view: View; instead?: string };
 /** A text in the language of the view, else in another language with a note, else `instead`. */
 export function Localized({ map, view, instead }: LocalizedProps) {
   const found = textIn(map, view.lang);
-  const { inLanguage, internalName } = WORDS[view.lang];
+  const { inLanguage, internalName } = WORDS;
   if (found === undefined && instead === undefined) return null;
   if (found?.language === view.lang) return <span lang={view.lang}>{found.text}</span>;
   return (
@@ -48,9 +48,9 @@ export function Localized({ map, view, instead }: LocalizedProps) {
 }
 
 /** Most listings are listed, so that is no badge. */
-export function Badges({ listing, view }: { listing: Listing; view: View }) {
+export function Badges({ listing }: { listing: Listing }) {
   const { status, is_early_access } = listing;
-  const { statuses, earlyAccess } = WORDS[view.lang];
+  const { statuses, earlyAccess } = WORDS;
   return (
     <p class="badges row">
       {status !== 'listed' && <span class={`badge ${status}`}>{statuses[status]}</span>}
@@ -59,16 +59,16 @@ export function Badges({ listing, view }: { listing: Listing; view: View }) {
   );
 }
 
-type MarksProps = { missing: readonly Part[]; view: View; kinds?: readonly Part['kind'][] };
+type MarksProps = { missing: readonly Part[]; kinds?: readonly Part['kind'][] };
 
 /** Marks what is missing, or only the parts of some kinds. */
-export function Marks({ missing, view, kinds }: MarksProps) {
+export function Marks({ missing, kinds }: MarksProps) {
   const parts = missing.filter(({ kind }) => kinds === undefined || kinds.includes(kind));
   if (parts.length === 0) return null;
   return (
-    <ul class="row" aria-label={WORDS[view.lang].missing}>
+    <ul class="row" aria-label={WORDS.missing}>
       {parts.map((part) => (
-        <li class="mark">{formatPart(part, view)}</li>
+        <li class="mark">{formatPart(part)}</li>
       ))}
     </ul>
   );
@@ -83,7 +83,7 @@ export function Picture({ photo, view }: { photo: Photo | null; view: View }) {
       src={photo.url}
       alt={photo.alt[view.lang] ?? ''}
       lang={view.lang}
-      data-failed={WORDS[view.lang].notLoaded}
+      data-failed={WORDS.notLoaded}
       loading="lazy"
       referrerpolicy="no-referrer"
     />
