@@ -5,7 +5,7 @@
 
 import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
-import { isOwnMachine } from '../http/own-machine.ts';
+import { OWN_MACHINE } from '../http/own-machine.ts';
 import { waitForLocks } from './local-lock.ts';
 import { pageRoutes } from './routes.tsx';
 
@@ -18,15 +18,15 @@ const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 const service = createApp();
 const serviceWithPages = createApp({ developmentPages: pageRoutes() });
 /** A URL cannot be parsed when the Host header is no valid authority. */
-const NO_URL = { origin: '', pathname: '', hostname: '' };
+const NO_URL = { origin: '', pathname: '' };
 /** One object for all requests with the same bindings, because the parsed vars are kept by it. */
 const localEnvs = new WeakMap<Env, Env>();
 
 export default {
   async fetch(request, env, ctx) {
-    const { origin, pathname, hostname } = URL.parse(request.url) ?? NO_URL;
+    const { origin, pathname } = URL.parse(request.url) ?? NO_URL;
     // A page of another site could lead its own name to this machine, and read the key.
-    const hasPages = readConfig(env).isDevelopment && isOwnMachine(hostname);
+    const hasPages = readConfig(env).isDevelopment && OWN_MACHINE.test(request.url);
     if (!hasPages) return service.fetch(request, env, ctx);
     const localEnv = localEnvs.get(env) ?? { ...env, DB: waitForLocks(env.DB) };
     localEnvs.set(env, localEnv);

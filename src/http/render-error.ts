@@ -48,8 +48,7 @@ export function renderError(
   const request = {
     id: resolveRequestId(c),
     method: c.req.method,
-    // A URL cannot be parsed when the Host header is no valid authority.
-    path: URL.parse(c.req.url)?.pathname ?? c.req.path,
+    path: /^https?:\/\/[^/]*([^?#]*)/.exec(c.req.url)?.[1] ?? c.req.path,
     respondedAt: new Date().toISOString(),
   };
   // Clients in Stripe's style retry a 409 unless this header forbids it.

@@ -15,10 +15,7 @@ export function requireHttps() {
   return createMiddleware<AppEnv>(async function requireHttps(c, next) {
     const config = readConfig(c.env);
     if (!c.req.url.startsWith('http:') || config.isDevelopment) return next();
-    // A URL cannot be parsed when the Host header is no valid authority.
-    const pathname = URL.parse(c.req.url)?.pathname;
-    const isApi = pathname === '/api' || pathname?.startsWith('/api/') === true;
-    if (!isApi || isFromOwnMachine(c)) return next();
+    if (isFromOwnMachine(c)) return next();
     const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
     if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
     throw httpsRequired();

@@ -111,6 +111,29 @@ it.each<[string, Parts, number]>([
   expect(response).not.toContain(API_KEY);
 });
 
+it.each([
+  ['evil.example', 403],
+  ['evil.example#localhost', 403],
+  ['localhost#evil.example', 403],
+  ['localhost?evil.example', 403],
+  ['localhost@evil.example', 403],
+  ['evil.example@localhost', 403],
+  ['user:word@127.0.0.1', 403],
+  ['evil.example\\@localhost', 403],
+  ['localhost\\evil.example', 403],
+  ['localhost.evil.example', 403],
+  ['127.0.0.1.evil.example', 403],
+  ['localhost.', 403],
+  ['[::2]', 403],
+  ['LOCALHOST:3001', 200],
+  ['127.1.2.3', 200],
+  ['[::1]:3001', 200],
+])('plain http with Host: %s gets %i', async (host, status) => {
+  const response = await exchange([GET.replace('Host: localhost', () => `Host: ${host}`), '\r\n']);
+  expect(statusOf(response), response).toBe(status);
+  if (status === 403) expect(response).toContain(`"path":"${FEED}"`);
+});
+
 it('bodies that stop before their end delay no other client', async () => {
   const stopped = [INGEST, 'Content-Length: 500\r\n\r\n{"event'];
   const sockets = Array.from({ length: 50 }, () => send(stopped));
