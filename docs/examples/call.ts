@@ -10,8 +10,8 @@ const TIMEOUT_MS = 40_000;
 
 /**
  * Sends a request, and retries it until the response says that a retry cannot help. Waits as long
- * as the response asks for, and prints why. Throws for a redirect and for any other response that
- * is not the service's: a login page or a bot protection is in the way.
+ * as the response asks for, and prints why. Throws `NotFromService` for a redirect and for any other
+ * response that is not the service's: a login page or a firewall is in the way.
  */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
   if (!API_KEY) {
@@ -34,13 +34,13 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
     const shouldRetry = response?.headers.get('X-Should-Retry');
     if (response && (shouldRetry === 'false' || response.ok || response.status === 304)) {
       const text = await response.clone().text();
-      if (response.ok && !isResource(text)) throw notFromService(response, text);
+      if (response.ok && !isResource(text)) throw new NotFromService(response, text);
       await pause(SECOND_MS * (asked ?? 0));
       return response;
     }
     if (response && shouldRetry !== 'true' && response.status < 500) {
       const isTransient = [408, 429].includes(response.status);
-      if (!isTransient) throw notFromService(response, await response.text());
+      if (!isTransient) throw new NotFromService(response, await response.text());
     }
     const wait = asked ?? seconds;
     console.error(`${API_URL}${path}: ${response?.status ?? outcome}, next attempt in ${wait} s`);
@@ -76,13 +76,17 @@ function isResource(text: string): boolean {
   }
 }
 
-/** The error for a response of something between this program and the service. */
-export function notFromService(response: Response, body: string): Error {
-  const mitigated = response.headers.get('cf-mitigated');
-  const reason = mitigated ? ` (cf-mitigated: ${mitigated})` : '';
-  const [firstLine = ''] = body.trim().split('\n');
-  const text = `not a response of the service: ${response.status}${reason} ${firstLine.slice(0, 200)}`;
-  return new Error(text);
+/** A response of something between this program and the service, such as a login page or a firewall. */
+export class NotFromService extends Error {
+  readonly status: number;
+
+  constructor({ status, headers }: Response, body: string) {
+    const named = ['cf-ray', 'cf-mitigated'].filter((name) => headers.has(name));
+    const about = named.map((name) => ` (${name}: ${headers.get(name)})`).join('');
+    const [firstLine = ''] = body.trim().split('\n');
+    super(`not a response of the service: ${status}${about} ${firstLine.slice(0, 200)}`);
+    this.status = status;
+  }
 }
 
 const NAMESPACE = Buffer.from('3c0f4e0e7b524d0c9a561f2be2d7c9a4', 'hex');

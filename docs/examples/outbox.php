@@ -58,15 +58,13 @@ function isEvent(string $text, string $key): bool
  * ends early may leave half a JSON document, or no header that tells where the body ends. Returns
  * the status, 0 without a response, the headers in lower case, and the text.
  */
-function attempt(string $key, string $event): array
+function attempt(string $path, array $options = []): array
 {
     $headers = [];
-    $curl = curl_init((getenv('API_URL') ?: 'http://localhost:3001') . '/api/public/events/ingest');
-    curl_setopt_array($curl, [
-        CURLOPT_POSTFIELDS => $event, CURLOPT_RETURNTRANSFER => true, CURLOPT_TIMEOUT_MS => 15_000,
+    $curl = curl_init((getenv('API_URL') ?: 'http://localhost:3001') . $path);
+    curl_setopt_array($curl, $options + [
+        CURLOPT_RETURNTRANSFER => true, CURLOPT_TIMEOUT_MS => 15_000,
         CURLOPT_USERAGENT => 'bookings-outbox/1.1',
-        CURLOPT_HTTPHEADER => [
-            'x-api-key: ' . getenv('API_KEY'), 'Content-Type: application/json', "Idempotency-Key: $key"],
         CURLOPT_HEADERFUNCTION => function ($curl, string $line) use (&$headers): int {
             [$name, $value] = explode(':', $line, 2) + [1 => ''];
             $headers[strtolower($name)] = trim($value);
@@ -84,18 +82,37 @@ function attempt(string $key, string $event): array
     return [$status, $headers, $text];
 }
 
+/** A request without an event: it passes a firewall that rejects the text of one. */
+function isServed(): bool
+{
+    [$status, , $text] = attempt('/api/health');
+    return $status === 200 && (json_decode($text, true)['object'] ?? '') === 'health';
+}
+
 /** Sends an event until a retry cannot help. Returns the status and the text of the response. */
 function send(string $key, string $event): array
 {
+    $options = [CURLOPT_POSTFIELDS => $event, CURLOPT_HTTPHEADER => [
+        'x-api-key: ' . getenv('API_KEY'), 'Content-Type: application/json', "Idempotency-Key: $key"]];
+    $isAgain = false;
     for ($pause = 1;; $pause = min(2 * $pause, 30)) {
-        [$status, $headers, $text] = attempt($key, $event);
+        [$status, $headers, $text] = attempt('/api/public/events/ingest', $options);
         $shouldRetry = $headers['x-should-retry'] ?? ($status === 0 ? 'true' : '');
         $isAccepted = $status >= 200 && $status < 300 && isEvent($text, $key);
-        if ($shouldRetry === 'false' || $isAccepted) return [$status, $text];
+        $isRejected = $shouldRetry === 'false' && in_array($status, [400, 409, 413]);
+        if ($isAccepted || $isRejected) return [$status, $text];
+        if ($shouldRetry === 'false') stop("$key: $status $text");
         if ($shouldRetry !== 'true' && $status < 500 && !in_array($status, [408, 429])) {
-            $reason = isset($headers['cf-mitigated']) ? " (cf-mitigated: {$headers['cf-mitigated']})" : '';
-            $firstLine = substr(explode("\n", trim($text))[0], 0, 200);
-            stop("$key: not a response of the service: $status$reason $firstLine");
+            $reason = "not a response of the service: $status";
+            foreach (['cf-ray', 'cf-mitigated'] as $name) {
+                if (isset($headers[$name])) $reason .= " ($name: {$headers[$name]})";
+            }
+            $reason .= ' ' . substr(explode("\n", trim($text))[0], 0, 200);
+            // A firewall that rejects an event again, and lets another request pass, rejects its text.
+            if ($status < 400 || !isServed()) stop("$key: $reason");
+            if ($isAgain) return [$status, $reason];
+            $isAgain = true;
+            continue;
         }
         $asked = $headers['retry-after'] ?? '';
         $wait = ctype_digit($asked) ? max(1, min((int) substr($asked, 0, 9), 3600)) : $pause;
@@ -122,7 +139,6 @@ for (;;) {
         continue;
     }
     [$status, $text] = send($row['key'], $row['event']);
-    if (!in_array($status, [200, 202, 400, 409, 413])) stop("{$row['key']}: $status $text");
     if ($status < 300) $db->prepare('DELETE FROM outbox WHERE seq = ?')->execute([$row['seq']]);
     else $db->prepare('UPDATE outbox SET problem = ? WHERE seq = ?')->execute([$text, $row['seq']]);
     echo "{$row['key']} $status\n";

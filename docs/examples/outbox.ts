@@ -5,7 +5,7 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { call, idOf, notFromService } from './call.ts';
+import { call, idOf, NotFromService } from './call.ts';
 
 const database = new DatabaseSync('bookings.sqlite', { timeout: 5_000 });
 database.exec(`
@@ -54,26 +54,52 @@ const oldest = database.prepare(`
 const remove = database.prepare('DELETE FROM outbox WHERE seq = ?');
 const setAside = database.prepare('UPDATE outbox SET problem = ? WHERE seq = ?');
 
-/** Sends the oldest event, and returns true if there was one. */
-async function sendOldest(): Promise<boolean> {
-  const row = oldest.get();
-  if (!row) return false;
-  const headers = { 'Idempotency-Key': String(row.key) };
-  const init = { method: 'POST', headers, body: String(row.event) };
+type Outcome = { status: number; text: string };
+
+/** Returns what the service says of an event: a 200 or 202 for one that is stored, or why it rejects it. */
+async function send(key: string, event: string): Promise<Outcome> {
+  const init = { method: 'POST', headers: { 'Idempotency-Key': key }, body: event };
   const response = await call('/api/public/events/ingest', init);
+  const { status } = response;
   const text = await response.text();
   if (response.ok) {
     // Only the event itself shows that it is stored.
     const { object, id } = JSON.parse(text);
-    if (object !== 'event' || id !== idOf(String(row.key))) throw notFromService(response, text);
-    remove.run(Number(row.seq));
-    console.log(`sent ${row.key}: ${response.status}`);
-    return true;
+    if (object !== 'event' || id !== idOf(key)) throw new NotFromService(response, text);
+  } else if (![400, 409, 413].includes(status)) throw new Error(`${status} ${text}`);
+  return { status, text };
+}
+
+/** A firewall that rejects an event again, and lets another request pass, rejects its text. */
+async function sendThroughFirewall(key: string, event: string): Promise<Outcome> {
+  for (let isAgain = false; ; isAgain = true) {
+    try {
+      return await send(key, event);
+    } catch (error) {
+      if (!(error instanceof NotFromService) || error.status < 400) throw error;
+      const isServed = await call('/api/health').catch(() => undefined);
+      if (!isServed) throw error;
+      if (isAgain) return { status: error.status, text: error.message };
+    }
   }
-  if (![400, 409, 413].includes(response.status)) throw new Error(text);
-  setAside.run(text, Number(row.seq));
-  console.error(`set aside ${row.key}: ${text}`);
+}
+
+/** Sends the oldest event, and returns true if there was one. */
+async function sendOldest(): Promise<boolean> {
+  const row = oldest.get();
+  if (!row) return false;
+  const [key, seq] = [String(row.key), Number(row.seq)];
+  const sent = sendThroughFirewall(key, String(row.event));
+  const { status, text } = await sent.catch(({ message }: Error) => stop(`${key}: ${message}`));
+  if (status < 300) remove.run(seq);
+  else setAside.run(text, seq);
+  console.log(status < 300 ? `sent ${key}: ${status}` : `set aside ${key}: ${text}`);
   return true;
+}
+
+function stop(reason: string): never {
+  console.error(reason);
+  process.exit(1);
 }
 
 const [id, guests] = process.argv.slice(2);

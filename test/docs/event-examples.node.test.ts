@@ -160,7 +160,9 @@ it.for(OUTBOXES)(
 
     const unauthorized = { status: 401, headers: { 'X-Should-Retry': 'false' } };
     rig().faults.push(undefined, undefined, unauthorized);
-    await start().ended;
+    const stopped = start();
+    expect(await stopped.ended).toEqual([1, null]);
+    expect(stopped.errors).toEqual([`${keyOf(third)}: 401 {}`]);
     expect(rows()).toEqual([
       [keyOf(second), expect.stringContaining('payload.guests')],
       [keyOf(third), null],
@@ -211,6 +213,49 @@ it.for(OUTBOXES)(
       `${broken} booking.created`,
       `${broken} booking.cancelled`,
     ]);
+  },
+);
+
+it.for(OUTBOXES)(
+  '%s sets aside the one event that a firewall rejects, in spite of kills and a second sender',
+  async ([program], { skip }) => {
+    skipIfNeeded(program, skip);
+    const folder = `firewall-${program}`;
+    const start = (...args: string[]) => rig().start(rig().programOf(program), folder, args);
+    await start(`${program}-made`, '2').ended;
+    using database = new DatabaseSync(join(rig().folderOf(folder), 'bookings.sqlite'), {
+      timeout: 5_000,
+    });
+    const insert = database.prepare('INSERT INTO outbox (key, event) VALUES (?, ?)');
+    const store = (key: string, booking: string, payload = {}) => {
+      const { idempotency_key, ...event } = eventOf(key, booking);
+      insert.run(idempotency_key, JSON.stringify({ ...event, payload }));
+    };
+    const keys = Array.from({ length: 90 }, (_, index) => `${program}-${index}`);
+    const attack = `${program}-40`;
+    for (const key of keys) {
+      store(key, key, key === attack ? { reason: '<script>alert(1)</script>' } : {});
+    }
+    store(`${attack}-later`, attack);
+    for (const many of [20, 60]) {
+      const [first, second] = [start(), start()];
+      await expect.poll(() => rig().statuses.length, SOON).toBeGreaterThan(many);
+      for (const { child } of [first, second]) child.kill('SIGKILL');
+      await Promise.all([first.ended, second.ended]);
+    }
+    start();
+    await expect
+      .poll(() => rowsOf(folder), SOON)
+      .toEqual([
+        [attack, 'not a response of the service: 403 (cf-ray: 9e0a-MAD) <!DOCTYPE html>'],
+        [`${attack}-later`, null],
+      ]);
+    const sent = keys.filter((key) => key !== attack);
+    expect(
+      storedEvents(
+        `aggregate_id LIKE '${program}-__' OR aggregate_id LIKE '${program}-_'`,
+      ).toSorted(),
+    ).toEqual(sent.map((key) => v5(key, NAMESPACE)).toSorted());
   },
 );
 

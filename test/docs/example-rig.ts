@@ -53,6 +53,16 @@ type Changes = Record<string, readonly (readonly [string, string])[]>;
 type Rig = Awaited<ReturnType<typeof startRig>>;
 const run = promisify(execFile);
 
+/** What a firewall in front of the service does with a body that looks like an attack. */
+const FIREWALL = {
+  rejects: '<script',
+  reply: {
+    status: 403,
+    headers: { 'Content-Type': 'text/html', 'CF-RAY': '9e0a-MAD' },
+    body: '<!DOCTYPE html>\n<title>Attention Required!</title>',
+  },
+};
+
 /** Copies of the examples pause for hundredths of the seconds that they name. */
 const HURRIED: Changes = {
   'call.ts': [['SECOND_MS = 1_000', 'SECOND_MS = 10']],
@@ -154,10 +164,12 @@ async function startRig(vars: readonly string[]) {
     } = request.headers;
     const headers = z.record(z.string(), z.string()).parse(rest);
     const { method = 'GET' } = request;
+    const body = Buffer.concat(await request.toArray());
+    if (body.includes(FIREWALL.rejects)) return FIREWALL.reply;
     const reply = await fetch(`${service.origin}${request.url}`, {
       method,
       headers,
-      ...(method === 'POST' && { body: Buffer.concat(await request.toArray()) }),
+      ...(method === 'POST' && { body }),
       signal,
     });
     const { 'content-encoding': _____, ...kept } = Object.fromEntries(reply.headers);
