@@ -99,7 +99,7 @@ function parse(args: string[]): ImportRequest {
       if (isLarge) console.log(`Reading ${path}`);
       using progress = showProgress(process.stdout);
       const onProgress = isLarge ? progress.update : () => {};
-      const file = await readCatalogueFile(path, bytes, patch ? 'patch' : 'whole', onProgress);
+      const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole', onProgress);
       if (file.kind === 'readable') rejectOptions(file, patch, prune || isPruningAll);
       return file;
     },

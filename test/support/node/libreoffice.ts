@@ -7,10 +7,7 @@ import { pathToFileURL } from 'node:url';
 
 export const hasLibreOffice = spawnSync('soffice', ['--version']).status === 0;
 
-/**
- * Opens workbooks, saves them as another form and again as .xlsx, and returns these in the same
- * order. The folder is scratch.
- */
+/** Opens workbooks, saves them in another form, and returns these in the same order. The folder is scratch. */
 export function openAndSave(
   folder: string,
   locale: 'en-US' | 'es-ES' | 'de-DE',
@@ -20,32 +17,22 @@ export function openAndSave(
   const profile = join(folder, `profile-${locale}`);
   mkdirSync(join(profile, 'user'), { recursive: true });
   writeFileSync(join(profile, 'user', 'registrymodifications.xcu'), settings(locale));
-  const convert = (to: string, files: readonly string[]) => {
-    const outdir = join(
-      folder,
-      `${locale}-${form}-${to}-${files[0]?.endsWith(form) ? 'again' : 'first'}`,
-    );
-    const args = [
-      `-env:UserInstallation=${pathToFileURL(profile)}`,
-      '--headless',
-      '--convert-to',
-      to,
-    ];
-    const { status, stderr } = spawnSync('soffice', [...args, '--outdir', outdir, ...files], {
-      encoding: 'utf8',
-      timeout: 300_000,
-    });
-    if (status !== 0) throw new Error(`soffice ended with ${status}: ${stderr}`);
-    return files.map((file) => join(outdir, `${file.split('/').at(-1)?.split('.')[0]}.${to}`));
-  };
-  const written = workbooks.map((bytes, at) => {
+  const files = workbooks.map((bytes, at) => {
     const file = join(folder, `workbook-${at}.xlsx`);
     writeFileSync(file, bytes);
     return file;
   });
-  const saved = convert(form, written);
-  const files = form === 'xlsx' ? saved : convert('xlsx', saved);
-  return files.map((file) => readFileSync(file));
+  const outdir = join(folder, `${locale}-${form}`);
+  const args = [
+    `-env:UserInstallation=${pathToFileURL(profile)}`,
+    ...['--headless', '--convert-to', form, '--outdir', outdir],
+  ];
+  const { status, stderr } = spawnSync('soffice', [...args, ...files], {
+    encoding: 'utf8',
+    timeout: 300_000,
+  });
+  if (status !== 0) throw new Error(`soffice ended with ${status}: ${stderr}`);
+  return files.map((_, at) => readFileSync(join(outdir, `workbook-${at}.${form}`)));
 }
 
 /** The language of numbers, dates, words and the interface. */

@@ -1,5 +1,6 @@
 /** Workbooks for tests, as an editor makes and changes them. */
 
+import { crc32 } from 'node:zlib';
 import { type Cell, readXlsx, type Sheet, type WriteSheet, writeXlsx } from 'hucre/xlsx';
 
 export type Value = string | number | boolean | Date | null;
@@ -63,4 +64,38 @@ function rowsOf({ rows: [header = [], ...rows] }: Sheet): Row[] {
   return filled.map((row) =>
     Object.fromEntries(header.map((column, at) => [String(column), row[at] ?? null])),
   );
+}
+
+/** Makes a ZIP archive of texts. Its directory may say other unpacked sizes (APPNOTE 4.3). */
+export function zip(entries: Record<string, string>, size?: number): Buffer {
+  const local: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const [name, text] of Object.entries(entries)) {
+    const data = Buffer.from(text);
+    const sizes = Buffer.alloc(16);
+    sizes.writeUInt32LE(crc32(data), 0);
+    sizes.writeUInt32LE(data.length, 4);
+    sizes.writeUInt32LE(size ?? data.length, 8);
+    sizes.writeUInt16LE(name.length, 12);
+    const head = [Buffer.alloc(10), sizes];
+    local.push(Buffer.from('PK\x03\x04'), ...head, Buffer.from(name), data);
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE(offset, 10);
+    directory.push(Buffer.from('PK\x01\x02'), Buffer.alloc(2), ...head, place, Buffer.from(name));
+    offset += 30 + name.length + data.length;
+  }
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(local.length / 5, 6);
+  end.writeUInt32LE(Buffer.concat(directory).length, 8);
+  end.writeUInt32LE(offset, 12);
+  return Buffer.concat([...local, ...directory, Buffer.from('PK\x05\x06'), end]);
+}
+
+/** Makes an .ods of the XML of one sheet, `listings`. */
+export function openDocument(rows: string): Buffer {
+  const type = 'application/vnd.oasis.opendocument.spreadsheet';
+  const spreadsheet = `<office:spreadsheet><table:table table:name="listings">${rows}</table:table></office:spreadsheet>`;
+  const content = `<office:document-content><office:body>${spreadsheet}</office:body></office:document-content>`;
+  return zip({ mimetype: type, 'content.xml': content });
 }

@@ -53,10 +53,10 @@ const whole =
 const patch = (content: object) => whole(content, '--patch');
 
 const FILES: Case[] = [
-  ['no JSON', whole('{'), /^the file: is not JSON: /],
+  ['no JSON', whole('{'), /^the file: is neither JSON /],
   ['no UTF-8', whole(new Uint8Array([0xff])), 'the file: is not UTF-8 text: save it as UTF-8'],
   ['deep JSON', whole('['.repeat(100_000) + ']'.repeat(100_000)), 'the file: is nested too deep'],
-  ['a list', whole([]), 'the file: is a list of records: write'],
+  ['a list', whole([]), 'the file: must be of type object'],
   [
     'sections that are none',
     whole({ homes: [], amenities: {} }),

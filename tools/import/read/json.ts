@@ -7,7 +7,6 @@ import { formatPath } from '../../../src/http/errors.ts';
 import { isMap } from './listing-schemas.ts';
 import { parseValue, unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
-import { recogniseText, recogniseValue } from './recognise.ts';
 import type { FileForm, ParsedFile, RawRecord } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
@@ -23,12 +22,7 @@ const sections = z.strictObject({
 
 export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
   if (!isUtf8(bytes)) return unreadable([{ path: '', code: 'not_utf8' }]);
-  const text = new TextDecoder().decode(bytes);
-  const textCode = recogniseText(text);
-  if (textCode !== undefined) return unreadable([{ path: '', code: textCode }]);
-  const { value, losses } = parseJson(text);
-  const code = recogniseValue(value);
-  if (code !== undefined) return unreadable([{ path: '', code }]);
+  const { value, losses } = parseJson(new TextDecoder().decode(bytes));
   // The whole text is lost, or one of two sections with the same name.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {

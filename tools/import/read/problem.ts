@@ -13,29 +13,17 @@ export type RecordName = {
 
 /** Code → the end of a sentence that begins with the path and the value. Details are in braces. */
 export const SENTENCES = {
-  csv: 'is a CSV, which has no types: open it in a spreadsheet program, look at it, and save it as .xlsx',
-  open_document: 'is an OpenDocument file (.ods): open it, and save it as .xlsx',
-  old_workbook: 'is a workbook of another form (.xls, .xlsb): open it, and save it as .xlsx',
-  numbers_document: 'is a document of Numbers: export it as Excel (.xlsx)',
-  encrypted: 'is encrypted: open it, and save it as .xlsx without a password',
-  cut_workbook: 'is a workbook without its end: save it or download it again',
-  other_archive: 'is an archive and no workbook: take the .xlsx out of it, or save it as .xlsx',
-  not_a_workbook: 'is no readable workbook ({why}): open it, and save it as .xlsx',
+  not_a_workbook: 'is no readable workbook ({why}): save it as .xlsx without a password',
   unpacks_too_large:
     'would unpack to {megabytes} MiB, at most {most}: delete sheets, pictures and empty rows, and save it again',
-  web_page: 'is a web page: download the file itself, at GitHub by "Download raw file"',
-  tabs: 'is a table with tabs, as a spreadsheet copies it: save the spreadsheet as .xlsx',
-  list: 'is a list of records: write {"properties": before it, and } after it',
-  record_per_line:
-    'has a record per line: write {"properties": [ before the first, a comma between two, and ]} after the last',
-  feed_response:
-    'is a response of the feed, which leaves out what only the editor sees: edit the file that `npm run -s export-listings -- --out listings.json` writes',
+  grouped_rows:
+    'has grouped rows, or rows that are repeated on each printed page, which cannot be read from an .ods: save it as .xlsx',
   no_record:
     'has no record: with --patch, {"properties": [{"slug": "casa-marea", "price_from": 121000}]} changes a price',
   no_row:
     'has no row below its headers: fill one in, or edit the file that `npm run -s export-listings -- --out catalogue.xlsx` writes',
   not_utf8: 'is not UTF-8 text: save it as UTF-8',
-  not_json: 'is not JSON: {why}',
+  not_json: 'is neither JSON ({why}) nor a workbook: save a spreadsheet as .xlsx',
   too_deep: 'is nested too deep',
   twice: 'appears twice in the same object',
   too_large_number: 'is a number that is too large',

@@ -1,6 +1,6 @@
 /** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
 
-import { readXlsx, type Sheet } from 'hucre/xlsx';
+import type { Sheet } from 'hucre';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   type Column,
@@ -15,19 +15,16 @@ import { isMap } from './listing-schemas.ts';
 import { unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, nearest, type RecordName, THE_FILE } from './problem.ts';
 import type { Patch } from './records.ts';
+import { openSheets } from './sheets.ts';
 import type { ListRow, OnProgress, ParsedFile, RawRecord, SheetList } from './types.ts';
 
 type Row = { name: RecordName; value: Patch; faults: Fault[] };
 type SheetRows = { rows: Row[]; problems: ImportProblem[] };
 
 export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): Promise<ParsedFile> {
-  let sheets: Sheet[];
-  try {
-    ({ sheets } = await readXlsx(bytes));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    return unreadable([{ path: '', code: 'not_a_workbook', details: { why } }]);
-  }
+  const opened = await openSheets(bytes);
+  if (opened.kind === 'rejected') return unreadable([{ path: '', ...opened }]);
+  const { sheets } = opened;
   const known = new Map<string, SheetRows>();
   const ignored: string[] = [];
   for (const sheet of sheets) {

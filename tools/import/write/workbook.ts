@@ -118,7 +118,7 @@ function writeSheet(
       ...(column.isHidden && { hidden: true }),
     })),
     freezePane: { rows: 1, columns: 1 },
-    pageSetup: { orientation: 'landscape', printTitlesRow: '$1:$1', printTitlesColumn: '$A:$A' },
+    pageSetup: { orientation: 'landscape' },
     autoFilter: { range: `A1:${colToLetter(columns.length - 1)}${records.length + 1}` },
     dataValidations: columns.flatMap((column, at): DataValidation[] => {
       const list = formatChoices(column, lastRows);

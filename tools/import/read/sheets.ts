@@ -1,0 +1,90 @@
+/** Opens a workbook as spreadsheet programs save it: .xlsx, .xls or .ods. */
+
+import { isDateFormat, read, type Sheet, streamOdsRows } from 'hucre';
+import type { Fault } from './problem.ts';
+
+/** Of all entries. A workbook of 100,000 rows has some 100 MiB. The library stops at 2 GiB. */
+const MAX_UNPACKED_MIB = 512;
+
+type Opened =
+  | { kind: 'opened'; sheets: Sheet[] }
+  | ({ kind: 'rejected' } & Pick<Fault, 'code' | 'details'>);
+
+export async function openSheets(bytes: Uint8Array): Promise<Opened> {
+  const megabytes = Math.ceil(sumUnpackedBytes(bytes) / 2 ** 20);
+  if (megabytes > MAX_UNPACKED_MIB) {
+    const details = { megabytes, most: MAX_UNPACKED_MIB };
+    return { kind: 'rejected', code: 'unpacks_too_large', details };
+  }
+  try {
+    const { sheets } = await read(bytes);
+    // The empty rows of an .xls are holes.
+    for (const sheet of sheets) sheet.rows = Array.from(sheet.rows, (row) => row ?? []);
+    if (isOpenDocument(bytes) && (await skipsRows(bytes, sheets))) {
+      return { kind: 'rejected', code: 'grouped_rows' };
+    }
+    return { kind: 'opened', sheets: await correctDates(bytes, sheets) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : '';
+    return { kind: 'rejected', code: 'not_a_workbook', details: { why } };
+  }
+}
+
+/**
+ * Sums the sizes in the central directory of a ZIP archive (APPNOTE 4.3.12 and 4.3.16), which is at
+ * its end. A size that needs ZIP64 is 0xffffffff here.
+ */
+function sumUnpackedBytes(bytes: Uint8Array): number {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = file.lastIndexOf('PK\x05\x06', file.length, 'latin1');
+  let sum = 0;
+  let at = end === -1 || end + 22 > file.length ? file.length : file.readUInt32LE(end + 16);
+  while (at + 46 <= file.length && file.readUInt32LE(at) === 0x02014b50) {
+    const size = file.readUInt32LE(at + 24);
+    if (size !== 0xffffffff) sum += size;
+    const lengths = [28, 30, 32].map((offset) => file.readUInt16LE(at + offset));
+    at += lengths.reduce((all, length) => all + length, 46);
+  }
+  return sum;
+}
+
+/** Its first entry is not compressed: `mimetype`. */
+function isOpenDocument(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(30, 38)).toString('latin1') === 'mimetype';
+}
+
+/** The library skips rows in a group, and a header that each printed page repeats. */
+async function skipsRows(bytes: Uint8Array, sheets: readonly Sheet[]): Promise<boolean> {
+  const isFilled = (row: readonly unknown[]) => row.some((cell) => cell !== null && cell !== '');
+  let filled = 0;
+  for await (const { values } of streamOdsRows(bytes)) filled += isFilled(values) ? 1 : 0;
+  return filled !== sheets.flatMap(({ rows }) => rows).filter(isFilled).length;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Makes numbers of the amounts that the library takes for dates: the `D` in `#,##0 [$€-42D]` is of a
+ * language, Basque, and no day. Days since 1904 have no gap, unlike those since 1900.
+ */
+async function correctDates(bytes: Uint8Array, sheets: Sheet[]): Promise<Sheet[]> {
+  const hasDate = sheets.some(({ rows }) => rows.some((row) => row.some(isDate)));
+  if (!hasDate) return sheets;
+  const styled = await read(bytes, { readStyles: true, dateSystem: '1904' });
+  for (const [index, { rows, cells }] of styled.sheets.entries()) {
+    for (const [place, { style }] of cells ?? []) {
+      const [row = 0, column = 0] = place.split(',').map(Number);
+      const date = rows[row]?.[column];
+      const format = style?.numFmt?.replaceAll(/\[\$[^\]]*\]/g, '');
+      const own = sheets[index]?.rows[row];
+      if (own === undefined || !isDate(date) || format === undefined || isDateFormat(format))
+        continue;
+      own[column] = (date.getTime() - Date.UTC(1904, 0, 1)) / DAY_MS;
+    }
+  }
+  return sheets;
+}
+
+function isDate(cell: unknown): cell is Date {
+  return cell instanceof Date;
+}
