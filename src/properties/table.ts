@@ -38,7 +38,7 @@ export const properties = sqliteTable(
     former_slugs: text().notNull().default('[]'),
     /** The `formatRendering` of `document` and `card`. */
     rendering: text().notNull(),
-    /** SHA-256 of `source` in Base64, so that an import reads only the sources that differ. */
+    /** Earlier versions wrote a hash of `source`. */
     source_hash: text().notNull().default(''),
     // The large texts come last: SQLite reads through a text to reach the next.
     /** JSON of the `PropertyCard`; null where `document` is. */

@@ -71,7 +71,8 @@ export async function* readPages(
     `SELECT ${selected} FROM "${table}"
      WHERE rowid > ?1 AND rowid <= ${pageEnd(table, columns, BYTES_PER_PAGE)} ORDER BY rowid`,
   );
-  const last = await database.prepare(`SELECT max(rowid) AS last FROM "${table}"`).first('last');
+  const newest = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
+  const last = (await newest.all<{ last: number | null }>()).results[0]?.last;
   let after: number | undefined = start;
   let look = FIRST_LOOK;
   while (after !== undefined) {

@@ -1,8 +1,7 @@
 /** The catalogue as a listings file, JSON or a workbook: imported again it changes nothing. */
 
 import { randomUUID } from 'node:crypto';
-import type { Source } from '../../src/properties/source.ts';
-import { readCatalogue, readImportState, readListings } from './read/store.ts';
+import { readCatalogue, readImportState } from './read/store.ts';
 import type { OnProgress } from './read/types.ts';
 import { toWritten, writeListingsFile } from './write/listings-file.ts';
 import { writeWorkbook } from './write/workbook.ts';
@@ -15,15 +14,11 @@ export async function* exportListings(
   onProgress: OnProgress,
   form: ExportForm = 'json',
 ): AsyncGenerator<string | Uint8Array> {
-  const stored = await readCatalogue(database);
-  const listings: Source[] = [];
-  for await (const { listing } of readListings(database, [...stored.summaries.keys()])) {
-    listings.push(listing);
-    onProgress('listings read', listings.length, stored.summaries.size);
-  }
+  const stored = await readCatalogue(database, onProgress);
   if ((await readImportState(database)).lastImport !== stored.lastImport) {
     return yield* exportListings(database, onProgress, form);
   }
+  const listings = [...stored.listings.values()].map(({ listing }) => listing);
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
   const export_id = randomUUID();
   if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id, onProgress);

@@ -76,6 +76,23 @@ it('the rows of a killed import are not applied, and are gone after the next imp
   expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
 });
 
+it('an import that finds nothing to change begins again if another one came between', async () => {
+  const home = propertyOf({ slug: 'one', price_from: 1 });
+  await loadHomes(home);
+  let isOvertaken = false;
+  const overtaken = tapD1(imports.database, async (call) => {
+    const result = await call();
+    // The store is read by then.
+    if (!isOvertaken && JSON.stringify(result).includes('"former_slugs":')) {
+      isOvertaken = true;
+      await loadHomes({ ...home, price_from: 2 });
+    }
+    return result;
+  });
+  await importInto(overtaken, { properties: [home] });
+  expect(await imports.stored('one')).toMatchObject({ price_from: 1 });
+});
+
 describe('the former slugs of a listing', () => {
   const home = propertyOf({ slug: 'one' });
   const other = propertyOf({ slug: 'other' });

@@ -91,7 +91,7 @@ function survivorsOf({ pid }: ChildProcess): string[] {
 describe('an import leaves nothing running, and no file', () => {
   it.each([
     ['SIGKILL', 'node', ['tools/import-listings.ts', 'many.json'], 'staged'],
-    ['SIGINT', 'npm', ['run', 'import-listings', '--', 'many.json'], 'checked'],
+    ['SIGINT', 'npm', ['run', 'import-listings', '--', 'many.json'], 'staged'],
   ] as const)(
     'when %s is sent to %s %j while rows are %s',
     async (signal, program, args, phase) => {

@@ -34,7 +34,7 @@ it('any JSON and any bytes are read or rejected without an exception', async () 
           const file = readListingsFile(content);
           if (file.kind === 'unreadable') continue;
           const stored = await readCatalogue(imports.database);
-          await completeFromStore(file, stored, imports.database);
+          completeFromStore(file, stored);
         }
       },
     ),

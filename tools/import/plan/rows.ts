@@ -1,6 +1,5 @@
 /** Listings as rows, and the change that a row makes for readers of the feed. Pure. */
 
-import { createHash } from 'node:crypto';
 import { formatRendering, render, toCard } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { properties } from '../../../src/properties/table.ts';
@@ -18,7 +17,6 @@ export function renderRow(listing: Source, publicSiteUrl: string) {
     location_id: listing.location?.id ?? null,
     display_order: listing.display_order,
     rendering: formatRendering(publicSiteUrl),
-    source_hash: createHash('sha256').update(source).digest('base64'),
     card: document && JSON.stringify(toCard(document)),
     document: document && JSON.stringify(document),
     source,

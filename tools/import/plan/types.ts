@@ -10,22 +10,25 @@ import type { ListingRow, resolveLatestChange } from './rows.ts';
 /** Hides public listings outside the file. `some`: at most a fifth of all public ones. */
 export type Pruning = 'none' | 'some' | 'all';
 
-export type ImportOptions = {
-  database: D1Database;
+export type PlanOptions = {
   /** Has no trailing slash. */
   publicSiteUrl: string;
-  isDryRun: boolean;
   pruning?: Pruning;
   allowEmptied?: boolean;
   allowRenamed?: boolean;
   /** Whether a listing that has changed since the file was made is replaced, with a warning. */
   overwrite?: boolean;
+};
+
+export type ImportOptions = PlanOptions & {
+  database: D1Database;
+  isDryRun: boolean;
   /** The file that undoes the import, saved before the import changes something. */
   undo?: { save: (effect: Effect, operationId: string) => void; discard: () => void } | undefined;
   /** For the record of the operation. */
   origin?: { command: string; file?: string | undefined } | undefined;
   /** `done` and `total` count listings. */
-  onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
+  onProgress: (phase: 'staged', done: number, total: number) => void;
 };
 
 export type RecordChange = Differences & {
@@ -74,17 +77,23 @@ export type Effect = {
   unused: Location[];
 };
 
-export type AcceptedImport = {
-  kind: 'accepted';
-  file: CompleteFile;
-  effect: Effect;
+/** `warnings` are about the texts of its listings. */
+type RejectedImport = {
+  kind: 'rejected';
+  problems: ImportProblem[];
+  warnings?: Finding[];
+  effect?: Effect;
+};
+
+type AcceptedPlan = { kind: 'accepted'; file: CompleteFile; effect: Effect };
+
+export type Plan = RejectedImport | AcceptedPlan;
+
+export type AcceptedImport = AcceptedPlan & {
   /** The listings that change in the feed. */
   feedChanges: ListingChange[];
   /** The cursor that a reader of all changes has afterwards. */
   resumeCursor: string;
 };
 
-export type ImportOutcome =
-  /** `warnings` are about the texts of its listings. */
-  | { kind: 'rejected'; problems: ImportProblem[]; warnings?: Finding[]; effect?: Effect }
-  | AcceptedImport;
+export type ImportOutcome = RejectedImport | AcceptedImport;

@@ -1,21 +1,8 @@
 /** Faults of records that their schemas do not find. Pure. */
 
 import { isMap } from './listing-schemas.ts';
-import { distinct, type Fault, formatName, type ImportProblem } from './problem.ts';
+import type { Fault } from './problem.ts';
 import type { RecordKeys } from './records.ts';
-import type { CompleteRecord } from './types.ts';
-
-/** Finds the records of a section that have the id or slug of an earlier record. */
-export function repeatedKeys(records: readonly CompleteRecord<unknown>[]): ImportProblem[] {
-  const repeated = (field: 'id' | 'slug') =>
-    findRepeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
-      const path = field === 'id' ? entry.idField : field;
-      const details = { first: `the ${field} of ${formatName(first.name)}` };
-      return { record: entry.name, path, code: 'repeats', details, value: entry.keys[path] };
-    });
-  // Records with one slug share the derived id too: both problems have the path `slug`, one stays.
-  return distinct(repeated('slug'), repeated('id'));
-}
 
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
 export function entryFaults({ photos, videos, amenities, urls, ...keys }: RecordKeys): Fault[] {

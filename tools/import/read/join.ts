@@ -23,7 +23,7 @@ type JoinedRecord = RawRecord & { value: Patch };
  */
 export function joinSheets(
   file: ListingsFile,
-  { summaries }: Catalogue,
+  stored: Catalogue,
   findIds: (keys: RecordKeys) => string[],
 ): ListingsFile {
   const { lists = [] } = file.workbook ?? {};
@@ -33,7 +33,7 @@ export function joinSheets(
   const bySlug = new Map(named.map((raw) => [readKeys(raw.value).slug, raw]));
   const byId = new Map(named.map((raw) => [findIds(readKeys(raw.value))[0], raw]));
   // A workbook in which a listing got its new slug may be imported again: its photos have the former.
-  const listings = [...summaries.values()];
+  const listings = [...stored.listings.values()];
   const storedIds = new Map<string, string>();
   for (const { former_slugs, id } of listings) {
     const slugs: string[] = JSON.parse(former_slugs);

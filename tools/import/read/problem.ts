@@ -59,7 +59,6 @@ export const SENTENCES = {
   slug_taken: 'is the slug of the stored {holder}{advice}',
   id_taken:
     'gives the id of the stored {holder}, which had this {idField} before: give the new one another id, or name the stored one by its id or {key}',
-  hid_taken: 'is the hid of the stored listing {own}, and {slug} is the slug of another one',
   hid_repeats: 'is the hid of {holder} too',
   unclear_hid: 'is the hid of several stored listings: name one by its slug or id',
   names_no_listing: 'names no listing: give its slug, hid or id',

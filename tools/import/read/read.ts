@@ -2,9 +2,8 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
-import type { Source } from '../../../src/properties/source.ts';
 import { SHEETS } from './columns.ts';
-import { entryFaults, referenceFaults, repeatedKeys } from './faults.ts';
+import { entryFaults, referenceFaults } from './faults.ts';
 import { changesOfListing, dropShown, joinSheets, listExportedLocations } from './join.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
@@ -20,17 +19,13 @@ import {
   writtenLocation,
 } from './records.ts';
 import { anothersIdFault, findKeyFault, makeResolver } from './resolve.ts';
-import { type Catalogue, findListingsUsing, readListings } from './store.ts';
+import { type Catalogue, findUsers, sourcesOf } from './store.ts';
 import type { CompleteRecord, ListingsFile, RawRecord, Resolution } from './types.ts';
 
 /** A file whose records are all whole, and every problem of them. */
-export type CompleteFile = Awaited<ReturnType<typeof completeFromStore>>;
+export type CompleteFile = ReturnType<typeof completeFromStore>;
 
-export async function completeFromStore(
-  file: ListingsFile,
-  stored: Catalogue,
-  database: D1Database,
-) {
+export function completeFromStore(file: ListingsFile, stored: Catalogue) {
   const { form, exportId, workbook } = file;
   const isMerged = form !== 'whole';
   const shows = form === 'workbook';
@@ -39,16 +34,15 @@ export async function completeFromStore(
     const own = shows ? takeChanges(raw, 'amenities', old) : raw;
     return completeRecord(own, isMerged, amenity, { kind: 'new' }, old);
   });
-  const resolve = makeResolver([...stored.summaries.values()], form);
+  const resolve = makeResolver(sourcesOf(stored), form);
   const findIds = (keys: RecordKeys) => storedIds(resolve(keys));
   const joined = shows ? joinSheets(file, stored, findIds) : file;
-  const properties = await completeListings(joined, resolve, stored, database);
+  const properties = completeListings(joined, resolve, stored);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const keptRemovals = new Set<string>();
   for (const key of file.removed) {
-    const users = await findListingsUsing(database, [key]);
-    if (users.some((id) => !inFile.has(id))) keptRemovals.add(key);
+    if (findUsers(stored, key).some(({ id }) => !inFile.has(id))) keptRemovals.add(key);
   }
   const removed = file.removed.filter((key) => !keptRemovals.has(key));
   const keptLocations = stored.locations.filter(({ id }) => !removed.includes(id));
@@ -66,7 +60,7 @@ export async function completeFromStore(
     .flatMap(({ name: record, faults }) =>
       faults.map((fault) => ({ record, ...fault, ...knownNames(fault, stored) })),
     );
-  const problems = distinct(joined.problems, [...faulty, ...sections.flatMap(repeatedKeys)]);
+  const problems = distinct(joined.problems, faulty);
   return {
     form,
     exportId,
@@ -80,27 +74,20 @@ export async function completeFromStore(
   };
 }
 
-async function completeListings(
+function completeListings(
   file: ListingsFile,
   resolve: ReturnType<typeof makeResolver>,
-  { summaries }: Catalogue,
-  database: D1Database,
-): Promise<CompleteRecord<FileListing>[]> {
+  stored: Catalogue,
+): CompleteRecord<FileListing>[] {
   const { properties, form, mustBeStored = false } = file;
   const isMerged = form !== 'whole';
   const exportedLocations = form === 'workbook' ? listExportedLocations(file) : new Map();
-  const known = () => [...summaries.values()].map(({ slug }) => slug);
-  const resolved = properties.map((raw) => {
+  const known = () => sourcesOf(stored).map(({ slug }) => slug);
+  return properties.map((raw) => {
     const keys = readKeys(raw.value);
-    return { raw, keys, resolution: resolve(keys) };
-  });
-  const ids = new Set(isMerged ? resolved.flatMap((each) => storedIds(each.resolution)) : []);
-  const storedListings = new Map<string, Source>();
-  for await (const { id, listing } of readListings(database, [...ids])) {
-    storedListings.set(id, listing);
-  }
-  return resolved.map(({ raw, keys, resolution }) => {
-    const [source] = storedIds(resolution).flatMap((id) => storedListings.get(id) ?? []);
+    const resolution = resolve(keys);
+    const [id = ''] = isMerged ? storedIds(resolution) : [];
+    const source = stored.listings.get(id)?.listing;
     const old = source && toFileListing(source);
     const keyFault = isMerged ? findKeyFault(resolution, keys, mustBeStored, known) : undefined;
     const own =

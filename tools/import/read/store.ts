@@ -1,27 +1,32 @@
-/** The reads of an import. Ids travel as one JSON parameter: D1 binds at most 100. */
+/** The store as an import and an export read it: all of it, into memory. */
 
 import { sql } from 'drizzle-orm';
+import * as z from 'zod';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
 import { statementOf } from '../../../src/storage/statement.ts';
 import { databaseIdentity } from '../../../src/storage/table.ts';
+import { findOperations, type Operation } from '../../database/operations.ts';
+import { readPages } from '../../database/tables.ts';
+import type { OnProgress } from './types.ts';
 import { readSource } from './version.ts';
 
-/** About 1 MB. */
-const SUMMARIES_PER_QUERY = 5_000;
-/** About 0.5 MB of usual listings. */
-const LISTINGS_PER_QUERY = 50;
+const text = z.string();
+const row = z.object({
+  id: text,
+  slug: text,
+  status: z.enum(['listed', 'coming_soon', 'sold_out', 'hidden']),
+  rendering: text,
+  source: text,
+  document: text.nullable(),
+  change_seq: z.number().nullable(),
+  changed_at: z.number().nullable(),
+  removed_slug: text.nullable(),
+  former_slugs: text,
+  operation: text.nullable(),
+});
 
-/** Shows whether a file changes the listing. Several listings may have one `hid`. */
-type ListingSummary = Pick<
-  typeof properties.$inferSelect,
-  'id' | 'slug' | 'status' | 'source_hash' | 'rendering' | 'former_slugs'
-> & { hid: string | null; name: string };
-
-export type StoredListing = Omit<
-  typeof properties.$inferSelect,
-  'type' | 'location_id' | 'display_order' | 'source_hash' | 'card' | 'source'
-> & { listing: Source };
+export type StoredListing = Omit<z.infer<typeof row>, 'source'> & { listing: Source };
 
 type State = {
   /** The id that the last import left as the `applied` row: another one if the store changed. */
@@ -36,7 +41,9 @@ export type Catalogue = State & {
   locations: Location[];
   amenities: Amenity[];
   /** By id. */
-  summaries: ReadonlyMap<string, ListingSummary>;
+  listings: ReadonlyMap<string, StoredListing>;
+  /** By id: the last operations of the listings. */
+  operations: ReadonlyMap<string, Operation>;
 };
 
 const STATE = statementOf(sql<State>`
@@ -49,23 +56,6 @@ const LOCATIONS = statementOf(sql<typeof locations.$inferSelect>`
 const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
-const SUMMARIES = statementOf(sql<ListingSummary>`
-  select id, source->>'$.hid' as hid, source->>'$.name' as name, slug, status, source_hash, rendering, former_slugs
-  from ${properties} where id > ${sql.placeholder('last')} order by id limit ${SUMMARIES_PER_QUERY}`);
-
-const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
-  select id, slug, status, rendering, source, document, change_seq, changed_at, removed_slug, former_slugs, operation
-  from ${properties}
-  join (select key as position, value as wanted_id from json_each(${sql.placeholder('ids')})) on id = wanted_id
-  order by position`);
-
-const LISTINGS_USING = statementOf(sql<{ id: string }>`
-  select id from ${properties}
-  where location_id in (select value from json_each(${sql.placeholder('keys')}))
-    or exists (
-      select 1 from json_each(source, '$.amenities') as used
-      where used.value->>'slug' in (select value from json_each(${sql.placeholder('keys')})))`);
-
 export async function readImportState(database: D1Database): Promise<State> {
   const [state] = await STATE.rows(database, {});
   if (state === undefined) throw new Error('the database has no state');
@@ -73,39 +63,40 @@ export async function readImportState(database: D1Database): Promise<State> {
 }
 
 /** Reads the state first: an import during the other reads is noticed later. */
-export async function readCatalogue(database: D1Database): Promise<Catalogue> {
+export async function readCatalogue(
+  database: D1Database,
+  onProgress: OnProgress = () => {},
+): Promise<Catalogue> {
   const state = await readImportState(database);
   const locationRows = await LOCATIONS.rows(database, {});
   const amenityRows = await AMENITIES.rows(database, {});
-  const summaries = new Map<string, ListingSummary>();
-  for (let last: string | undefined = ''; last !== undefined; ) {
-    const rows: ListingSummary[] = await SUMMARIES.rows(database, { last });
-    for (const row of rows) summaries.set(row.id, row);
-    last = rows.length < SUMMARIES_PER_QUERY ? undefined : rows.at(-1)?.id;
+  const listings = new Map<string, StoredListing>();
+  const columns = ['rowid', ...Object.keys(row.shape)];
+  for await (const page of readPages(database, 'properties', columns)) {
+    for (const { source, ...columns } of z.array(row).parse(page)) {
+      listings.set(columns.id, { ...columns, listing: readSource(source) });
+    }
+    onProgress('listings read', listings.size, listings.size);
   }
+  const last = new Set([...listings.values()].flatMap(({ operation }) => operation ?? []));
+  const operations = await findOperations(database, [...last]);
   return {
     ...state,
     locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
     amenities: amenityRows.map(({ slug, label }) => ({ slug, label: JSON.parse(label) })),
-    summaries,
+    listings,
+    operations: new Map(operations.map((each) => [each.id, each])),
   };
 }
 
-/** Keeps the order of the ids. */
-export async function* readListings(
-  database: D1Database,
-  ids: readonly string[],
-): AsyncGenerator<StoredListing> {
-  for (let start = 0; start < ids.length; start += LISTINGS_PER_QUERY) {
-    const page = { ids: JSON.stringify(ids.slice(start, start + LISTINGS_PER_QUERY)) };
-    const rows = await LISTINGS.rows(database, page);
-    for (const { source, ...row } of rows) yield { ...row, listing: readSource(source) };
-  }
+/** Finds the listings that show the location with this id, or the amenity with this slug. */
+export function findUsers({ listings }: Catalogue, key: string): StoredListing[] {
+  return [...listings.values()].filter(
+    ({ listing: { location, amenities } }) =>
+      location?.id === key || amenities.some(({ slug }) => slug === key),
+  );
 }
 
-/** The keys are ids of locations and slugs of amenities. */
-export async function findListingsUsing(database: D1Database, keys: readonly string[]) {
-  if (keys.length === 0) return [];
-  const rows = await LISTINGS_USING.rows(database, { keys: JSON.stringify(keys) });
-  return rows.map(({ id }) => id);
+export function sourcesOf({ listings }: Catalogue): Source[] {
+  return [...listings.values()].map(({ listing }) => listing);
 }

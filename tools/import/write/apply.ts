@@ -40,10 +40,10 @@ const APPLY = [
   `INSERT INTO amenities (slug, label)
    SELECT key, row->>'label'
    FROM import_staging WHERE import_id = ?1 AND kind = 'amenity' AND row <> '{}'`,
-  `INSERT INTO properties (id, slug, status, type, location_id, display_order, rendering, source_hash,
+  `INSERT INTO properties (id, slug, status, type, location_id, display_order, rendering,
                            change_seq, changed_at, removed_slug, former_slugs, operation, card, document, source)
    SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
-          row->>'display_order', row->>'rendering', row->>'source_hash', row->>'change_seq',
+          row->>'display_order', row->>'rendering', row->>'change_seq',
           row->>'changed_at', row->>'removed_slug', row->>'former_slugs', row->>'operation', card, document, source
    FROM import_staging WHERE import_id = ?1 AND kind = 'listing'`,
 ];
