@@ -47,6 +47,10 @@ export default defineConfig({
   test: {
     // Shows what the service logs for the tests that fail.
     silent: 'passed-only',
+    globalSetup: ['./test/vitest/run-directory.ts'],
+    reporters: ['default', './test/vitest/closing-line.ts'],
+    // Else the passing tests that take long are named.
+    slowTestThreshold: Number.POSITIVE_INFINITY,
     maxWorkers: MAX_WORKERS,
     // `npm run watch`. Files that this does not match are followed by their imports.
     watchTriggerPatterns: [
@@ -88,7 +92,6 @@ export default defineConfig({
         test: {
           name: 'node',
           include: NODE_TESTS,
-          globalSetup: ['./test/vitest/run-directory.ts'],
           // A worker's files share its modules: node-setup.ts keeps them apart.
           isolate: false,
           setupFiles: ['./test/vitest/node-setup.ts'],

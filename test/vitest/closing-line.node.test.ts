@@ -1,0 +1,56 @@
+/** Whole runs of Vitest, with the set-up and the reporter of `npm test`. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+/** Runs a project that has these test files. */
+function run(files: Record<string, string>, ...args: string[]) {
+  const root = mkdtempSync(join(tmpdir(), 'vitest-'));
+  const config = {
+    globals: true,
+    globalSetup: [join(import.meta.dirname, 'run-directory.ts')],
+    reporters: [join(import.meta.dirname, 'closing-line.ts')],
+  };
+  const all = {
+    ...files,
+    'vitest.config.js': `export default ${JSON.stringify({ test: config })}`,
+  };
+  for (const [name, text] of Object.entries(all)) writeFileSync(join(root, name), text);
+  const { status, stdout } = spawnSync('vitest', ['run', '--root', root, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, FULL: '' },
+  });
+  return { root, status, lines: stdout.trimEnd().split('\n') };
+}
+
+it('the last line counts the results, and a file that cannot be loaded as a failure', () => {
+  const { status, lines } = run({
+    'a.test.js': "it('a', () => {}); it('b', () => expect(1).toBe(2)); it.skip('c', () => {});",
+    'b.test.js': "import './missing.js';",
+  });
+  expect(lines).toContainEqual(expect.stringContaining('Skipped tests need: FULL=1'));
+  expect([status, lines.at(-1)]).toEqual([1, '1 passed, 2 failed, 1 skipped']);
+});
+
+it('a run of no test is a failure', () => {
+  const { status, lines } = run({ 'a.test.js': "it('a', () => {});" }, '-t', 'b');
+  expect([status, lines.at(-1)]).toEqual([1, '0 passed, 1 failed, 1 skipped']);
+});
+
+it('the temporary directory is one of the run, which goes when a signal ends the run', () => {
+  const { root } = run({
+    'a.test.js': `import { writeFileSync } from 'node:fs';
+      it('a', async () => {
+        writeFileSync(import.meta.dirname + '/directory', process.env.TMPDIR);
+        process.kill(process.ppid, 'SIGTERM');
+        await new Promise(() => {});
+      });`,
+  });
+  const directory = readFileSync(join(root, 'directory'), 'utf8');
+  expect(directory).toContain('/tests-');
+  expect(directory).not.toBe(tmpdir());
+  expect(existsSync(directory)).toBe(false);
+});

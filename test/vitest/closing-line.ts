@@ -1,0 +1,25 @@
+/** Prints the last line of a run, such as `1204 passed, 0 failed, 7 skipped`. */
+
+import { existsSync } from 'node:fs';
+import type { Reporter, TestModule } from 'vitest/node';
+
+const CHROMIUM = '/usr/bin/chromium';
+
+export default class ClosingLine implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const count = (state: 'passed' | 'failed' | 'skipped') =>
+      modules.flatMap(({ children }) => [...children.allTests(state)]).length;
+    const [passed, skipped] = [count('passed'), count('skipped')];
+    // A file that cannot be loaded has failed without a failed test.
+    const broken = modules.filter(
+      (module) =>
+        module.state() === 'failed' && [...module.children.allTests('failed')].length === 0,
+    );
+    const failed = count('failed') + broken.length + errors.length || (passed > 0 ? 0 : 1);
+    if (failed > 0) process.exitCode = 1;
+    const unmet = process.env.FULL ? [] : ['FULL=1'];
+    if (!existsSync(CHROMIUM)) unmet.push(CHROMIUM);
+    if (skipped > 0 && unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
+    console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
+  }
+}
