@@ -8,13 +8,11 @@ import type { AppEnv } from './app-env.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
-import { cors } from './http/cors.ts';
 import { resourceMissing } from './http/errors.ts';
+import { gate } from './http/gate.ts';
 import { accessLog } from './http/log.ts';
 import { rejectOtherMethods } from './http/method-not-allowed.ts';
-import { renderError, renderOtherThrown, renderThrown } from './http/render-error.ts';
-import { requireHttps } from './http/require-https.ts';
-import { requireValidConfig } from './http/require-valid-config.ts';
+import { renderError, renderThrown } from './http/render-error.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
@@ -53,11 +51,8 @@ export function createApp({ developmentPages, isDeployed = false }: AppOptions =
 
   app.use(accessLog({ showsPaths: developmentPages !== undefined }));
   app.use(responseHeaders());
-  app.use(cors());
-  app.use(renderOtherThrown());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
-  app.use(requireHttps());
-  app.use(requireValidConfig({ isDeployed }));
+  app.use(gate({ isDeployed }));
 
   app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());

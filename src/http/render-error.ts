@@ -1,9 +1,7 @@
 /** The one renderer of errors. It needs nothing of other middleware, and never throws. */
 
 import type { Context } from 'hono';
-import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
-import type { AppEnv } from '../app-env.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
 import { findSetUpHint } from './own-machine.ts';
@@ -14,17 +12,6 @@ export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
   return renderError(error, c, {}, findSetUpHint(error, c));
-}
-
-/** Renders a thrown value that is no `Error`: Hono gives only an `Error` to `app.onError`. */
-export function renderOtherThrown() {
-  return createMiddleware<AppEnv>(async function renderOtherThrown(c, next) {
-    try {
-      await next();
-    } catch (thrown) {
-      c.res = renderThrown(thrown, c);
-    }
-  });
 }
 
 function toApiError(thrown: unknown): ApiError {

@@ -1,7 +1,13 @@
-/** The headers of every response: `X-Request-ID`, and security headers for data that is never run. */
+/**
+ * What every response has, also a 429 and a 500: `X-Request-ID`, security headers for data that is
+ * never run, and CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
+ */
 
+import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
+import { type Config, readConfig } from '../config.ts';
+import { renderThrown } from './render-error.ts';
 import { REQUEST_ID, resolveRequestId } from './request-id.ts';
 
 const POLICY = 'Content-Security-Policy';
@@ -12,13 +18,76 @@ const SECURITY_HEADERS = Object.entries({
   'Cross-Origin-Resource-Policy': 'cross-origin',
 });
 
-/** A development page keeps its own Content-Security-Policy. */
+const EXPOSED_HEADERS = [
+  'Age',
+  'Allow',
+  'Cache-Status',
+  'ETag',
+  'Idempotent-Replayed',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Server-Timing',
+  'WWW-Authenticate',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-ID',
+  'X-Should-Retry',
+].join(',');
+const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
+
+/** A site under development has its own port. */
+const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/**
+ * Sets the headers of every response, and responds to preflights. Renders a thrown value that is no
+ * `Error`, because Hono gives only an `Error` to `app.onError`. A development page keeps its own
+ * Content-Security-Policy.
+ */
 export function responseHeaders() {
   return createMiddleware<AppEnv>(async function responseHeaders(c, next) {
-    await next();
+    const config = readConfig(c.env);
+    const origin = c.req.header('Origin');
+    const allowed = origin === undefined ? null : allowedOrigin(origin, config);
+    const hasCors = config.corsOrigins.length > 0 || config.isDevelopment;
+    // An OPTIONS without this header is no preflight: its route responds with 405.
+    const isPreflight =
+      c.req.method === 'OPTIONS' && c.req.header('Access-Control-Request-Method') !== undefined;
+    if (isPreflight && allowed === null) c.set('rejectedOrigin', origin?.slice(0, 100));
+    if (isPreflight && hasCors && origin !== undefined) c.res = new Response(null, { status: 204 });
+    else {
+      await next().catch((thrown) => {
+        c.res = renderThrown(thrown, c);
+      });
+    }
     const { headers } = c.res;
     headers.set(REQUEST_ID, resolveRequestId(c));
     for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
     if (!headers.has(POLICY)) headers.set(POLICY, "default-src 'none'; frame-ancestors 'none'");
+    if (hasCors) headers.append('Vary', 'Origin');
+    if (allowed === null) return;
+    headers.set('Access-Control-Allow-Origin', allowed);
+    headers.set('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+    if (isPreflight) grantPreflight(c);
   });
+}
+
+/** For `Access-Control-Allow-Origin`. */
+function allowedOrigin(origin: string, { corsOrigins, isDevelopment }: Config): string | null {
+  if (corsOrigins.includes('*')) return '*';
+  const isLocal = isDevelopment && LOCAL_ORIGIN.test(origin);
+  return isLocal || corsOrigins.includes(origin) ? origin : null;
+}
+
+/**
+ * Grants every header that the preflight asks for: libraries for monitoring and caching add their
+ * own, and the origin is the control.
+ */
+function grantPreflight({ req, res: { headers } }: Context): void {
+  const requested = req.header('Access-Control-Request-Headers');
+  headers.append('Vary', 'Access-Control-Request-Headers');
+  headers.set('Access-Control-Allow-Methods', 'GET,HEAD,POST');
+  if (requested) headers.set('Access-Control-Allow-Headers', requested);
+  headers.set('Access-Control-Max-Age', String(PREFLIGHT_MAX_AGE_SECONDS));
 }
