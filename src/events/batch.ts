@@ -9,7 +9,7 @@ import type { JsonObject } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../schema.ts';
 import { keyInUse } from './conflict.ts';
 import type { IngestResult } from './event.ts';
-import { type IngestContext, type Outcome, resolveOutcome } from './ingest.ts';
+import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
 import {
   adviseOnKeys,
   canonicalBody,
@@ -209,7 +209,7 @@ async function makeResults(
   });
 }
 
-function makeResult(key: string, outcome: Outcome): IngestResult {
+function makeResult(key: string, outcome: IngestOutcome): IngestResult {
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {
     case 'accepted':

@@ -33,7 +33,7 @@ export type IngestContext = StoreContext & {
   background: Pick<ExecutionContext, 'waitUntil'>;
 };
 
-export type Outcome =
+export type IngestOutcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
   /**
@@ -44,7 +44,10 @@ export type Outcome =
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
 /** Every attempt at D1 has the same random id. */
-export async function ingestWithoutKey(body: JsonObject, context: IngestContext): Promise<Outcome> {
+export async function ingestWithoutKey(
+  body: JsonObject,
+  context: IngestContext,
+): Promise<IngestOutcome> {
   const parsed = parseIngestRequest(body);
   if (!parsed.ok) return { kind: 'invalid', problems: parsed.problems };
   const id = crypto.randomUUID();
@@ -57,7 +60,7 @@ export async function ingestWithKey(
   body: JsonObject,
   identity: Identity,
   context: IngestContext,
-): Promise<Outcome> {
+): Promise<IngestOutcome> {
   // Ingest, 4. Both calls begin now, and neither promise rejects.
   const storing = storeOrFind(body, identity, context);
   const lookingUp = findCachedResponse(context.cache, identity, context);
@@ -86,7 +89,7 @@ async function storeOrFind(
   body: JsonObject,
   identity: Identity,
   context: IngestContext,
-): Promise<Outcome | Failure> {
+): Promise<IngestOutcome | Failure> {
   const { database, cache, background } = context;
   const parsed = parseIngestRequest(body);
   try {
@@ -115,7 +118,7 @@ export function resolveOutcome(
   body: JsonObject,
   parsed: Parsed<IngestRequest>,
   storedBodies?: StoredBodies,
-): Outcome {
+): IngestOutcome {
   switch (decision.kind) {
     case 'accepted':
       return { kind: 'accepted', event: makeEventResource(decision.event) };
@@ -132,6 +135,6 @@ export function resolveOutcome(
   }
 }
 
-function logFailure(result: Outcome | Failure): void {
+function logFailure(result: IngestOutcome | Failure): void {
   if (result.kind === 'failed') logFault('D1 failed; KV responded', result.error);
 }

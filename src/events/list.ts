@@ -26,10 +26,10 @@ import { type EventFilters, FILTER_ENTRIES, type ListParameters } from './parame
 import { makeEventResource } from './store.ts';
 import { events } from './table.ts';
 
-/** A place in one generation of the database: the event `seq`, or a number between two events. */
-type EventPlace = { generation: string; seq: number };
+/** In one generation of the database: the event `seq`, or a number between two events. */
+type EventPosition = { generation: string; seq: number };
 
-const eventPlace: z.ZodType<EventPlace> = z
+const eventPosition: z.ZodType<EventPosition> = z
   .tuple([z.string(), z.int().min(0)])
   .transform(([generation, seq]) => ({ generation, seq }));
 
@@ -39,26 +39,26 @@ type Query = Omit<ListParameters, 'limit' | 'cursor' | 'wait'>;
 const scopeOf = (query: Query) => ({ list: 'events', filters: query });
 
 /** Throws `invalid_cursor` unless the cursor is of the list with this query. */
-export function decodeEventPlace(
+export function decodeEventPosition(
   cursor: string | undefined,
   query: Query,
-): Promise<EventPlace | undefined> {
-  return decodeCursor(cursor, scopeOf(query), eventPlace);
+): Promise<EventPosition | undefined> {
+  return decodeCursor(cursor, scopeOf(query), eventPosition);
 }
 
-/** `isDrained`: without an event, at the end of the list. An ascending list continues at `place`. */
-export type EventPage = { json: string; isDrained: boolean; place: EventPlace };
+/** `isDrained`: no event, and the end of the list. An ascending list continues at `position`. */
+export type EventPage = { json: string; isDrained: boolean; position: EventPosition };
 
 /**
- * Returns the page after a place, or the first one, as JSON text of an `EventList`, in one round
- * trip. Throws `invalid_cursor` for a place of another generation, and a `validation_error` for an
- * unknown `after_id`.
+ * Returns the page after a position, or the first one, as JSON text of an `EventList`, in one round
+ * trip. Throws `invalid_cursor` for a position of another generation, and a `validation_error` for
+ * an unknown `after_id`.
  */
 export async function readEvents(
   database: D1Database,
   query: Query,
   sentLimit: number | undefined,
-  after: EventPlace | undefined,
+  after: EventPosition | undefined,
 ): Promise<EventPage> {
   const { order, after_id, ...filters } = query;
   // All events that `id` can name fit on a page.
@@ -71,7 +71,7 @@ export async function readEvents(
     format: formatEvent,
   });
   const { generation, newest, start, end } = state;
-  // The event at a place of another generation was undone, and the place may be assigned again.
+  // In another generation, the event was undone, and its position may be assigned again.
   if (after !== undefined && after.generation !== generation) throw invalidCursor();
   if (start === null) throw unknownAfterId();
 
@@ -89,7 +89,7 @@ export async function readEvents(
   return {
     json: listJson(documents, next_cursor, { resume_cursor }),
     isDrained: documents.length === 0 && next === undefined,
-    place: { generation, seq: resume },
+    position: { generation, seq: resume },
   };
 }
 

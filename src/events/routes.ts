@@ -15,8 +15,13 @@ import { pollWhile } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
 import { BATCH_BODY, ingestBatch, KEY_OF_BATCH, LIST_ADVICE } from './batch.ts';
 import { keyInUse } from './conflict.ts';
-import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
-import { decodeEventPlace, type EventPage, findEvent, noSuchEvent, readEvents } from './list.ts';
+import {
+  type IngestContext,
+  type IngestOutcome,
+  ingestWithKey,
+  ingestWithoutKey,
+} from './ingest.ts';
+import { decodeEventPosition, type EventPage, findEvent, noSuchEvent, readEvents } from './list.ts';
 import { listParameters } from './parameters.ts';
 import {
   canonicalBody,
@@ -78,9 +83,9 @@ export function eventRoutes() {
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
         const { limit, cursor, wait, ...query } = c.req.valid('query');
-        const start = await decodeEventPlace(cursor, query);
+        const start = await decodeEventPosition(cursor, query);
         const readNext = (last?: EventPage) =>
-          readEvents(c.env.DB, query, limit, last === undefined ? start : last.place);
+          readEvents(c.env.DB, query, limit, last === undefined ? start : last.position);
         const { result, headers } = await pollWhile(
           c,
           readNext,
@@ -114,7 +119,7 @@ function makeContext(c: Context<AppEnv>): IngestContext {
 }
 
 /** Ingest, 8. */
-function responseTo(outcome: Outcome, c: Context<AppEnv>): Response {
+function responseTo(outcome: IngestOutcome, c: Context<AppEnv>): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
   setLogFields({ outcome: outcome.kind });
   switch (outcome.kind) {

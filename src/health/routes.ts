@@ -13,8 +13,8 @@ import { withDeadline } from '../deadline.ts';
 import { ApiError } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
+import { RELEASE } from '../release.ts';
 import { readD1 } from '../storage/d1.ts';
-import { VERSION } from '../version.ts';
 import type { detailedHealth } from './health.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
@@ -81,7 +81,7 @@ async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
 }
 
 function makeHealth(status: 'ok' | 'degraded' | 'down') {
-  return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
+  return { object: 'health', status, timestamp: new Date().toISOString(), version: RELEASE };
 }
 
 async function check(name: keyof Dependencies, call: () => Promise<unknown>): Promise<Dependency> {

@@ -9,7 +9,7 @@ import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { AppEnv } from '../app-env.ts';
-import { workerVersion } from '../version.ts';
+import { deploymentId } from '../release.ts';
 import type { ErrorCode } from './errors.ts';
 import { resolveRequestId } from './request-id.ts';
 
@@ -106,5 +106,5 @@ function formatStack(error: unknown): string {
 
 /** `colo` is the data centre. */
 function readOrigin({ req, env }: Context<AppEnv>) {
-  return { colo: req.raw.cf?.colo, version: workerVersion(env) };
+  return { colo: req.raw.cf?.colo, version: deploymentId(env) };
 }

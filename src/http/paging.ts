@@ -11,7 +11,7 @@ import { wholeNumber, withMetadata } from '../schema.ts';
 import { ApiError } from './errors.ts';
 
 /** Raise it when the meaning of a position changes. */
-const VERSION = 2;
+const CURSOR_FORM = 2;
 const CHECK_BYTES = 8;
 /** The longest cursor has about 500 characters. */
 export const MAX_CURSOR_CHARACTERS = 1_000;
@@ -71,7 +71,7 @@ export type CursorScope = {
 /** Makes the cursor for the rows after `position`. */
 export async function encodeCursor(scope: CursorScope, position: unknown): Promise<string> {
   const text = encoder.encode(
-    JSON.stringify([VERSION, scope.list, digestOfFilters(scope), position]),
+    JSON.stringify([CURSOR_FORM, scope.list, digestOfFilters(scope), position]),
   );
   return Buffer.concat([computeCheck(text), text]).toString('base64url');
 }
@@ -87,7 +87,7 @@ export async function decodeCursor<Position>(
   const text = readText(cursor);
   const filters = digestOfFilters(scope);
   const content = z
-    .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(filters), positionSchema])
+    .tuple([z.literal(CURSOR_FORM), z.literal(scope.list), z.literal(filters), positionSchema])
     .safeParse(text && parseJson(text));
   if (!content.success) throw invalidCursor(param);
   return content.data[3];

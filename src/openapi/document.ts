@@ -3,7 +3,7 @@
 import type * as z from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride } from 'zod-openapi';
 import { ERROR_CODES, type ErrorCode } from '../http/errors.ts';
-import { VERSION } from '../version.ts';
+import { RELEASE } from '../release.ts';
 import type { Chapter } from './chapter.ts';
 import { ERROR_MEANINGS } from './error-resource.ts';
 import { portablePattern } from './portable-pattern.ts';
@@ -82,7 +82,7 @@ export function writeDocument(
       openapi: '3.1.1',
       info: {
         title: 'Events and property feed',
-        version: VERSION,
+        version: RELEASE,
         description: `${introduction}\n\n${table}`,
         license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
         contact: { name: 'The maintainers of this service' },

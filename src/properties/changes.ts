@@ -1,6 +1,6 @@
 /**
  * The list of changes, read from the primary, so that it has all of an import that has ended. A
- * listing has one place, that of its latest change. A reader without a cursor gets every public
+ * listing has one position, that of its latest change. A reader without a cursor gets every public
  * listing, and the removals after its start.
  */
 
@@ -21,8 +21,8 @@ import { formatRendering } from './render.ts';
 import { formatListing, type ListingText, listingText } from './store.ts';
 import { properties } from './table.ts';
 
-/** A place in one generation of the database: see `database_identity`. */
-type ChangePlace = {
+/** In one generation of the database: see `database_identity`. */
+type ChangePosition = {
   generation: string;
   /** The changes after `seq` follow. */
   seq: number;
@@ -32,29 +32,31 @@ type ChangePlace = {
 
 const SCOPE: CursorScope = { list: 'property-changes' };
 
-const changePlace: z.ZodType<ChangePlace> = z
+const changePosition: z.ZodType<ChangePosition> = z
   .tuple([z.string(), z.int(), z.int()])
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
 
 /** Throws `invalid_cursor` unless the cursor is of this list. */
-export function decodeChangePlace(cursor: string | undefined): Promise<ChangePlace | undefined> {
-  return decodeCursor(cursor, SCOPE, changePlace, 'after');
+export function decodeChangePosition(
+  cursor: string | undefined,
+): Promise<ChangePosition | undefined> {
+  return decodeCursor(cursor, SCOPE, changePosition, 'after');
 }
 
 /** A removal after `seq` is never skipped, so `start` is at least `seq`. */
-export function changeCursor({ generation, seq, start }: ChangePlace): Promise<string> {
+export function changeCursor({ generation, seq, start }: ChangePosition): Promise<string> {
   return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
 
 type ChangesRequest = {
   limit: number;
-  after: ChangePlace | undefined;
+  after: ChangePosition | undefined;
   locale: readonly string[] | undefined;
 };
 
 type ListState = { generation: string; newest: number | null };
 
-/** Selects the generation, and for a reader that begins the newest place: one row read for each. */
+/** Selects the generation, and for a first page the newest position: one row read for each. */
 const LIST_STATE = statementOf(sql<ListState>`
   select ${databaseIdentity.generation},
     case when ${placeholder('begins')} then (select max(${properties.change_seq}) from ${properties}) end as newest
@@ -68,15 +70,15 @@ type ChangeRow = ListingText &
   };
 
 /**
- * Returns the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads
+ * Returns the page after a position, or the first one, as JSON text of a `PropertyChangeList`. Reads
  * `limit + 1` rows and `LIST_STATE`, and at first the removals that it skips. Throws
- * `invalid_cursor` for a place of another generation.
+ * `invalid_cursor` for a position of another generation.
  */
 export async function readChanges(
   database: D1Database,
   publicSiteUrl: string,
   { limit, after, locale }: ChangesRequest,
-): Promise<{ json: string; isEmpty: boolean; place: ChangePlace }> {
+): Promise<{ json: string; isEmpty: boolean; position: ChangePosition }> {
   const { state, documents, last, hasMore } = await readPage({
     connection: database.withSession('first-primary'),
     state: LIST_STATE,
@@ -91,17 +93,17 @@ export async function readChanges(
     format: (row: ChangeRow) => formatChange(row, publicSiteUrl, locale),
   });
   const { generation, newest } = state;
-  // The change at a place of another generation was undone, and the place may be assigned again.
+  // In another generation, the change was undone, and its position may be assigned again.
   if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
 
   const start = after?.start ?? newest ?? 0;
   const end = last?.change_seq ?? after?.seq ?? 0;
   // The last page of a first pass ends after the removals that it skipped.
   const seq = hasMore ? end : Math.max(start, end);
-  const place = { generation, seq, start };
-  const cursor = await changeCursor(place);
+  const position = { generation, seq, start };
+  const cursor = await changeCursor(position);
   const json = listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
-  return { json, isEmpty: documents.length === 0, place };
+  return { json, isEmpty: documents.length === 0, position };
 }
 
 /** The property of a removal is null. */

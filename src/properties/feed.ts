@@ -23,7 +23,7 @@ import { firstWithin } from '../deadline.ts';
 import { conditionalResponse } from '../http/conditional-response.ts';
 import { internalError } from '../http/errors.ts';
 import { logFault, setLogFields } from '../http/log.ts';
-import { workerVersion } from '../version.ts';
+import { deploymentId } from '../release.ts';
 import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
 import { type FeedReader, noSuchProperty, readVersion } from './store.ts';
@@ -86,7 +86,7 @@ export class Feed {
     { locale, fresh }: FeedOptions,
   ): Promise<Response> {
     const config = readConfig(c.env);
-    this.#cache ??= new FeedCache(workerVersion(c.env), config);
+    this.#cache ??= new FeedCache(deploymentId(c.env), config);
     const key = JSON.stringify([reader.name, query, locale]);
     const call = { c, reader, query, locale, fresh, cache: this.#cache, key };
     const bypass = fresh ? 'request' : 'bypass';

@@ -8,7 +8,7 @@ import { readConfig } from '../config.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
-import { decodeChangePlace, readChanges } from './changes.ts';
+import { decodeChangePosition, readChanges } from './changes.ts';
 import { Feed } from './feed.ts';
 import { decodeLocationPosition, LOCATION_PAGE } from './locations.ts';
 import {
@@ -63,9 +63,9 @@ async function respondWithChanges(
   { limit, after: cursor, locale, wait }: z.output<typeof changeParameters>,
 ): Promise<Response> {
   const { publicSiteUrl } = readConfig(c.env);
-  const start = await decodeChangePlace(cursor);
+  const start = await decodeChangePosition(cursor);
   const readNext = (last?: Awaited<ReturnType<typeof readChanges>>) => {
-    const after = last === undefined ? start : last.place;
+    const after = last === undefined ? start : last.position;
     return readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
   };
   const { result, headers } = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);

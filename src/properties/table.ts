@@ -29,7 +29,7 @@ export const properties = sqliteTable(
     status: text().notNull(),
     ...filterColumns,
     display_order: integer().notNull(),
-    /** The place in the list of changes; null for a listing that was never public. */
+    /** The position in the list of changes; null for a listing that was never public. */
     change_seq: integer(),
     changed_at: integer(),
     /** The last public slug of a hidden listing. */

@@ -1,7 +1,7 @@
 /** The catalogue: filters, what is missing, and a page of cards. */
 
 import { textIn } from './catalogue.ts';
-import { counted, formatPart, formatPlace, formatPrice, formatSize } from './format.ts';
+import { formatCount, formatPart, formatPlace, formatPrice, formatSize } from './format.ts';
 import { findMissing, type Listing, PARTS } from './missing.ts';
 import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
@@ -71,8 +71,8 @@ function MissingParts({ listings, view }: Props) {
   return (
     <details class="box" open={view.missing !== ''} hidden={incomplete === 0}>
       <summary>
-        <b>{WORDS.whatIsMissing}</b> {incomplete} {WORDS.of} {counted(listings.length, 'listings')}{' '}
-        <span id="not-loaded" hidden />
+        <b>{WORDS.whatIsMissing}</b> {incomplete} {WORDS.of}{' '}
+        {formatCount(listings.length, 'listings')} <span id="not-loaded" hidden />
       </summary>
       <p class="pills row">
         {PARTS.map((part) => {
@@ -97,7 +97,7 @@ function Cards({ listings, view }: Props) {
   return (
     <section aria-labelledby="count">
       <h2 id="count">
-        {counted(listings.length, 'listings')}
+        {formatCount(listings.length, 'listings')}
         {filtered && `: ${formatPart(filtered)}`}
       </h2>
       {listings.length === 0 && <p class="box">{WORDS.noMatch}</p>}

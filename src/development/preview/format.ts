@@ -20,9 +20,9 @@ export function formatSize(listing: Listing): string {
   const { type, bedrooms, bathrooms, capacity, size } = listing;
   return joined([
     type && WORDS.types[type],
-    counted(bedrooms, 'bedrooms'),
-    counted(bathrooms, 'bathrooms'),
-    counted(capacity, 'guests'),
+    formatCount(bedrooms, 'bedrooms'),
+    formatCount(bathrooms, 'bathrooms'),
+    formatCount(capacity, 'guests'),
     size !== null && `${size.toLocaleString('en')} m²`,
   ]);
 }
@@ -46,7 +46,7 @@ export function joined(texts: readonly (string | null | false)[], separator = ' 
 }
 
 /** Writes a number and its noun: 1 listing, 1,200 listings. No number, no text. */
-export function counted(value: number | null, noun: Nouns): string {
+export function formatCount(value: number | null, noun: Nouns): string {
   if (value === null) return '';
   const [one, several] = WORDS[noun];
   return `${value.toLocaleString('en')} ${value === 1 ? one : several}`;

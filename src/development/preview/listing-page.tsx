@@ -2,7 +2,7 @@
 
 import type { PropsWithChildren } from 'hono/jsx';
 import { textIn } from './catalogue.ts';
-import { counted, formatPlace, formatPrice, formatSize, joined } from './format.ts';
+import { formatCount, formatPlace, formatPrice, formatSize, joined } from './format.ts';
 import { findMissing, type Listing, orderPhotos, type Photo } from './missing.ts';
 import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
@@ -33,7 +33,7 @@ export function ListingPage({ listing, view }: Props) {
         </div>
         <Facts listing={listing} view={view} />
       </div>
-      <Section title={counted(photos.length, 'morePhotos')} isEmpty={photos.length === 0}>
+      <Section title={formatCount(photos.length, 'morePhotos')} isEmpty={photos.length === 0}>
         <div class="grid gallery">
           {photos.map((photo) => (
             <Figure photo={photo} view={view} />
@@ -98,7 +98,8 @@ function Facts({ listing, view }: Props) {
   const { slug, status, beds, bathtubs, weeks_per_year } = listing;
   const { address, location_text, latitude, longitude } = listing;
   const missing = findMissing(listing);
-  const weeks = weeks_per_year !== null && `${counted(weeks_per_year, 'weeks')} ${WORDS.perYear}`;
+  const weeks =
+    weeks_per_year !== null && `${formatCount(weeks_per_year, 'weeks')} ${WORDS.perYear}`;
   const isPublic = status !== 'hidden';
   const links = [
     [WORDS.itsPage, isPublic && listing.url],
@@ -114,8 +115,8 @@ function Facts({ listing, view }: Props) {
         <p>
           {joined([
             formatSize(listing),
-            counted(beds, 'beds'),
-            counted(bathtubs, 'bathtubs'),
+            formatCount(beds, 'beds'),
+            formatCount(bathtubs, 'bathtubs'),
             weeks,
           ])}
         </p>

@@ -4,7 +4,7 @@ import type * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
 import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
 import { errorHeadersOf } from '../../openapi/headers.ts';
-import { VERSION } from '../../version.ts';
+import { RELEASE } from '../../release.ts';
 import { detailedHealth, downHealth, health } from '../health.ts';
 
 type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
@@ -18,7 +18,7 @@ const DEPLOYMENT = { id: '0f3b5d8e-6f4f-4a57-9d0e-0a6f8f1f5a11', tag: '3e21b28c9
 const DOWN = { status: 'down', latency_ms: 2_000 } as const;
 
 function makeExample(status: 'ok' | 'degraded' | 'down', dependencies?: Dependencies) {
-  return { object: 'health', status, timestamp: EXAMPLE_TIME, version: VERSION, dependencies };
+  return { object: 'health', status, timestamp: EXAMPLE_TIME, version: RELEASE, dependencies };
 }
 
 const tag = {
