@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { printable } from './command-line/printable.ts';
 import { showProgress } from './command-line/progress.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
@@ -20,7 +21,6 @@ import {
   ledgerOption,
   readLedger,
 } from './erasure/ledger.ts';
-import { printable } from './import/read/problem.ts';
 
 const program = declareWithTarget('erase-events')
   .usage(

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { printable } from './command-line/printable.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { requireLineage } from './database/identity.ts';
@@ -13,7 +14,6 @@ import {
   listOperations,
   type Operation,
 } from './database/operations.ts';
-import { printable } from './import/read/problem.ts';
 
 const program = declareWithTarget('-s operations')
   .description(`Prints who imported, erased or restored what, newest first. The last two columns are the commit of

@@ -1,8 +1,8 @@
 /** The catalogue: filters, what is missing, and a page of cards. */
 
+import { findMissing, type Listing, PARTS } from '../../properties/missing.ts';
 import { textIn } from './catalogue.ts';
 import { formatCount, formatPart, formatPlace, formatPrice, formatSize } from './format.ts';
-import { findMissing, type Listing, PARTS } from './missing.ts';
 import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 import { WORDS } from './words.ts';

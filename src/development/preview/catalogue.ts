@@ -4,11 +4,11 @@ import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readConfig } from '../../config.ts';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
+import type { Listing } from '../../properties/missing.ts';
 import { render } from '../../properties/render.ts';
 import type { Source } from '../../properties/source.ts';
 import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';
-import type { Listing } from './missing.ts';
 import type { Language } from './words.ts';
 
 /** Reads every listing in the order of the feed, or the one with a slug. */

@@ -1,7 +1,7 @@
 /** How the preview writes the facts of a listing. */
 
+import type { Listing, Part } from '../../properties/missing.ts';
 import { textIn } from './catalogue.ts';
-import type { Listing, Part } from './missing.ts';
 import type { View } from './view.ts';
 import { WORDS } from './words.ts';
 

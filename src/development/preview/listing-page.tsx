@@ -1,9 +1,9 @@
 /** The page of one listing, with each missing part marked at its place. */
 
 import type { PropsWithChildren } from 'hono/jsx';
+import { findMissing, type Listing, orderPhotos, type Photo } from '../../properties/missing.ts';
 import { textIn } from './catalogue.ts';
 import { formatCount, formatPlace, formatPrice, formatSize, joined } from './format.ts';
-import { findMissing, type Listing, orderPhotos, type Photo } from './missing.ts';
 import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 import { WORDS } from './words.ts';

@@ -2,10 +2,10 @@
 
 import type { PropsWithChildren } from 'hono/jsx';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
+import type { Listing, Part, Photo } from '../../properties/missing.ts';
 import { Frame } from '../frame.tsx';
 import { textIn } from './catalogue.ts';
 import { formatPart } from './format.ts';
-import type { Listing, Part, Photo } from './missing.ts';
 import { formatAddress, type View } from './view.ts';
 import { LANGUAGES, WORDS } from './words.ts';
 

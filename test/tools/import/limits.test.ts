@@ -64,16 +64,6 @@ it('prints an undo command that renames them again', async () => {
   expect((await imports.run(...command.split(' '))).code).toBe(0);
 });
 
-it('names a hidden home that is public again, and a new one with the name of a stored one', async () => {
-  const [first, second] = homes;
-  await imports.load({ properties: [{ ...first, status: 'hidden' }] });
-  const { stdout } = await imports.load({ properties: [first, { ...second, name: first?.name }] });
-  expect(stdout).toContain('Worth a look: hidden before, and public again: 1 listing: casa-0\n');
-  expect(stdout).toContain(
-    'Worth a look: new, with the name of a stored listing: 1 listing: casa-1\n',
-  );
-});
-
 it('names a location that loses its last listing, with the file that removes it', async () => {
   const locations = ['bay', 'coast'].map((slug) => ({ slug, name: { en: slug } }));
   const [first, second] = homes;

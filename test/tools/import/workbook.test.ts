@@ -161,15 +161,12 @@ it('keeps what a cell cannot show while the cell shows it: formatting, digits, a
   expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0, stderr: '' });
   expect(await before()).toEqual({ ...old, price_from: 2 });
 
-  const { stdout } = await load({
+  await load({
     listings: [
       ['slug', 'description.en'],
       ['casa-marea', 'The house'],
     ],
   });
-  expect(stdout).toContain(
-    'Worth a look: description.en loses its formatting: 1 listing: casa-marea\n',
-  );
   expect(await before()).toMatchObject({ description: { en: 'The house', es: 'Una casa' } });
 });
 

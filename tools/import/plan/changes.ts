@@ -4,13 +4,13 @@ import type { Location, Source } from '../../../src/properties/source.ts';
 import { formatOperation } from '../../database/operations.ts';
 import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { FileListing } from '../read/records.ts';
-import { type Catalogue, findUsers, type StoredListing, sourcesOf } from '../read/store.ts';
+import { type Catalogue, findUsers, type StoredListing } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
 import type { Known } from './check.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
-import { compareWarnings, findWarnings } from './quality.ts';
+import { findWarnings } from './quality.ts';
 import { type ListingRow, renderRow, resolveLatestChange } from './rows.ts';
 import type { Effect, Finding, ListingChange, RecordChange } from './types.ts';
 
@@ -31,26 +31,17 @@ export function findChanges(
   stored: Catalogue,
   publicSiteUrl: string,
 ): Effect {
-  const unchanged: Source[] = [];
   const stale: StaleRecord[] = [];
   const problems: ImportProblem[] = [];
-  const names = new Set(sourcesOf(stored).map(({ name }) => name));
   const listings: ListingChange[] = [];
   for (const row of rows) {
     const old = stored.listings.get(row.columns.id);
-    if (old && isStored(row, old)) {
-      unchanged.push(row.listing);
-      continue;
-    }
+    if (old && isStored(row, old)) continue;
     const reason = pruned.has(row.columns.id) ? 'pruned' : 'file';
     const change = resolveChange(reason, old, row, recordChanges);
     listings.push(change);
     const { version, name } = row.record;
-    if (old === undefined) {
-      const cause = 'new, with the name of a stored listing:';
-      const example = change.listing.slug;
-      if (names.has(change.listing.name)) change.warnings.push({ cause, example });
-    } else if (change.isOther && version && version !== versionOf(old.listing)) {
+    if (old && change.isOther && version && version !== versionOf(old.listing)) {
       stale.push({ record: name, change, operation: old.operation });
     }
   }
@@ -65,13 +56,9 @@ export function findChanges(
     problems.push(...checkSize(now, { kind: 'listing', place: 'the stored listing', key }));
     listings.push(resolveChange(reason, old, now, recordChanges));
   }
-  const ofFile = listings.filter(({ reason }) => reason === 'file');
-  const warnedBefore =
-    ofFile.filter((each) => each.isWarnedBefore).length +
-    unchanged.filter((each) => findWarnings(each).length > 0).length;
   const conflicts = findConflicts(stale, exportId, stored);
   const unused = findUnused(listings, known, stored);
-  return { recordChanges, listings, warnedBefore, problems, conflicts, unused };
+  return { recordChanges, listings, problems, conflicts, unused };
 }
 
 /** A source that lacks a field of today is the same as one in which the field is empty. */
@@ -147,7 +134,7 @@ function resolveChange(
     latest: resolveLatestChange(old, columns),
     renamed: findRenamed(old?.listing, listing),
     emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
-    ...compareWarnings(old?.listing, listing),
+    warnings: findWarnings(listing, old?.listing),
   };
 }
 

@@ -3,8 +3,9 @@
 import { mapLocales } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { quote } from '../../command-line/printable.ts';
 import { isMap } from '../read/listing-schemas.ts';
-import { counted, pluralize, quote } from '../read/problem.ts';
+import { counted, pluralize } from '../read/problem.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */

@@ -1,37 +1,144 @@
-/** Warnings about valid listings, which an editor should look at. They reject nothing. Pure. */
+/** What is valid in a listing, and probably makes its page worse. It rejects nothing. Pure. */
 
-import { findMissing } from '../../../src/development/preview/missing.ts';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
+import { findMissing } from '../../../src/properties/missing.ts';
 import { render } from '../../../src/properties/render.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { Finding } from './types.ts';
 
+type Check = {
+  cause: string;
+  /**
+   * Returns each occurrence, in words that follow the slug, or `''`. `old` is the stored listing,
+   * which checks of a change need.
+   */
+  find: (now: Source, old?: Source) => string[];
+};
+
 /** Texts that were never meant as texts, and that visitors would see. */
-const UNINTENDED: readonly [warning: string, text: RegExp][] = [
-  ['HTML tags in a text, which visitors would see', /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i],
-  ['HTML entities in a text, such as &amp;', /&(#\d+|#x[\da-f]+|[a-z]+\d*);/i],
-  [
+const TEXT_CHECKS: readonly Check[] = [
+  ofText('HTML tags in a text, which visitors would see', /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i),
+  ofText('HTML entities in a text, such as &amp;', /&(#\d+|#x[\da-f]+|[a-z]+\d*);/i),
+  ofText(
     'a text that was decoded wrongly, such as DeiÃ',
     /\ufffd|[ÃÂ][\u0080-\u00bf‚-™]|\p{Ll}Ã(\s|$)|â€/u,
-  ],
-  ['a word of a program as a text, such as NULL', /^\s*(null|undefined|nan|\[object \w+\])\s*$/i],
-  ['Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^[\]\n]+\]\(https?:[^[)]+\)/m],
-  ['a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/],
+  ),
+  ofText(
+    'a word of a program as a text, such as NULL',
+    /^\s*(null|undefined|nan|\[object \w+\])\s*$/i,
+  ),
+  ofText('Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^[\]\n]+\]\(https?:[^[)]+\)/m),
+  ofText('a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/),
+  ofText(
+    'the error or the placeholder of a formula as a text',
+    // e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502`, and `Loading...` of Google Sheets
+    /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3}|\p{Lu}\p{Ll}+\.\.\.)$/u,
+  ),
 ];
 
-/** e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `#BEZUG!`, `Err:502` */
-const FORMULA_ERROR = /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3})$/u;
+const CHECKS: readonly Check[] = [
+  ...TEXT_CHECKS,
+  ofMissing('public without a photo', ['photo']),
+  ofMissing('public without a hero image', ['cover']),
+  ofMissing(
+    'public without a title',
+    LOCALES.map((locale) => `title.${locale}`),
+  ),
+  ofMissing('public without a location', ['location']),
+  is('a gallery without any alt text', ({ photos }) => {
+    const shown = photos.filter(({ web_visible }) => web_visible);
+    return shown.length > 0 && shown.every(({ alt }) => Object.keys(alt).length === 0);
+  }),
+  is('a latitude without a longitude, or the reverse', ({ latitude, longitude }) => {
+    return (latitude === null) !== (longitude === null);
+  }),
+  is('the coordinates 0,0', ({ latitude, longitude }) => latitude === 0 && longitude === 0),
+  ofAddress('a photo or video whose address is a page and no file', findPage),
+  ofAddress('a photo or video in a form that browsers do not show', ({ pathname }) => {
+    return /\.(heic|heif|pdf|tiff?|psd|cr2|dng)$/i.exec(pathname)?.[0];
+  }),
+  ofAddress('a photo or video whose address expires', ({ searchParams }) =>
+    // Of signed addresses at S3, Google and Azure, and of older ones.
+    [...searchParams.keys()].find((name) => /^(x-(amz|goog)-expires|expires|se)$/i.test(name)),
+  ),
+  ofAddress('a photo or video at http:, which a page at https: blocks', ({ protocol, hostname }) =>
+    protocol === 'http:' ? hostname : undefined,
+  ),
+  { cause: 'a number that changes by a factor of ten or more', find: findOtherScales },
+  { cause: 'latitude and longitude that seem swapped', find: findSwapped },
+  {
+    cause: 'coordinates more than 50 km from before',
+    find: (now, old) => (findSwapped(now, old).length > 0 ? [] : findMoved(now, old)),
+  },
+  {
+    cause: 'another hid',
+    find: ({ hid }, old) =>
+      old === undefined || old.hid === null || old.hid === hid
+        ? []
+        : [`${old.hid} → ${hid ?? 'none'}`],
+  },
+];
 
-/** Hosts whose links are pages for people, and no files. */
+/** Returns what is found in the listing, and was not in the stored one. */
+export function findWarnings(now: Source, old?: Source, checks = CHECKS): Finding[] {
+  return checks.flatMap(({ cause, find }) => {
+    const before = old === undefined ? [] : find(old);
+    const found = [...new Set(find(now, old))].filter((each) => !before.includes(each));
+    if (found.length === 0) return [];
+    return [{ cause: `${cause}:`, example: `${now.slug} ${found.join(', ')}`.trim() }];
+  });
+}
+
+/** Of a listing that is rejected. */
+export function findTextWarnings(listing: Source): Finding[] {
+  return findWarnings(listing, undefined, TEXT_CHECKS);
+}
+
+function is(cause: string, isFound: (listing: Source) => boolean): Check {
+  return { cause, find: (listing) => (isFound(listing) ? [''] : []) };
+}
+
+function ofText(cause: string, unintended: RegExp): Check {
+  return is(cause, (listing) => listTexts(listing).some((text) => unintended.test(text)));
+}
+
+/** The parts are ids of `findMissing`. */
+function ofMissing(cause: string, parts: readonly string[]): Check {
+  return is(cause, (listing) => {
+    // A hidden listing is not rendered.
+    const shown = render(listing, '');
+    const missing = new Set(shown && findMissing(shown).map(({ id }) => id));
+    return parts.every((id) => missing.has(id));
+  });
+}
+
+/** `find` returns what to show of an address, e.g. its host. */
+function ofAddress(
+  cause: string,
+  find: (url: URL, kind: 'photo' | 'video') => string | undefined,
+): Check {
+  return {
+    cause,
+    find: ({ photos, videos }) => [
+      ...photos.flatMap(({ url }) => find(new URL(url), 'photo') ?? []),
+      ...videos.flatMap(({ url }) => find(new URL(url), 'video') ?? []),
+    ],
+  };
+}
+
 const PAGE_HOSTS =
   /^((drive|docs|photos)\.google\.com|photos\.app\.goo\.gl|onedrive\.live\.com|1drv\.ms|[\w-]+\.sharepoint\.com|(www\.)?icloud\.com|we\.tl|wetransfer\.com|my\.matterport\.com|([\w-]+\.)?youtube(-nocookie)?\.com|youtu\.be|([\w-]+\.)?vimeo\.com)$/;
-const VIDEO_FILE = /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i;
-const SHOWN_BY_NO_BROWSER = /\.(heic|heif|pdf|tiff?|psd|cr2|dng)$/i;
-/** Of signed addresses at S3, Google and Azure, and of older ones. */
-const EXPIRES = /^(x-amz-expires|x-goog-expires|expires|se)$/i;
 
-const FACTOR = 10;
+/** Returns the host if its links are for people who look at a page. */
+function findPage({ hostname, pathname, searchParams }: URL, kind: 'photo' | 'video') {
+  if (kind === 'video' && /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i.test(pathname)) return undefined;
+  const isDropboxFile = searchParams.has('raw') || searchParams.get('dl') === '1';
+  const isPage =
+    PAGE_HOSTS.test(hostname) || (/(^|\.)dropbox\.com$/.test(hostname) && !isDropboxFile);
+  return isPage ? hostname : undefined;
+}
+
 const NUMBERS = [
   'bedrooms',
   'beds',
@@ -42,156 +149,50 @@ const NUMBERS = [
   'price_from',
   'weeks_per_year',
 ] as const;
+const FACTOR = 10;
+
+function findOtherScales(now: Source, old?: Source): string[] {
+  return NUMBERS.flatMap((name) => {
+    const [was, is] = [old?.[name] ?? null, now[name]];
+    if (was === null || is === null || was === is) return [];
+    return Math.max(was, is) < FACTOR * Math.min(was, is) ? [] : [`${name} ${was} → ${is}`];
+  });
+}
+
 const FAR_KM = 50;
 const KM_PER_DEGREE = 111;
 
-function findUnintended(listing: Source): string[] {
-  const texts = listTexts(listing);
-  return UNINTENDED.flatMap(([warning, unintended]) =>
-    texts.some((text) => unintended.test(text)) ? [warning] : [],
-  );
+function findMoved(now: Coordinates, old?: Coordinates): string[] {
+  const km = movedKm(now, old);
+  return km > FAR_KM ? [`${Math.round(km)} km`] : [];
 }
 
-/** The warnings about the texts of a listing that is rejected. */
-export function findTextWarnings(listing: Source): Finding[] {
-  return findUnintended(listing).map((warning) => ({
-    cause: `${warning}:`,
-    example: listing.slug,
-  }));
-}
-
-export function findWarnings(listing: Source): string[] {
-  const { photos, videos, latitude, longitude } = listing;
-  const shown = render(listing, '');
-  const missing = new Set(shown && findMissing(shown).map(({ id }) => id));
-  const onWeb = photos.filter(({ web_visible }) => web_visible);
-  const checks: [warning: string, isFound: boolean][] = [
-    // In a sheet, it is a problem.
-    [
-      'the error of a formula as a text',
-      listTexts(listing).some((text) => FORMULA_ERROR.test(text)),
-    ],
-    ['public without a photo', missing.has('photo')],
-    ['public without a hero image', missing.has('cover')],
-    ['public without a title', LOCALES.every((locale) => missing.has(`title.${locale}`))],
-    ['public without a location', missing.has('location')],
-    ['a gallery without any alt text', onWeb.length > 0 && onWeb.every(({ alt }) => isEmpty(alt))],
-    [
-      'a latitude without a longitude, or the reverse',
-      (latitude === null) !== (longitude === null),
-    ],
-    ['the coordinates 0,0', latitude === 0 && longitude === 0],
-  ];
-  const addresses = [
-    ...photos.flatMap(({ url }) => addressFault(url, 'photo') ?? []),
-    ...videos.flatMap(({ url }) => addressFault(url, 'video') ?? []),
-  ];
-  const found = checks.flatMap(([warning, isFound]) => (isFound ? [warning] : []));
-  return [...findUnintended(listing), ...found, ...new Set(addresses)];
-}
-
-/** Returns why other people cannot see what the address leads to. */
-function addressFault(address: string, kind: 'photo' | 'video'): string | undefined {
-  const { protocol, hostname, pathname, searchParams } = new URL(address);
-  const isFile = kind === 'video' && VIDEO_FILE.test(pathname);
-  const isDropboxPage =
-    /(^|\.)dropbox\.com$/.test(hostname) &&
-    !searchParams.has('raw') &&
-    searchParams.get('dl') !== '1';
-  if (!isFile && (PAGE_HOSTS.test(hostname) || isDropboxPage)) {
-    return `a ${kind} at ${hostname}, whose links are pages and no files`;
-  }
-  const [, ending] = SHOWN_BY_NO_BROWSER.exec(pathname) ?? [];
-  if (ending !== undefined)
-    return `a ${kind} that is a .${ending} file, which browsers do not show`;
-  const expiring = [...searchParams.keys()].find((name) => EXPIRES.test(name));
-  if (expiring !== undefined) return `a ${kind} address that expires (${expiring})`;
-  return protocol === 'http:'
-    ? `a ${kind} address with http:, which a page with https: blocks`
-    : undefined;
-}
-
-/** Finds the warnings that an import causes. */
-export function compareWarnings(old: Source | undefined, now: Source) {
-  const before = old === undefined ? [] : findWarnings(old);
-  const found = findWarnings(now);
-  const warnings = found.filter((warning) => !before.includes(warning));
-  const findings = warnings.map((warning) => ({ cause: `${warning}:`, example: now.slug }));
-  if (old !== undefined) findings.push(...largeChanges(old, now), ...lostMarkup(old, now));
-  if (old?.status === 'hidden' && now.status !== 'hidden') {
-    findings.push({ cause: 'hidden before, and public again:', example: now.slug });
-  }
-  const isWarnedBefore = found.some((warning) => before.includes(warning));
-  return { warnings: findings, isWarnedBefore };
-}
-
-/** A rich text that a plain one replaces. */
-function lostMarkup(old: Source, { description, slug: example }: Source): Finding[] {
-  return LOCALES.flatMap((locale) => {
-    const isLost =
-      typeof old.description[locale] === 'object' && typeof description[locale] === 'string';
-    return isLost ? [{ cause: `description.${locale} loses its formatting:`, example }] : [];
-  });
-}
-
-/** Changes that are rarely meant. */
-function largeChanges(old: Source, now: Source): Finding[] {
-  const changes: Finding[] = NUMBERS.flatMap((name) => {
-    const [was, is] = [old[name], now[name]];
-    if (was === null || is === null || !isOtherScale(was, is)) return [];
-    const cause = 'a number that changes by a factor of ten or more:';
-    return [{ cause, example: `${old.slug} ${name} ${was} → ${is}` }];
-  });
-  const moved = movedKm(old, now);
-  if (moved > FAR_KM) {
-    const isSwapped = movedKm(old, { latitude: now.longitude, longitude: now.latitude }) <= FAR_KM;
-    const cause = isSwapped
-      ? 'latitude and longitude that seem swapped:'
-      : 'coordinates more than 50 km from before:';
-    changes.push({ cause, example: `${old.slug} ${Math.round(moved)} km` });
-  }
-  if (old.hid !== null && old.hid !== now.hid) {
-    changes.push({
-      cause: 'another hid:',
-      example: `${old.slug} ${old.hid} → ${now.hid ?? 'none'}`,
-    });
-  }
-  if (old.status !== 'hidden' && old.slug !== now.slug) {
-    const example = `${old.slug} → ${now.slug}`;
-    changes.push({ cause: 'another slug, and so another address:', example });
-  }
-  return changes;
-}
-
-function isOtherScale(was: number, is: number): boolean {
-  return was !== is && Math.max(was, is) >= FACTOR * Math.min(was, is);
+function findSwapped({ latitude, longitude }: Source, old?: Source): string[] {
+  const swapped = { latitude: longitude, longitude: latitude };
+  const isNear = findMoved(swapped, old).length === 0;
+  return isNear ? findMoved({ latitude, longitude }, old) : [];
 }
 
 type Coordinates = Pick<Source, 'latitude' | 'longitude'>;
 
 /** Roughly: a degree of longitude is shorter towards the poles. 0 without both of them. */
-function movedKm(from: Coordinates, to: Coordinates): number {
-  const numbers = [from.latitude, from.longitude, to.latitude, to.longitude];
+function movedKm(to: Coordinates, from?: Coordinates): number {
+  const numbers = [from?.latitude, from?.longitude, to.latitude, to.longitude];
+  if (numbers.some((each) => each == null)) return 0;
   const [latitude = 0, longitude = 0, toLatitude = 0, toLongitude = 0] = numbers.map(Number);
-  if (numbers.includes(null)) return 0;
   const east = (toLongitude - longitude) * Math.cos((latitude * Math.PI) / 180);
   return KM_PER_DEGREE * Math.hypot(toLatitude - latitude, east);
 }
 
 function listTexts(listing: Source): string[] {
-  const { name, address, city, title, description, location_text, photos, unique_features } =
-    listing;
-  const maps = [title, location_text, ...photos.map(({ alt }) => alt)];
-  const labels = unique_features.map(({ label }) => label);
+  const { name, address, city, title, description, location_text, photos } = listing;
+  const labels = listing.unique_features.map(({ label }) => label);
+  const maps = [title, location_text, ...photos.map(({ alt }) => alt), ...labels];
   return [
     name,
     address ?? '',
     city ?? '',
-    ...[...maps, ...labels].flatMap((map) => Object.values(map)),
+    ...maps.flatMap((map) => Object.values(map)),
     ...Object.values(description).map(toPlainText),
   ];
-}
-
-function isEmpty(map: Readonly<Record<string, string>>): boolean {
-  return Object.keys(map).length === 0;
 }

@@ -62,14 +62,11 @@ export type ListingChange = ListingRow & {
   renamed: ('slug' | 'hid')[];
   /** Only new ones. */
   warnings: Finding[];
-  isWarnedBefore: boolean;
 };
 
 export type Effect = {
   recordChanges: RecordChange[];
   listings: ListingChange[];
-  /** The number of listings of the file with a warning that is not new. */
-  warnedBefore: number;
   problems: ImportProblem[];
   /** One for each listing that has changed since the file was made, and would change again. */
   conflicts: ImportProblem[];

@@ -1,4 +1,4 @@
-/** The problems of a listings file, and how values are quoted. report/problem-lines.ts prints them. Pure. */
+/** The problems of a listings file. report/problem-lines.ts prints them. Pure. */
 
 import { closestMatch } from 'leven';
 
@@ -104,8 +104,6 @@ export function distinct(first: ImportProblem[], later: ImportProblem[]): Import
   return [...first, ...later.filter((each) => each.path === '' || !known.has(nameValue(each)))];
 }
 
-const SHOWN_CHARACTERS = 60;
-
 /**
  * Returns the candidate that a misspelt word most likely means. Allows an edit for each third
  * character, and at most three. The case is no edit.
@@ -117,18 +115,6 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return found === undefined ? found : byLowerCase.get(found);
 }
 
-/** Formats a value as JSON of one level. A long text is cut between words. */
-export function quote(value: unknown): string {
-  const text =
-    JSON.stringify(value, (key, inner: unknown) =>
-      key !== '' && typeof inner === 'object' && inner !== null ? '…' : inner,
-    ) ?? '';
-  if (text.length <= SHOWN_CHARACTERS) return text;
-  const cut = text.slice(0, SHOWN_CHARACTERS);
-  const words = /^(.{30,}\S) /s.exec(cut)?.[1] ?? cut;
-  return `${words}…${text.startsWith('"') ? '"' : ''}`;
-}
-
 /** e.g. `1 listing`, `2 amenities` */
 export function counted(count: number, one: string): string {
   return `${count} ${count === 1 ? one : pluralize(one)}`;
@@ -136,16 +122,4 @@ export function counted(count: number, one: string): string {
 
 export function pluralize(one: string): string {
   return `${one.replace(/y$/, 'ie')}s`;
-}
-
-/**
- * Escapes control characters, which could steer the terminal, and invisible ones, which an editor
- * has to see. An emoji may have these.
- */
-export function printable(text: string): string {
-  return text.replaceAll(/\p{RGI_Emoji}|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gv, (found) => {
-    if (!/^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$/u.test(found)) return found;
-    const code = found.codePointAt(0)?.toString(16).padStart(4, '0') ?? '';
-    return code.length === 4 ? `\\u${code}` : `\\u{${code}}`;
-  });
 }

@@ -1,13 +1,12 @@
 /** Problems of a listings file in one line for each cause. Pure. */
 
+import { printable, quote } from '../../command-line/printable.ts';
 import {
   counted,
   type Fault,
   formatName,
   type ImportProblem,
   nearest,
-  printable,
-  quote,
   SENTENCES,
 } from '../read/problem.ts';
 

@@ -1,6 +1,7 @@
 /** Reports an import to the user. */
 
 import { styleText } from 'node:util';
+import { printable } from '../../command-line/printable.ts';
 import type {
   AcceptedImport,
   Effect,
@@ -9,7 +10,7 @@ import type {
   ListingChange,
   Pruning,
 } from '../plan/types.ts';
-import { counted, type ImportProblem, printable } from '../read/problem.ts';
+import { counted, type ImportProblem } from '../read/problem.ts';
 import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
 import { problemLines } from './problem-lines.ts';
@@ -68,7 +69,7 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 }
 
 function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptions): string[] {
-  const { recordChanges, listings, warnedBefore } = effect;
+  const { recordChanges, listings } = effect;
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
   const removed = recordChanges.filter(({ now }) => now === undefined);
   const others = recordChanges.filter(({ now }) => now !== undefined);
@@ -95,7 +96,6 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
   }
   const warnings = listings.flatMap((each) => each.warnings);
   lines.push(...findingLines('Worth a look:', warnings));
-  if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
   if ((pruning ?? 'none') !== 'none') {
     const hidden = counted(pruned.length, 'listing');
     lines.push(`Hidden, because the file does not name them: ${hidden}`);

@@ -1,9 +1,8 @@
 /** What a listing may lack: shown by the preview, and reported by an import. Pure. */
 
-import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
-import type { Property } from '../../properties/property.ts';
-import type { Source } from '../../properties/source.ts';
-import type { Language, WORDS } from './words.ts';
+import { LOCALES, type LocaleMap } from './locale-map.ts';
+import type { Property } from './property.ts';
+import type { Source } from './source.ts';
 
 /** A property, or a hidden listing in the form of a property. */
 export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
@@ -21,8 +20,8 @@ export function orderPhotos({ gallery, hero_image }: Listing): Photo[] {
 export type Part = {
   /** e.g. `photo`, `title.fr`: for addresses */
   id: string;
-  kind: keyof (typeof WORDS)['without'];
-  language?: Language;
+  kind: 'photo' | 'cover photo' | 'title' | 'description' | 'alt text' | 'location' | 'price';
+  language?: keyof LocaleMap;
   isMissing: (listing: Listing) => boolean;
 };
 
