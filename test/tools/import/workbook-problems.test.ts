@@ -36,9 +36,28 @@ const LISTINGS: CellCase[] = [
   [
     'price_from',
     '295.000',
-    'price_from "295.000" is no number: format the cell as a number, and write it again',
+    'price_from "295.000" is no number: format the cell as a number, and write 295000',
     295000,
   ],
+  ...(
+    [
+      ['€ 1.295.000,50', 1295000.5],
+      ['295 000 €', 295000],
+      ["CHF 1'200", 1200],
+      ['85,5', 85.5],
+      ['-', 'a number'],
+      ['on request', 'a number'],
+      ['2 or 3', 'a number'],
+      ['1.2.3', 'a number'],
+    ] as const
+  ).map(
+    ([text, write]): CellCase => [
+      'price_from',
+      text,
+      `price_from "${text}" is no number: format the cell as a number, and write ${write}`,
+      typeof write === 'number' ? write : 1,
+    ],
+  ),
   ['price_from', true, 'price_from true is no number: format the cell as a number', 1],
   ['beds', 2.5, 'beds 2.5 must be a whole number', 2],
   [
@@ -62,7 +81,8 @@ const LISTINGS: CellCase[] = [
     'status "sold" must be one of listed, coming_soon, sold_out, hidden',
     'sold_out',
   ],
-  ['status', null, 'status null must be one of listed, coming_soon, sold_out, hidden', 'listed'],
+  ['status', null, 'status must not be empty', 'listed'],
+  ['name', null, 'name must not be empty', 'Casa Marea'],
   ['is_early_access', 'maybe', 'is_early_access "maybe" must be yes or no', 'no'],
   ['is_early_access', 1, 'is_early_access 1 must be yes or no', 'yes'],
   ['location', 'bai', 'location "bai" is not known: did you mean bay?', 'bay'],
@@ -184,11 +204,11 @@ const SHEETS: SheetCase[] = [
       'listings!E1: "Notes" is no column of this sheet: delete it, or begin its name with #',
       'listings!F1: "titel.en" is no column of this sheet: did you mean title.en?',
       'listings!H1: "City" heads two columns: delete one, or begin its name with #',
-      'listings!I2: "stray" is in a column without a name: delete it, or name its column',
+      'listings!I2: "stray" is in a column without a name: delete it, or write # into listings!I1',
     ],
     {
       listings: [
-        [...fields, '#Notes', 'title.en', 'city', '#City', '# mine'],
+        [...fields, '#Notes', 'title.en', 'city', '#City', '#'],
         [...home, 1, '2', '3', 4, 'stray'],
       ],
     },
@@ -263,6 +283,25 @@ describe('a sheet', () => {
     });
   });
 
+  it.each(['#,##0.00 [$€-42D]', '#,##0 [$kr-81D];[Red]-#,##0 [$kr-81D]'])(
+    'a price in the format %s is no date, whatever the tag of the language',
+    async (numFmt) => {
+      const homes = ['casa-marea', 'other-1', 'other-2'];
+      const prices = [291000, 60, 415000.55];
+      const rows = [['slug', 'price_from'], ...homes.map((slug) => [slug, null])];
+      const cells = new Map(
+        prices.map((value, at) => [
+          `${at + 1},1`,
+          { value, type: 'number' as const, style: { numFmt } },
+        ]),
+      );
+      const bytes = await workbook({ listings: rows }, { listings: { cells } });
+      expect(await imports.loadWorkbook(bytes)).toMatchObject({ code: 0, stderr: '' });
+      const stored = await Promise.all(homes.map((slug) => imports.stored(slug)));
+      expect(stored.map((each) => each?.price_from)).toEqual(prices);
+    },
+  );
+
   it('names merged cells', async () => {
     const merges = [{ startRow: 1, endRow: 2, startCol: 1, endCol: 1 }];
     const rows = [
@@ -278,14 +317,19 @@ describe('a sheet', () => {
     );
   });
 
-  it('names the error of a formula, and a formula without a value', async () => {
+  it('names the error of a formula, one without a value, and one that Google had not computed', async () => {
     const rows = [
-      ['slug', 'city', 'beds'],
-      ['casa-marea', null, null],
+      ['slug', 'city', 'beds', 'title.en', 'title.fr', 'address'],
+      ['casa-marea', null, null, null, null, null],
     ];
+    const google = (value: string) =>
+      formulaCell(`IFERROR(__xludf.DUMMYFUNCTION("GOOGLETRANSLATE(A1)"),"${value}")`, value);
     const cells = new Map([
       ['1,1', errorCell('#N/A')],
       ['1,2', formulaCell('1+1')],
+      ['1,3', google('Loading...')],
+      ['1,4', google('La maison')],
+      ['1,5', formulaCell('A1', '#REF!')],
     ]);
     const { stderr } = await imports.loadWorkbook(
       await workbook({ listings: rows }, { listings: { cells } }),
@@ -296,6 +340,13 @@ describe('a sheet', () => {
     expect(stderr).toContain(
       'listings!C2 (slug "casa-marea"): beds is a formula without a value: open the workbook in a spreadsheet program, and save it\n',
     );
+    expect(stderr).toContain(
+      'listings!D2 (slug "casa-marea"): title.en "Loading..." is a formula that Google Sheets had not computed: open the sheet, wait for its values, and download it again\n',
+    );
+    expect(stderr).toContain(
+      'listings!F2 (slug "casa-marea"): address "#REF!" is the error of a formula',
+    );
+    expect(stderr).toContain('\n4 problems. Nothing was changed.\n');
   });
 });
 

@@ -5,6 +5,7 @@ import { findMissing } from '../../../src/properties/missing.ts';
 import { render } from '../../../src/properties/render.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
+import { isFormulaError } from '../read/cells.ts';
 import type { Finding } from './types.ts';
 
 type Check = {
@@ -30,10 +31,9 @@ const TEXT_CHECKS: readonly Check[] = [
   ),
   ofText('Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^[\]\n]+\]\(https?:[^[)]+\)/m),
   ofText('a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/),
-  ofText(
-    'the error or the placeholder of a formula as a text',
-    // e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502`, and `Loading...` of Google Sheets
-    /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3}|\p{Lu}\p{Ll}+\.\.\.)$/u,
+  // Google Sheets shows `Loading...` until a formula has its value.
+  is('the error or the placeholder of a formula as a text', (listing) =>
+    listTexts(listing).some((text) => isFormulaError(text) || /^\p{Lu}\p{Ll}+\.\.\.$/u.test(text)),
   ),
 ];
 

@@ -11,8 +11,12 @@ import { isMap } from './listing-schemas.ts';
 import type { Fault } from './problem.ts';
 import type { Patch } from './records.ts';
 
-/** What the library reads of a cell, and the type of the cell. */
-export type Cell = { value: string | number | boolean | Date | null; type?: string | undefined };
+/** What the library reads of a cell, the type of the cell, and its formula. */
+export type Cell = {
+  value: string | number | boolean | Date | null;
+  type?: string | undefined;
+  formula?: string | undefined;
+};
 
 /** The value of a cell: null if it is empty. */
 export type CellValue = string | number | boolean | string[] | null;
@@ -80,7 +84,10 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
     if (!('value' in read)) return read;
     return { value: `${read.value}`.split(/[,;|\r\n]+/).flatMap((each) => toWord(each) || []) };
   },
-  number: (cell) => (typeof cell === 'number' ? { value: cell } : { code: 'not_a_number' }),
+  number(cell) {
+    if (typeof cell === 'number') return { value: cell };
+    return { code: 'not_a_number', details: { number: guessNumber(`${cell}`) ?? 'a number' } };
+  },
   boolean(cell) {
     if (typeof cell === 'boolean') return { value: cell };
     const word = typeof cell === 'string' ? toWord(cell) : '';
@@ -89,12 +96,36 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   },
 };
 
+/**
+ * Returns the number that a text most likely means, for the sentence that rejects the text. A group
+ * of three digits is of thousands.
+ *
+ * @example guessNumber('€ 295.000') // 295000
+ * @example guessNumber('85,5 m²') // 85.5
+ */
+function guessNumber(text: string): number | undefined {
+  const [, sign = '', digits = ''] = /^[^\d-]*(-?)(\d[\d.,'’\s]*\d|\d)\D*$/.exec(text) ?? [];
+  const groups = digits.split(/[.,'’\s]/);
+  const points = digits.match(/[.,]/g) ?? [];
+  const hasDecimals =
+    new Set(points).size > 1 || (points.length === 1 && groups.at(-1)?.length !== 3);
+  const decimals = hasDecimals ? groups.pop() : '0';
+  const isUnclear = digits === '' || groups.slice(1).some((group) => group.length !== 3);
+  return isUnclear ? undefined : Number(`${sign}${groups.join('')}.${decimals}`);
+}
+
 /** A number is its digits, of which a spreadsheet keeps 15. */
 function readText(cell: string | number | boolean): ReadCell {
   if (typeof cell === 'boolean') return { code: 'not_a_text' };
   if (typeof cell === 'string') return { value: cell.replaceAll(/\r\n?/g, '\n') };
   const isShort = Math.abs(cell) < 10 ** MAX_DIGITS && !String(cell).includes('e');
   return isShort ? { value: String(cell) } : { code: 'too_many_digits' };
+}
+
+/** e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502` */
+export function isFormulaError(value: unknown): boolean {
+  const error = /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3})$/u;
+  return typeof value === 'string' && error.test(value);
 }
 
 /** Without invisible characters, which no word has. */
@@ -105,11 +136,22 @@ export function toWord(cell: string): string {
     .toLowerCase();
 }
 
+/** Google Sheets writes so a function that only it has, beside `Loading...` until it has a value. */
+const GOOGLE_FUNCTION = '__xludf.DUMMYFUNCTION';
+/** The time of an .ods. */
+const TIME = /^PT\d+H\d+M[\d.,]+S$/;
+
 /** Reads a cell by its type. Nothing is guessed. */
-export function readCell({ kind, choices }: Column, { value, type }: Cell): ReadCell {
-  if (type === 'error') return { code: 'formula_error' };
+export function readCell({ kind, choices }: Column, { value, type, formula }: Cell): ReadCell {
+  if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
+    return { code: 'formula_error' };
+  }
+  if (formula?.includes(GOOGLE_FUNCTION) && /(\.\.\.|…)$/.test(`${value}`)) {
+    return { code: 'formula_unfinished' };
+  }
   if (type === 'formula' && value === null) return { code: 'formula_without_value' };
-  if (value instanceof Date) return { code: kind === 'number' ? 'date_not_number' : 'date' };
+  if (value instanceof Date || TIME.test(`${value}`))
+    return { code: kind === 'number' ? 'date_not_number' : 'date' };
   if (value === null || (typeof value === 'string' && isBlank(value))) {
     return { value: kind === 'slugs' ? [] : null };
   }

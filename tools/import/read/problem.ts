@@ -3,7 +3,7 @@
 import { closestMatch } from 'leven';
 
 export type RecordName = {
-  kind: 'file' | 'location' | 'amenity' | 'listing';
+  kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
   place: string;
   /** Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`. */
@@ -34,8 +34,8 @@ export const SENTENCES = {
   merged: 'begins merged cells: unmerge them, and fill in each of them',
   column_twice: 'heads two columns: delete one, or begin its name with #',
   unknown_column: 'is no column of this sheet: {advice}',
-  unnamed_column: 'is in a column without a name: delete it, or name its column',
-  not_a_number: 'is no number: format the cell as a number, and write it again',
+  unnamed_column: 'is in a column without a name: delete it, or write # into {head}',
+  not_a_number: 'is no number: format the cell as a number, and write {number}',
   not_a_text: 'is no text: format the cell as text, and write it again',
   not_a_choice: 'must be a text, one of {choices}',
   not_a_boolean: 'must be yes or no',
@@ -46,6 +46,8 @@ export const SENTENCES = {
   formula_error: 'is the error of a formula: correct the formula, or write its value',
   formula_without_value:
     'is a formula without a value: open the workbook in a spreadsheet program, and save it',
+  formula_unfinished:
+    'is a formula that Google Sheets had not computed: open the sheet, wait for its values, and download it again',
   no_listing: 'must be the slug of a listing',
   two_heroes: 'is a second hero photo: one photo of a listing may have yes',
   unknown_field: 'is not a field of this resource',

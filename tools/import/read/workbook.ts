@@ -101,7 +101,7 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   const columns = header.map((cell) => findColumn(cell, SHEETS[sheet].columns));
   const problems: ImportProblem[] = [];
   const reject = (row: number, at: number, problem: Omit<Fault, 'path'>) => {
-    const record: RecordName = { kind: 'file', place: cellName(sheet, row, at) };
+    const record: RecordName = { kind: 'cell', place: cellName(sheet, row, at) };
     problems.push({ record, path: '', ...problem });
   };
   const fault = headerFault(sheet, columns, rows);
@@ -116,14 +116,12 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   }
   const read = rows.slice(1).flatMap((row, index): Row[] => {
     const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
-    if (stray !== -1) reject(index + 1, stray, { code: 'unnamed_column', value: row[stray] });
+    if (stray !== -1) {
+      const details = { head: cellName(sheet, 0, stray) };
+      reject(index + 1, stray, { code: 'unnamed_column', value: row[stray], details });
+    }
     if (row.every((cell, at) => columns[at] === undefined || isBlankCell(cell))) return [];
-    const typed = row.map(
-      (value, at): Cell => ({
-        value,
-        type: cells?.get(`${index + 1},${at}`)?.type,
-      }),
-    );
+    const typed = row.map((value, at): Cell => ({ ...cells?.get(`${index + 1},${at}`), value }));
     return [readRow(sheet, index + 1, columns, typed)];
   });
   return { rows: read, problems };

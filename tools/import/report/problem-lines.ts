@@ -7,6 +7,7 @@ import {
   formatName,
   type ImportProblem,
   nearest,
+  type RecordName,
   SENTENCES,
 } from '../read/problem.ts';
 
@@ -51,14 +52,22 @@ function formatFirst(problem: ImportProblem): string {
 
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 function problemLine(problem: ImportProblem): string {
-  const { value, subject } = problem;
-  const about = [subject ?? pathIn(problem), subject === undefined ? quote(value) : ''];
+  const { subject } = problem;
+  const about = [subject ?? pathIn(problem), subject === undefined ? formatValue(problem) : ''];
   const sentence = [...about, formatSentence(problem)];
   return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
+function formatValue({ record, value }: ImportProblem): string {
+  return isEmptyCell(record, value) ? '' : quote(value);
+}
+
+function isEmptyCell({ cellAt }: RecordName, value: unknown): boolean {
+  return cellAt !== undefined && value === null;
+}
+
 function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map(({ value }) => quote(value)))].filter(Boolean);
+  const all = [...new Set(problems.map(formatValue))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
@@ -85,12 +94,8 @@ function suggest({ unknown }: Fault): string {
 }
 
 /** In a workbook, the earlier entry `photos.0` is a cell, and a copied row has a hidden id. */
-function formatSentence({
-  code,
-  details = {},
-  record,
-  path,
-}: Omit<ImportProblem, 'value'>): string {
+function formatSentence({ code, details = {}, record, path, value }: ImportProblem): string {
+  if (isEmptyCell(record, value) && code === 'invalid') return 'must not be empty';
   if (code === 'repeats' && record.cellAt !== undefined) {
     const first = `${details.first}`;
     const cell = /^(photos|videos)\.\d+$/.test(first) ? record.cellAt(first).cell : first;
