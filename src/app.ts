@@ -44,10 +44,7 @@ export function createApp({ developmentPages, isDeployed = false }: AppOptions =
   const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
 
   app.onError((error, c) => renderThrown(error, c));
-  app.notFound((c) => {
-    const advice = c.req.path.includes('//') ? ': it has a double slash' : '';
-    return renderError(resourceMissing(`There is nothing at this path${advice}.`), c);
-  });
+  app.notFound((c) => renderError(resourceMissing('There is nothing at this path.'), c));
 
   app.use(accessLog({ showsPaths: developmentPages !== undefined }));
   app.use(responseHeaders());

@@ -32,7 +32,7 @@ export function wholeNumber(minimum: number, maximum: number) {
     .max(BigInt(maximum), `must be at most ${maximum}`);
   return z.coerce
     .string<string | number>()
-    .regex(/^-?\d+$/, 'must be a whole number')
+    .regex(/^-?\d{1,999}$/, 'must be a whole number')
     .pipe(digits)
     .transform(Number)
     .register(z.globalRegistry, {
@@ -77,8 +77,8 @@ export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parse
   throw new Error('zod rejected a value without an issue', { cause: parsed.error });
 }
 
-/** For zod's `safeParse`: the messages of this API. */
-export const IN_WORDS = { error: wording };
+/** For zod's `safeParse`: the messages of this API, and the bad values. */
+export const IN_WORDS = { error: wording, reportInput: true };
 
 export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
   return list.length > 0;
@@ -88,14 +88,14 @@ export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
 function toProblems(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
   const name = formatField(issue.path);
-  const field = name === undefined ? {} : { field: name };
+  const rest = { ...(name !== undefined && { field: name }), issue };
   if (issue.code !== 'unrecognized_keys') {
-    return [{ path: formatPath(path), message: issue.message, ...field }];
+    return [{ path: formatPath(path), message: issue.message, ...rest }];
   }
   return issue.keys.map((key) => ({
     path: formatPath([...path, key]),
     message: 'is not a field of this resource',
-    ...field,
+    ...rest,
   }));
 }
 
@@ -104,7 +104,7 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
-      return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}${adviseOnType(issue)}`;
+      return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
     case 'invalid_value': {
       const values = issue.values.map(String).join(', ');
       return issue.input === undefined
@@ -118,21 +118,6 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined;
   }
-}
-
-function adviseOnType({
-  expected,
-  input,
-}: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
-  // PHP writes an empty array so.
-  const isEmptyList = Array.isArray(input) && input.length === 0;
-  if (expected === 'object' && isEmptyList) return ': send {} in place of []';
-  return isJsonInString(input) ? ': it is JSON in a string, encoded twice' : '';
-}
-
-/** Reports whether a value is a string that looks like an object or a list in JSON. */
-export function isJsonInString(value: unknown): boolean {
-  return typeof value === 'string' && /^\s*[{[]/.test(value);
 }
 
 function measure(origin: string, bound: string, size: number | bigint): string {

@@ -108,7 +108,7 @@ function admit(accepted: Accepted) {
     if (!usesToken && key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
     if (decision === 'admit key' && key?.outcome === 'valid') c.set('scopes', key.scopes);
     if (decision === 'admit key' || decision === 'admit token') return next();
-    throw rejection(decision, accepted, adviceOn(authorization));
+    throw rejection(decision, accepted);
   });
   return declare(scope, middleware);
 }
@@ -127,27 +127,17 @@ function declare(
   return middleware;
 }
 
-/** An API key that is sent as a bearer token is no JWT, which has three parts (RFC 7519). */
-function adviceOn(authorization = ''): string | undefined {
-  const [, token] = /^Bearer +(\S+)$/i.exec(sentOnce(authorization)) ?? [];
-  if (token === undefined || token.split('.').length === 3) return undefined;
-  return 'The bearer value is no JWT. Send an API key in the x-api-key header.';
-}
-
 const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
 const BEARER_CHALLENGE = 'Bearer realm="api"';
 const INVALID_TOKEN = 'error="invalid_token"';
 const EXPIRED = 'The token has expired.';
+const INVALID = 'The credentials sent are not valid here.';
 
 /**
  * The error of a request without access. A 401 names the accepted credentials (RFC 9110 section
  * 11.6.1), with the error codes of RFC 6750 section 3.1.
  */
-export function rejection(
-  reason: Rejection,
-  { scope, takesTokens }: Accepted,
-  advice = 'The credentials sent are not valid here.',
-): ApiError {
+export function rejection(reason: Rejection, { scope, takesTokens }: Accepted): ApiError {
   const permission = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
   const challenges = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
   const tokenChallenge = (...parameters: string[]) => [BEARER_CHALLENGE, ...parameters].join(', ');
@@ -170,7 +160,7 @@ export function rejection(
     ],
     'token is invalid': [
       'authentication_invalid',
-      advice,
+      INVALID,
       tokenChallenge(INVALID_TOKEN, API_KEY_CHALLENGE),
     ],
     'key is empty': ['authentication_invalid', 'The header X-API-Key is empty.', challenges],
@@ -179,7 +169,7 @@ export function rejection(
       `Send an API key in the x-api-key header${orToken}.`,
       challenges,
     ],
-    'nothing is valid': ['authentication_invalid', advice, challenges],
+    'nothing is valid': ['authentication_invalid', INVALID, challenges],
   };
   const [code, message, challenge] = errors[reason];
   return new ApiError(code, message, { headers: { 'WWW-Authenticate': challenge } });

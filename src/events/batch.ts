@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { withAdvice } from '../http/advice.ts';
 import { formatPath, type Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../schema.ts';
@@ -11,7 +12,6 @@ import { keyInUse } from './conflict.ts';
 import type { IngestResult } from './event.ts';
 import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
 import {
-  adviseOnKeys,
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,
   type Identity,
@@ -23,15 +23,11 @@ import {
 import { acceptKeyed, type Decision, findHoldingBodies, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** The advice for a body that is a list of events. */
-export const LIST_ADVICE =
-  'Send several events as {"events": […]} to /api/public/events/ingest/batch.';
 /** `maxBytes` is of the whole body. An item is two levels down. */
 export const BATCH_BODY = {
   maxBytes: 1024 * 1024,
   extraDepth: 2,
   loggedFields: ['events.payload', 'events'],
-  listAdvice: LIST_ADVICE,
 };
 
 type JsonValue = JsonObject[string];
@@ -142,7 +138,7 @@ function findProblems(
 ): Problem[] {
   const frame = parseWith(batch, body);
   return [
-    ...(frame.ok ? [] : adviseOnKeys(frame.problems)),
+    ...(frame.ok ? [] : frame.problems),
     ...outside,
     ...sizeProblems(items),
     ...itemProblems(readResults, items, decisionsOfInvalid),
@@ -180,7 +176,8 @@ function repeatedKey(item: Item, items: readonly Item[]): Problem[] {
   const first = items.find(({ key }) => key === item.key);
   if (first === undefined || first === item) return [];
   const field = 'idempotency_key';
-  return [{ path: field, field, message: `is the key of events.${first.index} too` }];
+  const message = `is the key of events.${first.index} too`;
+  return [{ path: field, field, message, issue: { input: item.key } }];
 }
 
 function bodyProblems(item: Item, decisionsOfInvalid: Decisions): Problem[] {
@@ -188,10 +185,10 @@ function bodyProblems(item: Item, decisionsOfInvalid: Decisions): Problem[] {
   return item.parsedBody.problems;
 }
 
-function prefixPath(prefix: string, { path, message, field }: Problem): Problem {
+function prefixPath(prefix: string, { path, field, ...problem }: Problem): Problem {
   return {
+    ...problem,
     path: formatPath(path === '' ? [prefix] : [prefix, path]),
-    message,
     field: field === undefined ? 'events' : `events.${field}`,
   };
 }
@@ -216,9 +213,12 @@ function makeResult(key: string, outcome: IngestOutcome): IngestResult {
     case 'replayed':
       return { ...head, outcome: outcome.kind, event: outcome.event, error: null };
     case 'conflict': {
-      const { message, details } = keyInUse(outcome.details);
-      const code = 'idempotency_key_in_use' as const;
-      const error = { code, message, ...(details && { details: [...details] }) };
+      const { message, details } = withAdvice(keyInUse(key, outcome.details));
+      const error = {
+        code: 'idempotency_key_in_use' as const,
+        message,
+        ...(details && { details }),
+      };
       return { ...head, outcome: 'conflict', event: null, error };
     }
     case 'invalid':

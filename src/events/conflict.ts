@@ -6,11 +6,15 @@ import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 const DIFFERS = 'differs from the request that holds the key';
 
 /** 409 `idempotency_key_in_use`. */
-export function keyInUse(differences?: readonly Problem[]): ApiError {
+export function keyInUse(key?: string, differences?: readonly Problem[]): ApiError {
   return new ApiError(
     'idempotency_key_in_use',
     'This Idempotency-Key was used for another body. Send the first body again, or a new key.',
-    { param: IDEMPOTENCY_KEY_HEADER, ...(differences && { details: differences }) },
+    {
+      param: IDEMPOTENCY_KEY_HEADER,
+      issue: { input: key },
+      ...(differences && { details: differences }),
+    },
   );
 }
 

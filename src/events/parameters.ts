@@ -2,8 +2,8 @@
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { commaSeparated, listMetadata } from '../http/list-parameter.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
+import { listMetadata, listOf } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
 import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './event-types.ts';
@@ -16,15 +16,13 @@ const eventOrder = withMetadata(
   '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
 );
 
+/** A comma and a space between two values. */
+const SEPARATOR_CHARACTERS = 2;
+
 /** Makes the schema of a list. A statement binds its output, JSON text, as one value. */
-function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
-  const values = z.array(value).superRefine((values, context) => {
-    if (values.length <= max) return;
-    // Without an index, http/query.ts would say "must be sent once" of a repeated parameter.
-    context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${noun}` });
-  });
-  return commaSeparated
-    .pipe(values)
+function valueList(value: z.ZodType<string, string>, longest: number, max: number, noun: string) {
+  return listOf(value, max * (longest + SEPARATOR_CHARACTERS))
+    .refine((values) => values.length <= max, `must be at most ${max} ${noun}`)
     .transform((listed) => JSON.stringify([...new Set(listed)].sort()));
 }
 
@@ -44,7 +42,7 @@ type Filter = {
 
 const FILTERS = {
   id: {
-    schema: valueList(uuid, MAX_PAGE_SIZE, 'ids')
+    schema: valueList(uuid, 36, MAX_PAGE_SIZE, 'ids')
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
@@ -59,7 +57,7 @@ const FILTERS = {
   },
   type: {
     // Any name: stored events may have a type that is no longer accepted.
-    schema: valueList(name, MAX_EVENT_TYPES, 'types')
+    schema: valueList(name, NAME_BOUNDS.maxLength, MAX_EVENT_TYPES, 'types')
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only events of these types: comma-separated, repeated, or both.',

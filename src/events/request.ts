@@ -5,7 +5,7 @@ import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
-import { queryProblems, readQuery } from '../http/query.ts';
+import { queryParser } from '../http/query.ts';
 import { sentOnce } from '../http/repeated-header.ts';
 import { isNonEmpty, type Parsed, parseWith, withMetadata } from '../schema.ts';
 import { EVENT_TYPES, name } from './event-types.ts';
@@ -53,32 +53,14 @@ export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const type = eventType.safeParse(body.event_type);
-  const parsed = parseWith<z.ZodType<IngestRequest>>(
+  return parseWith<z.ZodType<IngestRequest>>(
     type.success ? makeRequestSchema(type.data) : requestOfUnknownType,
     body,
   );
-  return parsed.ok ? parsed : { ok: false, problems: adviseOnKeys(parsed.problems) };
 }
 
-/** Names that senders give to a key, or to an id of their own, in a body or a query. */
-const KEY_NAME = /^(event_id|(x[-_])?idempoten(cy|ce|t)[-_]?(key|token))$/i;
-const MISPLACED = `is not read here: send the ${IDEMPOTENCY_KEY_HEADER} header, or in a batch the idempotency_key of each event, which sets the event's id`;
-
-/** Tells the sender of an unknown field or parameter that is a key where a key belongs. */
-export function adviseOnKeys<Problems extends Problem[]>(problems: Problems): Problems {
-  for (const problem of problems) if (KEY_NAME.test(problem.path)) problem.message = MISPLACED;
-  return problems;
-}
-
-/** Headers that are sent in place of the right one. If they were ignored, a retry would store twice. */
-const MISSPELT_KEY_HEADERS = [
-  'X-Idempotency-Key',
-  'Idempotency_Key',
-  'Idempotence-Key',
-  'Idempotent-Key',
-  'Idempotency-Token',
-  'X-Idempotency-Token',
-];
+/** A header in place of the right one. If it were ignored, a retry would store the event again. */
+const MISSPELT_KEY = /^(x-)?idempoten(cy|ce|t)[-_](key|token)$/;
 
 /**
  * Text that a header can carry (RFC 9110 section 5.5). Bytes that are not UTF-8 become U+FFFD, so
@@ -103,11 +85,10 @@ const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });
 /** Returns the key of a single event, or every problem of a request outside its body. */
 export function parseHead(headers: Headers, query: SentQuery): Parsed<string | undefined> {
   const key = headers.get(IDEMPOTENCY_KEY_HEADER) ?? undefined;
-  const problems = Object.keys(query).length === 0 ? [] : ingestQueryProblems(query);
+  const problems = findQueryProblems(query);
   if (key === undefined) {
-    const misspelt = MISSPELT_KEY_HEADERS.filter((header) => headers.has(header));
-    const field = IDEMPOTENCY_KEY_HEADER;
-    problems.push(...misspelt.map((path) => ({ path, field, message: MISPLACED })));
+    const misspelt = [...headers.keys()].filter((header) => MISSPELT_KEY.test(header));
+    problems.push(...misspelt.map(misspeltKey));
   } else {
     const parsed = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
     if (!parsed.ok) problems.push(...parsed.problems);
@@ -115,13 +96,24 @@ export function parseHead(headers: Headers, query: SentQuery): Parsed<string | u
   return isNonEmpty(problems) ? { ok: false, problems } : { ok: true, value: key };
 }
 
+function misspeltKey(header: string): Problem {
+  return {
+    path: header.replaceAll(/(?<![a-z])[a-z]/g, (first) => first.toUpperCase()),
+    field: IDEMPOTENCY_KEY_HEADER,
+    message: 'is not read here',
+    issue: { code: 'unrecognized_keys' },
+  };
+}
+
 type SentQuery = Readonly<Record<string, string[]>>;
 
-const NO_PARAMETERS = z.object({});
+const parseNoParameters = queryParser(z.object({}));
 
 /** The routes of ingest have no parameters. */
-export function ingestQueryProblems(sent: SentQuery): Problem[] {
-  return adviseOnKeys(queryProblems(NO_PARAMETERS, readQuery(sent, NO_PARAMETERS), []));
+export function findQueryProblems(sent: SentQuery): Problem[] {
+  if (Object.keys(sent).length === 0) return [];
+  const parsed = parseNoParameters(sent);
+  return parsed.ok ? [] : parsed.problems;
 }
 
 export type Identity = {

@@ -13,7 +13,7 @@ import { listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
-import { BATCH_BODY, ingestBatch, KEY_OF_BATCH, LIST_ADVICE } from './batch.ts';
+import { BATCH_BODY, ingestBatch, KEY_OF_BATCH } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import {
   type IngestContext,
@@ -25,15 +25,15 @@ import { decodeEventPosition, type EventPage, findEvent, noSuchEvent, readEvents
 import { listParameters } from './parameters.ts';
 import {
   canonicalBody,
+  findQueryProblems,
   IDEMPOTENCY_KEY_HEADER,
   identify,
-  ingestQueryProblems,
   parseHead,
   parseIngestRequest,
 } from './request.ts';
 
 /** The names below the payload of an event are the caller's own. */
-const EVENT_BODY = { loggedFields: ['payload'], listAdvice: LIST_ADVICE };
+const EVENT_BODY = { loggedFields: ['payload'] };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
@@ -63,7 +63,7 @@ export function ingestRoutes() {
     })
     .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BODY), async (c) => {
       const outside = [
-        ...ingestQueryProblems(c.req.queries()),
+        ...findQueryProblems(c.req.queries()),
         ...(c.req.raw.headers.has(IDEMPOTENCY_KEY_HEADER) ? [KEY_OF_BATCH] : []),
       ];
       const work = ingestBatch(c.req.valid('json'), outside, makeContext(c));
@@ -77,24 +77,14 @@ export function ingestRoutes() {
 
 export function eventRoutes() {
   return new Hono<AppEnv>()
-    .get(
-      '/',
-      requireScope('events:read'),
-      validQuery(listParameters, { event_type: 'type' }),
-      async (c) => {
-        const { limit, cursor, wait, ...query } = c.req.valid('query');
-        const start = await decodeEventPosition(cursor, query);
-        const readNext = (last?: EventPage) =>
-          readEvents(c.env.DB, query, limit, last === undefined ? start : last.position);
-        const { result, headers } = await pollWhile(
-          c,
-          readNext,
-          ({ isDrained }) => isDrained,
-          wait,
-        );
-        return json(result.json, headers);
-      },
-    )
+    .get('/', requireScope('events:read'), validQuery(listParameters), async (c) => {
+      const { limit, cursor, wait, ...query } = c.req.valid('query');
+      const start = await decodeEventPosition(cursor, query);
+      const readNext = (last?: EventPage) =>
+        readEvents(c.env.DB, query, limit, last === undefined ? start : last.position);
+      const { result, headers } = await pollWhile(c, readNext, ({ isDrained }) => isDrained, wait);
+      return json(result.json, headers);
+    })
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
@@ -128,7 +118,7 @@ function responseTo(outcome: IngestOutcome, c: Context<AppEnv>): Response {
     case 'replayed':
       return c.json(outcome.event, 200, { ...NO_STORE, 'Idempotent-Replayed': 'true' });
     case 'conflict':
-      throw keyInUse(outcome.details);
+      throw keyInUse(c.req.header(IDEMPOTENCY_KEY_HEADER), outcome.details);
   }
 }
 

@@ -21,11 +21,22 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'];
 
+/** What the advice needs of a problem: zod's issue, or a part of it. Never shown or logged. */
+export type Issue = {
+  code?: string | undefined;
+  /** The bad value, or the name of an unknown parameter. */
+  input?: unknown;
+  expected?: string;
+  format?: string;
+  /** The parameters of the route. */
+  known?: readonly string[];
+};
+
 /**
  * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body.
  * `field` is the path for the log, without any text of the caller; by default `body`.
  */
-export type Problem = { path: string; message: string; field?: string };
+export type Problem = { path: string; message: string; field?: string; issue?: Issue | undefined };
 
 /** In one response. */
 export const MAX_PROBLEMS = 50;
@@ -36,6 +47,7 @@ type ErrorOptions = {
   details?: readonly Problem[];
   /** Logged as `error_param`: see `Problem`. */
   field?: string | undefined;
+  issue?: Issue | undefined;
   headers?: Readonly<Record<string, string>>;
   /** Logged and never shown. */
   cause?: unknown;
@@ -50,6 +62,7 @@ export class ApiError extends Error {
   readonly param: string | undefined;
   readonly details: readonly Problem[] | undefined;
   readonly field: string | undefined;
+  readonly issue: Issue | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
@@ -60,6 +73,7 @@ export class ApiError extends Error {
     this.param = options.param;
     this.details = options.details?.slice(0, MAX_PROBLEMS);
     this.field = options.field;
+    this.issue = options.issue;
     this.headers = options.headers ?? {};
   }
 }
@@ -78,7 +92,7 @@ export function validationError(
   return new ApiError('validation_error', path === '' ? message : `${path}: ${message}`, {
     ...options,
     ...(path !== '' && { param: path }),
-    details: [...shown.values()].map(({ path, message }) => ({ path, message })),
+    details: [...shown.values()],
     field: field ?? 'body',
   });
 }

@@ -6,7 +6,6 @@
 import { Buffer } from 'node:buffer';
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../app-env.ts';
-import { isJsonInString } from '../schema.ts';
 import {
   ApiError,
   formatField,
@@ -30,8 +29,6 @@ type BodyOptions = {
   maxBytes?: number;
   /** The levels above a resource, which may have `MAX_BODY_DEPTH` levels itself. */
   extraDepth?: number;
-  /** A sentence for a sender whose body is a list. */
-  listAdvice?: string;
   /** The paths that the log may name, the longest first. Names below them are the caller's own. */
   loggedFields?: readonly string[];
 };
@@ -44,7 +41,6 @@ export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
   extraDepth = 0,
   loggedFields = [],
-  listAdvice = '',
 }: BodyOptions = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
   const maxDepth = MAX_BODY_DEPTH + extraDepth;
   return async function jsonObject(c, next) {
@@ -63,7 +59,8 @@ export function jsonObject({
       throw unreadable(`The body is not well-formed JSON: ${reason}.`, error);
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw unreadable(`The body must be a JSON object.${adviseOnForm(value, listAdvice)}`);
+      const issue = { expected: 'object', input: value };
+      throw validationError([{ path: '', message: 'The body must be a JSON object.', issue }]);
     }
     const [first, ...rest] = findLimitProblems(value, { maxDepth, loggedFields });
     if (first !== undefined) throw validationError([first, ...rest]);
@@ -124,14 +121,6 @@ function decode(bytes: Uint8Array): string {
   } catch (error) {
     throw unreadable('The body is not UTF-8 text.', error);
   }
-}
-
-/** e.g. `[{…}]` for `{…}`, or `"{\"event_type\":…}"`. */
-function adviseOnForm(value: JsonValue, listAdvice: string): string {
-  if (Array.isArray(value) && value.length > 0 && listAdvice !== '') return ` ${listAdvice}`;
-  return isJsonInString(value)
-    ? ' It is JSON in a string, encoded twice: send the object itself.'
-    : '';
 }
 
 function unreadable(message: string, cause?: unknown): ApiError {

@@ -1,7 +1,6 @@
 /** Requests to the machine itself: of developers, and of `wrangler dev` in a new working copy. */
 
 import type { Context } from 'hono';
-import type { ApiError } from './errors.ts';
 
 /**
  * The start of a URL at the machine itself, to which Cloudflare routes no request. Its text is
@@ -16,23 +15,4 @@ export const OWN_MACHINE = /^https?:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:
  */
 export function isFromOwnMachine({ req }: Context): boolean {
   return OWN_MACHINE.test(req.url) || /^(127\.|::1$)/.test(req.header('CF-Connecting-IP') ?? '');
-}
-
-const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
-
-/**
- * Returns the advice to set up the working copy, or an empty text. A working copy that is set up has
- * an `API_KEY`, and its database the tables.
- */
-export function findSetUpHint(error: ApiError, c: Context): string {
-  if (error.status !== 401 && error.status !== 500) return '';
-  if (!isFromOwnMachine(c)) return '';
-  const { API_KEY } = (c.env ?? {}) as { API_KEY?: unknown };
-  return API_KEY === undefined || lacksTables(error) ? SET_UP_HINT : '';
-}
-
-function lacksTables(error: unknown): boolean {
-  return (
-    error instanceof Error && (/no such table/i.test(error.message) || lacksTables(error.cause))
-  );
 }

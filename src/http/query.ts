@@ -1,131 +1,113 @@
-/** Validates queries, and rejects unknown parameters. */
+/**
+ * Query parameters. Each has one schema, which bounds its value; the object of all of them rejects
+ * unknown names. `status=a,b`, `status=a&status=b` and `status[]=a&status[]=b` are equal where a
+ * parameter is a list.
+ */
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
-import { IN_WORDS, isNonEmpty } from '../schema.ts';
+import { IN_WORDS, isNonEmpty, type Parsed } from '../schema.ts';
 import { formatPath, type Problem, validationError } from './errors.ts';
-import {
-  isListParameter,
-  MAX_VALUE_CHARACTERS,
-  maxCharacters,
-  splitAtCommas,
-} from './list-parameter.ts';
 import { invalidCursor } from './paging.ts';
-import { type Aliases, describeUnknown, findCursorParameter } from './unknown-parameter.ts';
 
-/** The values of each parameter, in the order sent. */
-type SentQuery = ReadonlyMap<string, readonly string[]>;
+/** Parameter → its value, or its values in the order sent. */
+type SentQuery = Readonly<Record<string, string | string[]>>;
+
+/** Parameters that links append, and that scripts append against caches. They are ignored. */
+const APPENDED =
+  /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref|t|v|cb|ts|(no)?cache)$/i;
 
 /**
- * Validates the query. `aliases` maps names from other parts of the API to parameters.
- *
- * Throws a `validation_error` with every bad parameter in `details`, unknown ones and a bad cursor
- * included. If nothing else is bad, a bad cursor is an `invalid_cursor`.
+ * Validates the query. Throws a `validation_error` with every bad parameter in `details`, unknown
+ * ones and a bad cursor included. If nothing else is bad, a bad cursor is an `invalid_cursor`.
  */
-export function validQuery<Shape extends z.ZodRawShape>(
-  schema: z.ZodObject<Shape>,
-  aliases: Aliases = {},
-) {
-  return zValidator(
-    'query',
-    schema,
-    (result, c) => {
-      if (result.success) return;
-      const sent = readQuery(c.req.queries(), schema);
-      const problems = queryProblems(schema, sent, result.error.issues, aliases);
-      if (!isNonEmpty(problems)) throw new Error('a rejected query without a problem');
-      const [{ path }, ...others] = problems;
-      const isBadCursor =
-        path === findCursorParameter(schema.shape) && sent.get(path)?.length === 1;
-      if (isBadCursor && others.length === 0) throw invalidCursor(path);
-      throw validationError(problems);
+export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>) {
+  const parse = queryParser(schema);
+  return zValidator('query', schema, undefined, {
+    validationFunction: (_, sent) => {
+      const parsed = parse(sent);
+      if (parsed.ok) return { success: true, data: parsed.value };
+      const [{ path, issue }, ...others] = parsed.problems;
+      const isBadCursor = /^(cursor|after)$/.test(path) && issue?.code === 'custom';
+      throw isBadCursor && others.length === 0
+        ? invalidCursor(path)
+        : validationError(parsed.problems);
     },
-    {
-      validationFunction: (_, values) => {
-        if (isPlain(values, schema)) return schema.safeParse(values, IN_WORDS);
-        const sent = readQuery(values, schema);
-        const parsed = schema.safeParse(boundValues(sent, schema), IN_WORDS);
-        const issues = parsed.error?.issues ?? [];
-        const isSound = queryProblems(schema, sent, issues, aliases).length === 0;
-        return isSound ? parsed : { success: false, error: parsed.error ?? new z.ZodError([]) };
-      },
-    },
-  );
-}
-
-/** Whether each parameter is known, and was sent once and with a short value. */
-function isPlain(values: Readonly<Record<string, unknown>>, { shape }: z.ZodObject): boolean {
-  for (const [name, value] of Object.entries(values)) {
-    const isShort = typeof value === 'string' && value.length <= MAX_VALUE_CHARACTERS;
-    if (!isShort || !Object.hasOwn(shape, name)) return false;
-  }
-  return true;
-}
-
-/** Takes `NAME[]` as `NAME` where a parameter may be repeated: axios writes `status[]=listed`. */
-export function readQuery(
-  values: Readonly<Record<string, string | string[]>>,
-  { shape }: z.ZodObject,
-): SentQuery {
-  const sent = new Map<string, string[]>();
-  for (const [written, value] of Object.entries(values)) {
-    const plain = written.replace(/\[\]$/, '');
-    const name = isListParameter(findSchema(shape, plain)) ? plain : written;
-    sent.set(name, [...(sent.get(name) ?? []), ...[value].flat()]);
-  }
-  return sent;
-}
-
-/** What zod parses: an empty text in place of a value that is too long, which has its own problem. */
-function boundValues(sent: SentQuery, { shape }: z.ZodObject) {
-  const bounded = [...sent].map(([name, values]) => {
-    if (isTooLong(values, findSchema(shape, name))) return [name, ''];
-    return [name, values.length > 1 ? values : values[0]];
   });
-  return Object.fromEntries(bounded);
 }
 
-/** Undefined also for a name such as `constructor`. */
-function findSchema(shape: z.core.$ZodShape, name: string): z.core.$ZodType | undefined {
-  return Object.hasOwn(shape, name) ? shape[name] : undefined;
+export function queryParser<Schema extends z.ZodObject>(schema: Schema) {
+  const strict = schema.strict();
+  const known = Object.keys(schema.shape);
+  const lists = new Set(known.filter((name) => isList(schema.shape[name])));
+
+  return function parseQuery(query: SentQuery): Parsed<z.output<Schema>> {
+    const sent: Record<string, string | string[]> = {};
+    for (const [written, value] of Object.entries(query)) {
+      const plain = written.replace(/\[\]$/, '');
+      if (lists.has(plain)) sent[plain] = [sent[plain] ?? [], value].flat().join();
+      else if (known.includes(written) || !APPENDED.test(written)) sent[written] = value;
+    }
+    const parsed = strict.safeParse(sent, IN_WORDS);
+    if (parsed.success) return { ok: true, value: parsed.data as z.output<Schema> };
+    const problems = parsed.error.issues.flatMap((issue) => toProblems(issue, sent, known));
+    const isOfKnown = ({ field }: Problem) => Number(field !== 'query');
+    problems.sort((one, other) => isOfKnown(one) - isOfKnown(other));
+    if (isNonEmpty(problems)) return { ok: false, problems };
+    throw new Error('a rejected query without a problem');
+  };
 }
 
-function isTooLong(values: readonly string[], schema: z.core.$ZodType | undefined): boolean {
-  return schema !== undefined && values.join().length > maxCharacters(schema);
-}
-
-/** Unknown parameters first, then values that are too long, then zod's `issues`. */
-export function queryProblems(
-  { shape }: z.ZodObject,
-  sent: SentQuery,
-  issues: readonly z.core.$ZodIssue[],
-  aliases: Aliases = {},
-): Problem[] {
-  const unknown = [...sent.keys()].filter((name) => findSchema(shape, name) === undefined);
-  const first = new Map<string, string>();
-  for (const [name, values] of sent) {
-    const schema = findSchema(shape, name);
-    // A cursor that is too long is no cursor.
-    if (schema === undefined || name === findCursorParameter(shape)) continue;
-    if (!isTooLong(values, schema)) continue;
-    first.set(name, `must be at most ${maxCharacters(schema)} characters long`);
+function toProblems(issue: z.core.$ZodIssue, sent: SentQuery, known: readonly string[]): Problem[] {
+  if (issue.code === 'unrecognized_keys') {
+    const { code, keys } = issue;
+    const message = `is not a parameter here: known are ${known.join(', ') || 'none'}`;
+    return keys.map((input) => {
+      return { path: formatPath([input]), field: 'query', message, issue: { code, input, known } };
+    });
   }
-  for (const issue of issues) {
-    const name = String(issue.path[0]);
-    if (!first.has(name)) first.set(name, messageFor(issue, sent.get(name) ?? []));
-  }
-  return [
-    ...unknown.flatMap((name) => describeUnknown(name, shape, aliases) ?? []),
-    ...[...first].map(([name, message]) => ({ path: name, field: name, message })),
-  ];
+  const name = String(issue.path[0]);
+  const message = Array.isArray(sent[name]) ? 'must be sent once' : messageFor(issue);
+  return [{ path: name, field: name, message, issue }];
 }
 
-/** `values` are those of the parameter. A path has an index if an entry of a list is bad. */
-function messageFor(issue: z.core.$ZodIssue, values: readonly string[]): string {
-  const [, index] = issue.path;
-  if (index === undefined && values.length > 1) return 'must be sent once';
-  const value = index === undefined ? values[0] : splitAtCommas(values)[Number(index)];
-  if (issue.code !== 'invalid_value' || value === undefined) return issue.message;
-  const shown = value === '' ? 'an empty value' : formatPath([value]);
+function messageFor(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return issue.message;
+  const shown = issue.input === '' ? 'an empty value' : formatPath([issue.input]);
   return `${shown} is none of ${issue.values.map(String).join(', ')}`;
+}
+
+/** A list of `enumList` that names no more than needed has fewer characters. */
+const MAX_LIST_CHARACTERS = 1_000;
+
+/** The schema of a list, e.g. `listed, sold_out`. A repeated parameter is joined with commas. */
+export function listOf(value: z.ZodType<string, string>, maxCharacters = MAX_LIST_CHARACTERS) {
+  return z
+    .string()
+    .max(maxCharacters, `must be at most ${maxCharacters} characters long`)
+    .transform((sent) => sent.split(',').map((each) => each.trim()))
+    .pipe(z.array(value));
+}
+
+/** Makes the schema of a list of some `names`. The output is deduplicated, in their order. */
+export function enumList<const Known extends readonly [string, ...string[]]>(names: Known) {
+  return listOf(z.enum(names)).transform((chosen): Known[number][] => {
+    const listed = new Set<string>(chosen);
+    return names.filter((known) => listed.has(known));
+  });
+}
+
+const LIST_STYLE = { style: 'form', explode: false } as const;
+
+/** OpenAPI metadata of a parameter that lists `items` with commas, for `register`. */
+export function listMetadata(items: Record<string, unknown>, maxItems: number): z.GlobalMeta {
+  const array = { type: 'array', items, minItems: 1, maxItems };
+  return {
+    override: ({ jsonSchema }) => void Object.assign(jsonSchema, array, { maxLength: undefined }),
+    param: LIST_STYLE,
+  };
+}
+
+function isList(schema: z.core.$ZodType | undefined): boolean {
+  return schema !== undefined && z.globalRegistry.get(schema)?.param === LIST_STYLE;
 }

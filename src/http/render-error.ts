@@ -2,16 +2,16 @@
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { withAdvice } from './advice.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
-import { findSetUpHint } from './own-machine.ts';
 import { resolveRequestId } from './request-id.ts';
 
 /** For `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
-  return renderError(error, c, {}, findSetUpHint(error, c));
+  return renderError(error, c);
 }
 
 function toApiError(thrown: unknown): ApiError {
@@ -24,13 +24,8 @@ function toApiError(thrown: unknown): ApiError {
   return internalError(thrown);
 }
 
-/** `resource` has fields of the body beside the envelope. `hint` is added to the message. */
-export function renderError(
-  error: ApiError,
-  c: Context,
-  resource: object = {},
-  hint = '',
-): Response {
+/** `resource` has fields of the body beside the envelope. */
+export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
   setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   const request = {
     id: resolveRequestId(c),
@@ -41,7 +36,7 @@ export function renderError(
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(
-    { ...resource, ...errorBody(error, request, hint) },
+    { ...resource, ...errorBody(error, request, withAdvice(error, c)) },
     {
       status: error.status,
       headers: {
@@ -57,8 +52,11 @@ export function renderError(
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
 /** Older clients read the top level. */
-export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
-  const message = `${error.message}${hint}`;
+export function errorBody(
+  error: ApiError,
+  request: ErrorRequest,
+  { message, details }: Pick<ApiError, 'message' | 'details'> = error,
+) {
   return {
     error: {
       type: error.type,
@@ -66,7 +64,7 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
       message,
       ...(error.param !== undefined && { param: error.param }),
       request_id: request.id,
-      ...(error.details !== undefined && { details: error.details }),
+      ...(details !== undefined && { details }),
     },
     statusCode: error.status,
     timestamp: request.respondedAt,

@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod';
-import { enumList, listMetadata } from '../http/list-parameter.ts';
 import { pagingParameters } from '../http/paging.ts';
+import { enumList, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { uuid, withMetadata } from '../schema.ts';
 import { LOCALES } from './locale-map.ts';

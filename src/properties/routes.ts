@@ -23,7 +23,7 @@ import { decodeListingPosition, LISTING, LISTING_PAGE, noSuchProperty } from './
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
-  const listQuery = validQuery(listParameters, { location_slug: 'location' });
+  const listQuery = validQuery(listParameters);
   return new Hono<AppEnv>()
     .get('/properties', requireFeedAccess(), listQuery, (c) =>
       respondWithPage(c, feed, 'properties', c.req.valid('query')),

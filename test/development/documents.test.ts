@@ -145,8 +145,7 @@ it.each(['GET', 'POST'])(
   async (method) => {
     const url = 'http://localhost:4000//api/public/events/ingest';
     const response = await sendUndescribed(worker, vars, url, { method });
-    const error = await expectError(response, 404, 'resource_missing');
-    expect(error.message).toContain('double slash');
+    await expectError(response, 404, 'resource_missing');
   },
 );
 

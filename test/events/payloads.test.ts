@@ -21,6 +21,8 @@ it.each<[name: string, payload: object, type?: string]>([
   ['a booking of one night and one guest', { ...ROW, check_out: '2027-06-02', guests: 1 }],
   ['a booking for nothing', { total_amount: 0, currency: 'XCG' }],
   ['an address with an internationalized domain', { guest_email: "o'brien+c@example.xn--p1ai" }],
+  ['an address with two dots', { guest_email: 'anna..ruiz@docomo.ne.jp' }],
+  ['an address with dots at both ends', { guest_email: '.anna.@docomo.ne.jp' }],
   ['a name of 255 characters', { property_id: 'x'.repeat(255) }],
   ['a name of one character', { property_id: '7' }],
   ['a reason of 2,000 characters', { reason: 'x'.repeat(2_000), refund_amount: 0 }, CANCELLED],
@@ -45,7 +47,6 @@ it.each<[field: string, value: unknown, form?: string]>([
   ['currency', 'eur', 'an ISO 4217 code in capitals, such as EUR'],
   ['currency', 'ZZZ', 'an ISO 4217 code in capitals, such as EUR'],
   ['guest_email', '', EMAIL],
-  ['guest_email', 'a..b@example.com', EMAIL],
   ['guest_email', 'guest@192.0.2.1', EMAIL],
   ['guest_email', 'josé@x.es', EMAIL],
   ['guest_email', 'guest@-example.com', EMAIL],
@@ -64,7 +65,7 @@ it.each<[field: string, value: unknown, form?: string]>([
     const payload = { ...ROW, [field]: value };
     const response = await ingest(bookingCreated({ event_type, payload }));
     const error = await expectError(response, 400, 'validation_error');
-    const message = form ? `must be ${form}; the field may be left out` : expect.any(String);
+    const message = expect.stringContaining(form ? `must be ${form}` : 'must be after check_in');
     expect(error.details).toEqual([{ path: `payload.${field}`, message }]);
   },
 );
@@ -95,7 +96,8 @@ it('a value beyond a bound of the catalogue is rejected, and its message names t
         const payload = { [field]: value };
         const response = await ingest(bookingCreated({ event_type, payload }));
         const error = await expectError(response, 400, 'validation_error');
-        expect(error.details).toEqual([{ path: `payload.${field}`, message }]);
+        const path = `payload.${field}`;
+        expect(error.details).toEqual([{ path, message: expect.stringContaining(message) }]);
         messages.push(`${field} ${message}`);
       }
     }
@@ -109,22 +111,3 @@ it('a value beyond a bound of the catalogue is rejected, and its message names t
     'refund_amount must be at least 0',
   ]);
 });
-
-it('an empty list in place of a payload gets the advice to send an empty object', async () => {
-  const error = await expectError(
-    await ingest(bookingCreated({ payload: [] })),
-    400,
-    'validation_error',
-  );
-  const message = 'must be of type object: send {} in place of []';
-  expect(error.details).toEqual([{ path: 'payload', message }]);
-});
-
-it.each(['2027-06-01T12:00:00 02:00', '2027-06-01T12:00 0200', '2027-06-01T12:00:00.5 02'])(
-  'occurred_at %s, whose + became a space, gets the advice to escape it',
-  async (occurred_at) => {
-    const response = await ingest(bookingCreated({ payload: { occurred_at } }));
-    const error = await expectError(response, 400, 'validation_error');
-    expect(error.message).toMatch(/ISO 8601.*; the \+ of its offset became a space: .* write %2B$/);
-  },
-);

@@ -60,13 +60,6 @@ it.each(['/', '/api', '/api/none', '/elsewhere', `//api/v1/web/properties`, `${L
   },
 );
 
-it('a path with a double slash is told so', async () => {
-  for (const path of ['//api/v1/events', '/api//v1/events', '/api/v1/events//']) {
-    const error = await expectError(await get(path), 404, 'resource_missing');
-    expect(error.message).toBe('There is nothing at this path: it has a double slash.');
-  }
-});
-
 describe('an unexpected failure', () => {
   it.each([
     ['an error', new Error('secret detail')],

@@ -1,0 +1,139 @@
+/**
+ * What a sender can do about a usual mistake. A rule rejects a request and names the fault; this
+ * table adds a sentence to its message. Without a row, every status, code, path and stored event is
+ * the same.
+ */
+
+import type { Context } from 'hono';
+import type { ApiError, ErrorCode, Issue, Problem } from './errors.ts';
+import { isFromOwnMachine } from './own-machine.ts';
+
+/** An error, or one of its problems, which has a path. */
+type Fault = {
+  code: ErrorCode;
+  path: string | undefined;
+  issue: Issue | undefined;
+  cause: unknown;
+};
+
+type Row = readonly [
+  fits: (fault: Fault, c: Context | undefined) => boolean | undefined,
+  sentence: string | ((issue: Issue) => string | undefined),
+];
+
+/** The first row that fits gives the advice. */
+export const ADVICE: Row[] = [
+  [
+    ({ path = '', issue }) => isUnknown(issue) && /(^|\.)event_id$|idempoten/i.test(path),
+    "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.",
+  ],
+  [({ issue }) => isUnknown(issue) && suggest(issue) !== undefined, suggest],
+  // A template that was not filled: all events of its sender have one key.
+  [
+    ({ code, path = '', issue }) =>
+      (code === 'idempotency_key_in_use' || path.endsWith('idempotency_key')) &&
+      matches(issue, /(?<![a-z])(undefined|null|nan)(?![a-z])|\{\{|\$\{|\[object /i),
+    'The key looks like a template that was not filled in: each event needs a key of its own.',
+  ],
+  [
+    ({ path, issue }) => path === '' && Array.isArray(issue?.input) && issue.input.length > 0,
+    'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
+  ],
+  // PHP writes an empty array so.
+  [({ issue }) => issue?.expected === 'object' && Array.isArray(issue.input), 'Send {}, not [].'],
+  [
+    ({ issue }) => /^(object|array)$/.test(issue?.expected ?? '') && matches(issue, /^\s*[{[]/),
+    'It is JSON in a string: it was encoded twice.',
+  ],
+  // A `+` that is not escaped in a query or a form means a space.
+  [
+    ({ issue }) => isTime(issue) && matches(issue, /\d \d\d(:?\d\d)?$/),
+    'The + of its offset became a space: where the text is URL-encoded, write %2B.',
+  ],
+  [({ issue }) => isTime(issue) && matches(issue, /\]$/), 'Leave out the zone in brackets.'],
+  [({ issue }) => isTime(issue) && matches(issue, /[tz]/), 'Write T and Z in capitals.'],
+  [
+    ({ path = '', issue }) => /^(events\.\d+\.)?payload\.[^.]+$/.test(path) && issue !== undefined,
+    'The field may be left out.',
+  ],
+  [
+    ({ code }, c) =>
+      code === 'authentication_invalid' &&
+      /^(?!bearer +[^.\s]+\.[^.\s]+\.)./i.test(c?.req.header('Authorization') ?? ''),
+    'An API key belongs in the x-api-key header.',
+  ],
+  [
+    ({ code }, c) => code === 'resource_missing' && c?.req.path.includes('//'),
+    'The path has a double slash.',
+  ],
+  // `npm run dev` writes an `API_KEY`, and makes the tables.
+  [
+    ({ code, cause }, c) =>
+      /^(authentication_|internal_error)/.test(code) &&
+      c !== undefined &&
+      isFromOwnMachine(c) &&
+      (c.env?.API_KEY === undefined || lacksTables(cause)),
+    'This working copy is not set up: run `npm run dev` once.',
+  ],
+];
+
+/** Returns the texts of an error with their advice. Without `c`, the error is of a batch. */
+export function withAdvice(error: ApiError, c?: Context) {
+  const { code, details, cause } = error;
+  const advise = (message: string, { path, issue }: Partial<Problem>) => {
+    const [, sentence] = ADVICE.find(([fits]) => fits({ code, path, issue, cause }, c)) ?? [];
+    const advice = typeof sentence === 'function' ? sentence(issue ?? {}) : sentence;
+    return advice === undefined ? message : `${message.replace(/\.$/, '')}. ${advice}`;
+  };
+  // The message is of the first problem.
+  const first = code === 'validation_error' ? details?.[0] : undefined;
+  return {
+    message: advise(error.message, first ?? { issue: error.issue }),
+    details: details?.map((problem) => ({
+      path: problem.path,
+      message: advise(problem.message, problem),
+    })),
+  };
+}
+
+/** A field, a parameter or a header that the service does not have. */
+function isUnknown(issue: Issue | undefined): issue is Issue {
+  return issue?.code === 'unrecognized_keys';
+}
+
+function matches(issue: Issue | undefined, pattern: RegExp): boolean {
+  return typeof issue?.input === 'string' && pattern.test(issue.input);
+}
+
+function isTime(issue: Issue | undefined): boolean {
+  return issue?.format === 'regex' && matches(issue, /^\d{4}-\d\d-\d\dT/i);
+}
+
+/** Names of parameters in other APIs, and in other parts of this one → the parameters that are meant. */
+const MEANT: readonly [RegExp, ...string[]][] = [
+  [
+    /^(cursor|after|(resume|next)_cursor|starting_after|ending_before|page|offset|page_token)$/,
+    'cursor',
+    'after',
+  ],
+  [/^lang(uage)?$/, 'locale'],
+  [/^event_type$/, 'type'],
+  [/^location_slug$/, 'location'],
+];
+
+/** A name with brackets at its end. Anchored at both ends, a long name takes linear time. */
+const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
+
+/** Also for a name that differs from a known one only by case or brackets. */
+function suggest({ input, known = [] }: Issue): string | undefined {
+  const plain = String(input).replace(IN_BRACKETS, '$1').toLowerCase();
+  const [, ...names] = MEANT.find(([pattern]) => pattern.test(plain)) ?? [];
+  const meant = [...names, plain].find((name) => known.includes(name));
+  return meant && `Use ${meant}.`;
+}
+
+function lacksTables(cause: unknown): boolean {
+  return (
+    cause instanceof Error && (/no such table/i.test(cause.message) || lacksTables(cause.cause))
+  );
+}

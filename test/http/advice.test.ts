@@ -1,0 +1,208 @@
+/** The advice in messages. Each row is a usual mistake; without its advice the response is the same. */
+
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ADVICE } from '../../src/http/advice.ts';
+import { bookingCreated, ingestInit, listEvents } from '../support/events.ts';
+import { expectError, sendWith } from '../support/http.ts';
+
+const INGEST = '/api/public/events/ingest';
+const BATCH = `${INGEST}/batch`;
+const EVENTS = '/api/v1/events';
+const LIST = '/api/v1/web/properties';
+const CHANGES = '/api/v1/web/property-changes';
+const LOCAL = `http://localhost:3001${EVENTS}`;
+
+type Mistake = [url: string, init?: RequestInit, vars?: object];
+
+const rows = [...ADVICE];
+afterEach(() => {
+  ADVICE.splice(0, ADVICE.length, ...rows);
+});
+
+const post = (body: unknown, headers: Record<string, string> = {}, url = INGEST): Mistake => {
+  const init = ingestInit(body);
+  return [url, { ...init, headers: { ...init.headers, ...headers } }];
+};
+const withPayload = (payload: unknown) => post(bookingCreated({ payload }));
+const withHeaders = (headers: Record<string, string>, url = EVENTS): Mistake => [url, { headers }];
+const withToken = (Authorization: string, url?: string) =>
+  withHeaders({ 'x-api-key': 'wrong', Authorization }, url);
+
+const KEY = 'Send the Idempotency-Key header, or in a batch the idempotency_key of each event';
+const PLUS = 'The + of its offset became a space: where the text is URL-encoded, write %2B.';
+const CAPITALS = 'Write T and Z in capitals.';
+const BRACKETS = 'Leave out the zone in brackets.';
+const TWICE = 'It is JSON in a string: it was encoded twice.';
+const OBJECT = 'Send {}, not [].';
+const OPTIONAL = 'The field may be left out.';
+const API_KEY = 'An API key belongs in the x-api-key header.';
+const SLASH = 'The path has a double slash.';
+const SET_UP = 'This working copy is not set up: run `npm run dev` once.';
+const UNSET = { API_KEY: undefined };
+const item = (fields: object) => ({ ...bookingCreated(), idempotency_key: 'k', ...fields });
+
+const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
+  [
+    KEY,
+    post(bookingCreated(), { 'x-idempotency-key': 'k' }),
+    post(bookingCreated(), { 'idempotent-key': 'k' }),
+    post(bookingCreated(), {}, `${INGEST}?Idempotency-Key=k`),
+    post({ events: [item({})] }, {}, `${BATCH}?idempotency_key=k`),
+    post(bookingCreated({ event_id: 'k' })),
+    post(bookingCreated({ idempotencyKey: 'k' })),
+    post({ events: [item({})], idempotency_key: 'k' }, {}, BATCH),
+    post({ events: [item({ event_id: 'k' })] }, {}, BATCH),
+  ],
+  ['Use cursor.', [`${LIST}?page[size]=1`], [`${EVENTS}?starting_after=a`], [`${LIST}?After=a`]],
+  ['Use after.', [`${CHANGES}?cursor=a`], [`${CHANGES}?page_token=a`]],
+  ['Use locale.', [`${LIST}?lang=es`], [`${LIST}/some-home?language=es`], [`${LIST}?LOCALE[0]=es`]],
+  ['Use type.', [`${EVENTS}?event_type=a`], [`${LIST}?Type=beach`]],
+  ['Use location.', [`${LIST}?location_slug=ibiza`]],
+  ['Use limit.', [`${LIST}?limit[]=3`]],
+  [
+    'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
+    post([bookingCreated()]),
+    post([item({})], {}, BATCH),
+  ],
+  [OBJECT, withPayload([]), post({ events: [[]] }, {}, BATCH), post([])],
+  [
+    TWICE,
+    withPayload('{"guests":2}'),
+    post(JSON.stringify(JSON.stringify(bookingCreated()))),
+    post({ events: JSON.stringify([item({})]) }, {}, BATCH),
+  ],
+  [
+    PLUS,
+    [`${EVENTS}?created_after=2027-01-01T00:00:00+02:00`],
+    withPayload({ occurred_at: '2027-06-01T12:00 0200' }),
+    withPayload({ occurred_at: '2027-06-01T12:00:00.5 02' }),
+  ],
+  [
+    CAPITALS,
+    [`${EVENTS}?created_before=2027-01-01T00:00:00z`],
+    withPayload({ occurred_at: '2027-06-01t12:00:00+02:00' }),
+  ],
+  [
+    BRACKETS,
+    withPayload({ occurred_at: '2027-06-01T12:00:00+02:00[Europe/Madrid]' }),
+    [`${EVENTS}?created_after=2027-01-01T00:00:00Z[UTC]`],
+  ],
+  [
+    OPTIONAL,
+    withPayload({ property_id: '' }),
+    withPayload({ guests: '2' }),
+    withPayload({ check_in: '2027-06-01t12:00:00z' }),
+    post({ events: [item({ payload: { currency: 'eur' } })] }, {}, BATCH),
+  ],
+  [
+    API_KEY,
+    withToken('Bearer test-key-number-one', LIST),
+    withToken('ApiKey test-key-number-one'),
+    withToken('Token test-key-number-one', LIST),
+    withToken('test-key-number-one'),
+  ],
+  [SLASH, ['//api/v1/events'], ['/api//v1/events'], ['/api/v1/events//']],
+  [
+    SET_UP,
+    [LOCAL, {}, UNSET],
+    ['http://127.0.0.1:8787/api/v1/events', {}, UNSET],
+    ['http://[::1]:3001/api/v1/events', {}, UNSET],
+  ],
+];
+
+const each = MISTAKES.flatMap(([advice, ...mistakes]) =>
+  mistakes.map((mistake) => [advice, mistake] as const),
+);
+
+async function errorOf([url, init, vars = {}]: Mistake) {
+  const response = await sendWith(vars, url, init);
+  const { error } = await response.clone().json<{ error: { code: string } }>();
+  return { status: response.status, ...(await expectError(response, response.status, error.code)) };
+}
+
+it.each(each)('a usual mistake gets the advice: %s (%#)', async (advice, mistake) => {
+  const { message, details = [], request_id: _, ...given } = await errorOf(mistake);
+  expect(message).toContain(advice);
+  ADVICE.length = 0;
+  const { message: plain, details: rule = [], request_id: __, ...same } = await errorOf(mistake);
+  expect(plain).not.toContain(advice);
+  expect(message.startsWith(plain.replace(/\.$/, ''))).toBe(true);
+  expect(same).toEqual(given);
+  expect(rule.map(({ path }) => path)).toEqual(details.map(({ path }) => path));
+});
+
+it('is of each problem of a request', async () => {
+  const payload = { occurred_at: '2027-06-01T12:00:00z', guests: '2' };
+  const { details } = await errorOf(withPayload(payload));
+  const ends = [CAPITALS, OPTIONAL].map((advice) => expect.stringContaining(advice));
+  expect(details?.map(({ message }) => message)).toEqual(ends);
+});
+
+describe.each([
+  'undefined',
+  'null',
+  'bk_undefined',
+  'NaN-created',
+  '{{$json.id}}',
+  `\${id}`,
+  '[object Object]',
+])('the key %s, a template that was not filled in,', (key) => {
+  const SHARED = 'looks like a template that was not filled in';
+
+  it('is advised on when another body holds it, and in a batch', async () => {
+    const aggregate_id = crypto.randomUUID();
+    const events = [1, 2].map((guests) => bookingCreated({ aggregate_id, payload: { guests } }));
+    const [first, second] = events.map((event) => post(event, { 'Idempotency-Key': key }));
+    await sendWith({}, ...(first as [string, RequestInit]));
+    const error = await errorOf(second as Mistake);
+    expect(error.code).toBe('idempotency_key_in_use');
+    expect(error.message).toContain(SHARED);
+
+    const batch = (...sent: object[]) =>
+      post({ events: sent.map((event) => ({ ...event, idempotency_key: key })) }, {}, BATCH);
+    const [url, init] = batch(events[1] ?? {});
+    const response = await sendWith({}, url, init);
+    const { data } = await response.json<{ data: { error: { message: string } }[] }>();
+    expect(data[0]?.error.message).toContain(SHARED);
+    const twice = await errorOf(batch(...events));
+    expect(twice.details).toEqual([
+      { path: 'events.1.idempotency_key', message: expect.stringContaining(SHARED) },
+    ]);
+    expect((await listEvents(`aggregate_id=${aggregate_id}`)).data).toHaveLength(1);
+  });
+});
+
+it.each<[right: string, Mistake]>([
+  ['a key of its own', post(bookingCreated({ payload: 7 }), { 'Idempotency-Key': 'nullify-1' })],
+  ['a name that nobody means', [`${LIST}?sort=name`]],
+  ['a name that the route lacks', [`${EVENTS}?lang=es`]],
+  ['an invalid token', withToken('Bearer a.b.c', LIST)],
+  ['an unknown key', withHeaders({ 'x-api-key': 'wrong' })],
+  ['a working copy that is set up', [LOCAL, { headers: { 'x-api-key': 'wrong' } }]],
+  ['a public host', [`https://api.example.com${EVENTS}`, {}, UNSET]],
+])('%s gets none', async (_, mistake) => {
+  const { message } = await errorOf(mistake);
+  ADVICE.length = 0;
+  expect((await errorOf(mistake)).message).toBe(message);
+});
+
+it('a working copy is not set up if its tables are missing', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  await env.DB.exec('ALTER TABLE events RENAME TO away');
+  const { status, message } = await errorOf([LOCAL]);
+  await env.DB.exec('ALTER TABLE away RENAME TO events');
+  expect(status).toBe(500);
+  expect(message).toContain(SET_UP);
+});
+
+it('nothing of a bad value is in the log', async () => {
+  const log = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
+  await errorOf(withPayload({ guests: 'canary-1', 'canary-2': '\ud800', check_in: 'canary-3' }));
+  await errorOf(post(JSON.stringify('{"canary-4":1}')));
+  await errorOf([`${LIST}?canary-5=1&type=canary-6`]);
+  await errorOf(withToken('Bearer canary-7'));
+  const lines = log.flatMap((spy) => spy.mock.calls).join('\n');
+  expect(lines).toContain('validation_error');
+  expect(lines).not.toContain('canary');
+});
