@@ -3,7 +3,12 @@
  * of a file's environment variables, and no clock that it has set, to the next one.
  */
 
-import { afterAll, vi } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, inject, vi } from 'vitest';
+
+// Tests start many programs: Node caches compiled code for the next one. (Vitest's own processes
+// would write theirs when the directory has been removed.)
+process.env.NODE_COMPILE_CACHE = join(inject('runDirectory'), 'compiled');
 
 const environment = { ...process.env };
 

@@ -25,8 +25,6 @@ export default function setup(project: TestProject): void {
   const directory = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'tests-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
   process.env.TMPDIR = directory;
-  // Tests start many programs: Node caches compiled code for the next one.
-  process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
   project.provide('runDirectory', directory);
 }
 
