@@ -1,8 +1,8 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
 import { Option } from '@commander-js/extra-typings';
-import { type Account, openAccount } from './cloudflare/account.ts';
-import { requireAddresses } from './cloudflare/addresses.ts';
+import { fetchUsableKeys } from '../src/auth/bearer.ts';
+import { type Account, describeCause, openAccount } from './cloudflare/account.ts';
 import {
   createMissing,
   findResources,
@@ -21,7 +21,6 @@ import {
   type Deployment,
   formatConfig,
   loadDeployment,
-  rejectExamples,
   requireDeployable,
 } from './configuration/wrangler-config.ts';
 import { rejectUnfinished } from './database/identity.ts';
@@ -66,8 +65,6 @@ const KNOWN = {
 
 type Step = keyof typeof KNOWN;
 type Request = ReturnType<typeof parseRequest>;
-/** What is known of a running deployment. */
-type Progress = { step: Step; hasApiKey: boolean };
 
 /** Tests replace them. */
 type Surroundings = { directory: string; wrangler: typeof runWrangler; patienceMs?: number };
@@ -92,17 +89,19 @@ async function run(
   surroundings: Surroundings = { directory: PROJECT_DIRECTORY, wrangler: runWrangler },
 ): Promise<number> {
   const { environment } = request;
-  const progress: Progress = { step: 'checks', hasApiKey: true };
+  let step: Step = 'checks';
+  const begin = (next: Step) => {
+    step = next;
+  };
   const report = (reason: string) => {
-    const { step } = progress;
     const known = KNOWN[step].replace('--env=', `--env=${environment ?? ''}`);
     console.error(
-      `The deployment to ${environment ?? 'production'} failed at the ${step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.${formatRest(request, progress)}`,
+      `The deployment to ${environment ?? 'production'} failed at the ${step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.`,
     );
   };
   const reportSignal = () => report('it was interrupted');
   try {
-    await beforeSignals(reportSignal, () => deploy(request, surroundings, progress));
+    await beforeSignals(reportSignal, () => deploy(request, surroundings, begin));
     return 0;
   } catch (error) {
     if (!needsNoStack(error)) throw error;
@@ -111,31 +110,20 @@ async function run(
   }
 }
 
-/** What a deployment that has begun to change something leaves to do. */
-function formatRest({ wantsReplicas, environment }: Request, { step, hasApiKey }: Progress) {
-  if (step === 'checks') return '';
-  const steps = Object.keys(KNOWN).filter((each) => wantsReplicas || each !== 'read replicas');
-  const rest = steps.slice(steps.indexOf(step)).join(', ');
-  return `\nLeft to do: ${rest}.${hasApiKey ? '' : `\n${formatMissingKey(environment)}`}`;
-}
-
 const formatMissingKey = (environment = '') =>
   `No API key is set yet: \`npx wrangler secret put API_KEY --env=${environment}\``;
 
 async function deploy(
   request: Request,
   surroundings: Surroundings,
-  progress: Progress,
+  begin: (step: Step) => void,
 ): Promise<void> {
   const { directory, wrangler, patienceMs } = surroundings;
-  const begin = (step: Step) => {
-    progress.step = step;
-  };
   const { deployment, account, found, served } = await check(request, surroundings);
-  progress.hasApiKey = found.hasApiKey;
   const { worker } = deployment;
   const { tag, message } = describeCommit(directory);
   if (served !== undefined) console.log(`Replaces ${describeServed(served)}`);
+  if (deployment.keySetUrl !== '') console.log(await describeKeySet(deployment.keySetUrl));
   if (request.isDryRun) {
     const plan = await planSteps(request, account, deployment, found);
     const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
@@ -189,12 +177,10 @@ async function check(request: Request, { directory, wrangler }: Surroundings) {
   const deployment = loadDeployment(environment, directory);
   requireDeployable(deployment);
   requireAdditions();
-  rejectExamples(deployment);
   const build = await wrangler(['deploy', '--dry-run', `--env=${environment ?? ''}`]);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment.accountId);
   const found = await findResources(account, deployment);
-  await requireAddresses(account, deployment);
   const served = found.isFirst ? undefined : await findServed(account, deployment.worker);
   if (served !== undefined && !mayReplace) requireOlder(served, directory);
   const { worker, databaseName, namespaceTitle } = deployment;
@@ -210,6 +196,16 @@ async function check(request: Request, { directory, wrangler }: Surroundings) {
     await rejectNewer(database);
   }
   return { deployment, account, found, served };
+}
+
+/** The service fetches the key set at its first token. */
+async function describeKeySet(url: string): Promise<string> {
+  try {
+    const { length } = await fetchUsableKeys(url);
+    return `JWT_JWKS_URL: usable keys: ${length}`;
+  } catch (error) {
+    return `JWT_JWKS_URL gives no usable key, so no token will be valid: ${describeCause(error)}`;
+  }
 }
 
 type Found = Awaited<ReturnType<typeof findResources>>;

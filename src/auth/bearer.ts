@@ -111,7 +111,7 @@ function remoteSetAt(url: string): FindKey {
 }
 
 /** Fetches a key set, without keys of unknown kinds or private keys (RFC 7517 section 5). */
-async function fetchUsableKeys(url: string): Promise<JWK[]> {
+export async function fetchUsableKeys(url: string): Promise<JWK[]> {
   const headers = { Accept: 'application/json, application/jwk-set+json' };
   // A late fetch ends, and its body too.
   const signal = AbortSignal.timeout(FETCH_DEADLINE_MS);

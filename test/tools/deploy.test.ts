@@ -1,6 +1,8 @@
-/** `npm run deploy`: its steps, and what it says when one of them fails. */
+/** `npm run deploy`: what it stops at, what it does, and what it says of what serves. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runWrangler } from '../../tools/cloudflare/wrangler.ts';
 import { migrationNames } from '../../tools/database/migrations.ts';
@@ -10,10 +12,13 @@ import {
   CONFIG,
   cloudflare,
   configure,
+  contents,
   deploy,
+  directory,
   expectDeployed,
   failAt,
   NAME,
+  STAGING,
   set,
   useDeployer,
 } from '../support/cloudflare/deployer.ts';
@@ -24,7 +29,17 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 
 useDeployer();
 
+const STAGED = ['--env', 'staging'];
+const DOMAIN = '{ pattern = "api.sa-punta.test", custom_domain = true }';
+const WITH_DOMAIN = set('[env.staging]', `[env.staging]\nroutes = [${DOMAIN}]`);
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
+const inJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
+
+const place = (tables: string, name = STAGING) => {
+  const database = new Database(name);
+  database.sqlite.exec(tables);
+  cloudflare.databases.push(database);
+};
 
 /** Fails the first request that matches. */
 function failOnce(request: RegExp, fault: Fault): void {
@@ -34,6 +49,388 @@ function failOnce(request: RegExp, fault: Fault): void {
     return fault;
   };
 }
+
+const git = (...args: string[]) => {
+  const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
+  return execFileSync('git', [...identity, ...args], { cwd: directory, encoding: 'utf8' });
+};
+const commit = (subject: string) => git('commit', '-q', '--allow-empty', '-m', subject);
+const makeRepository = () => {
+  git('init', '-q');
+  git('add', '-A');
+  commit(`a long subject, ${'and more '.repeat(20)}`);
+};
+
+/** Deploys the second of two commits, and then changes the working copy. */
+async function deployLater(change: () => unknown): Promise<void> {
+  makeRepository();
+  commit('later');
+  await expectDeployed(...STAGED);
+  change();
+}
+
+const DEPLOYED = 'deployed by anna@example.com at 2026-11-20T10:00:00Z, ';
+
+/** The reason → what leads to it. */
+const STOPS: Record<string, () => unknown> = {
+  'staging would share the route api.sa-punta.test/* with production: give each its own': () =>
+    configure(`route = "api.sa-punta.test/*"\n${CONFIG}`),
+  [`staging would share the database ${NAME} with production: `]: () =>
+    configure(set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`)),
+  [`staging would share the Worker ${NAME} with production: `]: () =>
+    configure(set(`name = "${STAGING}"`, `name = "${NAME}"`)),
+  'staging would share the namespace f00d with production: ': () =>
+    configure(set('preview_id', 'id = "f00d"\npreview_id')),
+  '[env.staging] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty': () =>
+    configure(inJurisdiction('europe')),
+  '[env.staging] of wrangler.toml lacks a name, a D1 database DB with a database_name, or': () =>
+    configure(set('binding = "DB"', 'binding = "D"')),
+  '[env.staging] of wrangler.toml: ENVIRONMENT must not be development': () =>
+    configure(set('ENVIRONMENT = "production"', 'ENVIRONMENT = "development"')),
+  "[env.staging] of wrangler.toml: PUBLIC_SITE_URL is still an example's (https://staging.example.com)":
+    () => configure(set('www.sa-punta.test', 'staging.example.com')),
+  'the bundle cannot be built\nCould not resolve "./missing.ts"': () => failAt('build'),
+  'the credentials open 2 accounts: set CLOUDFLARE_ACCOUNT_ID': () =>
+    cloudflare.accounts.push({ id: 'b'.repeat(32) }),
+  'Authentication error [code: 10000]: see "What you need" in docs/operate/runbook.md (GET /d1/database)':
+    () => {
+      cloudflare.denied = /d1/;
+    },
+  'the custom domain api.sa-punta.test leads to the Worker shop': () => {
+    configure(WITH_DOMAIN);
+    cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: 'shop' });
+  },
+  [`the Worker ${STAGING} serves already, and the account lacks its D1 database feed or its`]:
+    async () => {
+      await expectDeployed(...STAGED);
+      configure(set(`database_name = "${STAGING}"`, 'database_name = "feed"'));
+    },
+  'this database is newer than your working copy (9999_later.sql): git pull && npm ci': () =>
+    place(
+      `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+         INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')`,
+    ),
+  'a restore of this database is not finished': () =>
+    place('CREATE TABLE database_identity (lineage text)'),
+  'the database has the tables of another application (orders): is database_name in': () =>
+    place('CREATE TABLE orders (id text)'),
+  [`the database ${STAGING} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`]:
+    () => {
+      place('');
+      configure(inJurisdiction('eu'));
+    },
+  [`${DEPLOYED}serves, and is newer than your working copy: \`git pull\``]: () =>
+    deployLater(() => git('reset', '-q', '--hard', 'HEAD^')),
+  [`${DEPLOYED}serves, and has commits that your working copy lacks: merge them`]: () =>
+    deployLater(() => {
+      git('reset', '-q', '--hard', 'HEAD^');
+      commit('another');
+    }),
+  [`${DEPLOYED}serves, and its commit is not in your working copy: \`git fetch\` (\`--unshallow\` in CI)`]:
+    () =>
+      deployLater(() => {
+        rmSync(join(directory, '.git'), { recursive: true });
+        makeRepository();
+      }),
+};
+
+it.each(Object.entries(STOPS))('stops before it changes anything: %s', async (reason, arrange) => {
+  await arrange();
+  const before = contents();
+  const { code, stderr } = await deploy(...STAGED);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The deployment to staging failed at the checks: /);
+  expect(stderr).toContain(reason);
+  const again = 'npm run deploy -- --env staging';
+  expect(stderr).toMatch(new RegExp(`\\.\nNothing has changed. \`${again}\` may be repeated.\n$`));
+  expect(contents()).toEqual(before);
+});
+
+const CREATED =
+  'A created resource stays. No data was touched, and nothing that serves has changed.';
+const MIGRATED = 'Migrations that were applied stay. Nothing that serves has changed.';
+const MIGRATION = /^POST .*\/query .*batch/;
+const uploadOther = () =>
+  cloudflare.upload(STAGING, { tag: 'other', message: '', bound: [], script: '' });
+
+/** A step and its reason to fail → what is known then, and what leads to it. */
+const FAILURES: Record<string, [known: string, arrange: () => unknown]> = {
+  'resources: a fault [code: 10001]: see "What you need"': [
+    CREATED,
+    () => failOnce(/^POST .*\/d1\/database /, { status: 403 }),
+  ],
+  'resources: Error: the title exists': [
+    CREATED,
+    () => failOnce(/^POST .*\/namespaces /, { status: 502, isAfter: true }),
+  ],
+  'migrations: the migration 0000_init.sql': [MIGRATED, () => failOnce(MIGRATION, { status: 400 })],
+  'read replicas: Cloudflare asks for a pause of 901 s': [
+    'Nothing that serves has changed. `--no-replicas` leaves out this step.',
+    () => failOnce(/^PUT .*\/d1\/database/, { status: 429, retryAfter: '901' }),
+  ],
+  'upload: wrangler says above what has failed': [
+    'The database has the new schema. `npx wrangler deployments list --env=staging` lists what serves.',
+    () => failAt('upload'),
+  ],
+  'upload: version ': [
+    'The database has the new schema.',
+    async () => {
+      await expectDeployed(...STAGED);
+      cloudflare.fault = (request) => {
+        if (request.includes('time_travel')) uploadOther();
+        return undefined;
+      };
+    },
+  ],
+  'health check: version ': [
+    '"When a deployment fails" in docs/operate/runbook.md has the next step.',
+    () => {
+      cloudflare.health.database = 'down';
+    },
+  ],
+};
+
+it.each(Object.entries(FAILURES))(
+  'says what is known when a step fails, and may be repeated: %s',
+  async (failure, [known, arrange]) => {
+    await arrange();
+    const { code, stderr } = await deploy(...STAGED);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The deployment to staging failed at the ${failure}`);
+    expect(stderr).toContain(`.\n${known}`);
+    failAt(undefined);
+    cloudflare.fault = () => undefined;
+    cloudflare.health.database = 'ok';
+    expect(await expectDeployed(...STAGED)).toContain(', all is up\n');
+    expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([1, 1]);
+  },
+);
+
+type Success = {
+  arrange?: () => unknown;
+  args?: string[];
+  /** What the deployment prints, and what it does not. */
+  says?: string[];
+  never?: string;
+  /** What it leaves. */
+  leaves?: () => unknown;
+};
+
+const NO_KEY = 'No API key is set yet: `npx wrangler secret put API_KEY --env=`\n';
+const SWITCHED = 'read replicas of the database: switched on';
+const KEYS_AT = (url: string) => set('JWT_JWKS_URL = ""', `JWT_JWKS_URL = "${url}"`);
+const database = () => cloudflare.database(NAME);
+
+const SUCCESSES: Record<string, Success> = {
+  'says that no API key is set': { says: [NO_KEY] },
+  'says so for another secret': {
+    arrange: () => cloudflare.secrets.set(NAME, ['OTHER']),
+    says: [NO_KEY],
+  },
+  'finds the API key of the Worker': {
+    arrange: async () => {
+      await expectDeployed();
+      cloudflare.secrets.set(NAME, ['OTHER', 'API_KEY']);
+    },
+    never: 'No API key',
+  },
+  'finds its resources beside others of similar names': {
+    arrange: async () => {
+      cloudflare.databases.push(new Database(`${NAME}-old`));
+      for (let n = 0; n < 50; n += 1) {
+        cloudflare.namespaces.push({ id: `${n}`, title: `other-${n}` });
+      }
+      await expectDeployed();
+    },
+    says: [
+      `database ${NAME}: found, 0 % of 10 GB\n`,
+      `KV namespace ${NAME}-idempotency: found\n`,
+      'no migration is pending',
+    ],
+    leaves: () => {
+      expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([2, 51]);
+      const ids = [database().uuid, cloudflare.namespaces[50]?.id];
+      expect(cloudflare.served(NAME).bound).toEqual(ids);
+    },
+  },
+  'makes the missing resources of a Worker with --create': {
+    arrange: async () => {
+      await expectDeployed();
+      configure(MISSPELT.replaceAll('JURISDICTION = ""', 'JURISDICTION = "eu"'));
+      cloudflare.namespaces.length = 0;
+    },
+    args: ['--create'],
+    leaves: () => {
+      expect(cloudflare.database(`${NAME}s`).jurisdiction).toBe('eu');
+      expect(cloudflare.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
+    },
+  },
+  'says how full the database is': {
+    arrange: async () => {
+      await expectDeployed();
+      database().file_size = 6_900_000_000;
+    },
+    says: [`database ${NAME}: found, 69 % of 10 GB\n`],
+  },
+  'names the remedy from 70 % on': {
+    arrange: async () => {
+      await expectDeployed();
+      database().file_size = 7_000_000_000;
+    },
+    says: [`found, 70 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md\n`],
+  },
+  'chooses by CLOUDFLARE_ACCOUNT_ID among accounts': {
+    arrange: () => {
+      vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', cloudflare.accounts[0]?.id);
+      cloudflare.accounts.push({ id: 'b'.repeat(32) });
+    },
+  },
+  'switches read replicas on': {
+    arrange: () => expectDeployed('--no-replicas'),
+    says: [SWITCHED],
+    leaves: () => expect(database().read_replication.mode).toBe('auto'),
+  },
+  'leaves read replicas that are on': { arrange: () => expectDeployed(), never: SWITCHED },
+  'leaves read replicas with --no-replicas': {
+    args: ['--no-replicas'],
+    never: SWITCHED,
+    leaves: () => expect(database().read_replication.mode).toBe('disabled'),
+  },
+  'reports a degraded version as served': {
+    arrange: () => {
+      cloudflare.health.rate_limiter = 'down';
+    },
+    says: [', degraded: rate_limiter is down\n'],
+  },
+  'needs no address': {
+    arrange: () => {
+      vi.stubEnv('SERVICE_ORIGIN', '');
+      configure(`workers_dev = false\n${CONFIG}`);
+    },
+    says: ['without an address yet: add a route, or set workers_dev = true\n'],
+  },
+  'names the commit, and the version that it replaces': {
+    arrange: async () => {
+      makeRepository();
+      await expectDeployed();
+      writeFileSync(join(directory, 'new.ts'), '');
+    },
+    says: ['Replaces version ', `), ${DEPLOYED.slice(0, -2)}\n`, '-dirty) at '],
+    leaves: () => {
+      const { tag, message } = cloudflare.served(NAME);
+      const [id = ''] = tag.split('-dirty');
+      expect(git('rev-parse', id)).toBe(git('rev-parse', 'HEAD'));
+      expect(message).toMatch(new RegExp(`^${id} a long subject, and more`));
+      // Cloudflare takes no longer one.
+      expect([id.length, message.length]).toEqual([12, 100]);
+    },
+  },
+  'replaces a newer version with --replace': {
+    arrange: async () => {
+      await deployLater(() => git('reset', '-q', '--hard', 'HEAD^'));
+      cloudflare.fault = (request) => {
+        if (request.includes('time_travel')) uploadOther();
+        return undefined;
+      };
+    },
+    args: [...STAGED, '--replace'],
+    leaves: () => expect(cloudflare.served(STAGING).tag).not.toBe('other'),
+  },
+  'says how many keys a provider has': {
+    arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/keys`)),
+    says: ['JWT_JWKS_URL: usable keys: 2\n'],
+  },
+  'says that a provider has no usable key': {
+    arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/none`)),
+    says: ['JWT_JWKS_URL gives no usable key, so no token will be valid: '],
+  },
+};
+
+it.each(Object.entries(SUCCESSES))('%s', async (_title, success) => {
+  const { arrange, args = [], says = [], never, leaves } = success;
+  await arrange?.();
+  const printed = await expectDeployed(...args);
+  for (const said of [...says, '\nServed now: version ']) expect(printed).toContain(said);
+  if (never !== undefined) expect(printed).not.toContain(never);
+  leaves?.();
+});
+
+it('with --dry-run says what it would do, and changes nothing', async () => {
+  const SECRET = '\nNo API key is set yet: `npx wrangler secret put API_KEY --env=`\n';
+  const first = await expectDeployed('--dry-run');
+  expect(first).toContain(
+    `\nNothing has changed. A deployment would:
+- create the database ${NAME}
+- create the KV namespace ${NAME}-idempotency
+- migrate: ${migrationNames().join(', ')}
+- switch the read replicas of the database on
+- upload the version no-commit (deployed without git)
+- check its health${SECRET}`,
+  );
+  expect(cloudflare.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
+  expect([cloudflare.databases, cloudflare.namespaces]).toEqual([[], []]);
+  await expectDeployed();
+  const before = contents();
+  cloudflare.secrets.set(NAME, ['API_KEY']);
+  expect(await expectDeployed('--dry-run')).toMatch(
+    /\nNothing has changed. A deployment would:\n- upload the version .*\n- check its health\n$/,
+  );
+  expect(contents()).toEqual(before);
+});
+
+it('a 429 after the migration is no failure, and its Retry-After is kept', async () => {
+  failOnce(MIGRATION, { status: 429, isAfter: true, retryAfter: '1' });
+  const { code, stderr } = await deploy();
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^Cloudflare: [^\n]+\. The request is repeated in 1000 ms\.\n$/);
+});
+
+it.each<[origin: string, config: string, respond: () => Response, responder: string]>([
+  [
+    'https://api.sa-punta.test',
+    `route = "www.sa-punta.test/*"\n${WITH_DOMAIN}`,
+    () => {
+      throw new Error('offline');
+    },
+    'nothing that is usable (offline)',
+  ],
+  [
+    'https://feed.example.workers.dev',
+    CONFIG,
+    () => new Response('\n<title>Just a moment...</title>\n<script>', { status: 403 }),
+    'something else (HTTP 403: <title>Just a moment...</title>)',
+  ],
+])('requests the health at %s', async (origin, config, respond, responder) => {
+  vi.stubEnv('SERVICE_ORIGIN', '');
+  cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: STAGING });
+  const { fetch } = globalThis;
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) =>
+    url.startsWith(cloudflare.origin) ? fetch(url, init) : respond(),
+  );
+  configure(config);
+  const { code, stderr } = await deploy(...STAGED);
+  vi.unstubAllGlobals();
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    `is deployed, and ${origin}/api/health/detailed gets its responses from ${responder}. Request it again in some minutes`,
+  );
+});
+
+it('says what is known when a signal ends it', async () => {
+  const ended = vi.spyOn(process, 'kill').mockReturnValue(true);
+  cloudflare.fault = (request) => {
+    if (request.startsWith('PUT ')) process.emit('SIGINT', 'SIGINT');
+    return undefined;
+  };
+  const { stderr } = await deploy();
+  expect(ended).toHaveBeenCalledWith(process.pid, 'SIGINT');
+  expect(stderr).toBe(
+    `The deployment to production failed at the read replicas: it was interrupted.
+Nothing that serves has changed. \`--no-replicas\` leaves out this step. \`npm run deploy\` may be repeated.
+`,
+  );
+  ended.mockRestore();
+});
 
 describe('in a copy of the project', () => {
   let project: ProjectCopy;
@@ -85,115 +482,4 @@ describe('in a copy of the project', () => {
     });
     expect(cloudflare.requests).toEqual([]);
   });
-});
-
-describe('after a failure in the middle, says what serves, and is repeated:', () => {
-  const CREATED = 'No data was touched, and nothing that serves has changed.';
-  const MIGRATED = 'Migrations that were applied stay. Nothing that serves has changed.';
-  const CREATION = /^POST .*\/d1\/database /;
-  const NAMESPACE = /^POST .*\/namespaces /;
-  const MIGRATION = /^POST .*\/query .*batch/;
-  const REPLICAS = /^PUT .*\/d1\/database/;
-  const LONG = { status: 429, retryAfter: '901' };
-
-  it.each<[step: string, known: string, request?: RegExp, fault?: Fault]>([
-    ['resources: a fault [code: 10001]: see "What you need"', CREATED, CREATION, { status: 403 }],
-    ['resources: Error: the title exists', CREATED, NAMESPACE, { status: 502, isAfter: true }],
-    ['migrations: the migration 0000_init.sql', MIGRATED, MIGRATION, { status: 400 }],
-    ['read replicas: Cloudflare asks for a pause of 901 s', '`--no-replicas`', REPLICAS, LONG],
-    ['upload: wrangler says', '`npx wrangler deployments list --env=staging` lists'],
-  ])('%s', async (step, known, request, fault) => {
-    if (request === undefined || fault === undefined) failAt('upload');
-    else failOnce(request, fault);
-    const failed = await deploy('--env', 'staging');
-    expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain(`The deployment to staging failed at the ${step}`);
-    expect(failed.stderr).toContain(known);
-    const left = /\nLeft to do: (.*)\.\nNo API key is set yet: /.exec(failed.stderr)?.[1];
-    const ALL = 'resources, migrations, read replicas, upload, health check';
-    expect(left).toBe(ALL.slice(ALL.indexOf(step.split(':')[0] ?? '')));
-    failAt(undefined);
-    expect(await expectDeployed('--env', 'staging')).toContain(', all is up\n');
-    expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([1, 1]);
-  });
-
-  it('a 429 after the migration is no failure, and its Retry-After is kept', async () => {
-    failOnce(MIGRATION, { status: 429, isAfter: true, retryAfter: '1' });
-    const { code, stderr } = await deploy();
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/^Cloudflare: [^\n]+\. The request is repeated in 1000 ms\.\n$/);
-  });
-});
-
-it('that a signal ends says what is left to do', async () => {
-  const ended = vi.spyOn(process, 'kill').mockReturnValue(true);
-  cloudflare.fault = (request) => {
-    if (request.startsWith('PUT ')) process.emit('SIGINT', 'SIGINT');
-    return undefined;
-  };
-  const { stderr } = await deploy();
-  expect(ended).toHaveBeenCalledWith(process.pid, 'SIGINT');
-  expect(stderr).toBe(
-    `The deployment to production failed at the read replicas: it was interrupted.
-Nothing that serves has changed. \`--no-replicas\` leaves out this step. \`npm run deploy\` may be repeated.
-Left to do: read replicas, upload, health check.
-No API key is set yet: \`npx wrangler secret put API_KEY --env=\`
-`,
-  );
-  ended.mockRestore();
-});
-
-it('says that no API key is set until one is, whichever deployment it is', async () => {
-  const SAID = 'No API key is set yet: `npx wrangler secret put API_KEY --env=`\n';
-  expect(await expectDeployed()).toContain(SAID);
-  cloudflare.secrets.set(NAME, ['OTHER']);
-  expect(await expectDeployed()).toContain(SAID);
-  cloudflare.secrets.set(NAME, ['OTHER', 'API_KEY']);
-  expect(await expectDeployed()).not.toContain('No API key');
-});
-
-it('finds its resources beside others of similar names, and creates no second one', async () => {
-  cloudflare.databases.push(new Database(`${NAME}-old`));
-  for (let n = 0; n < 50; n += 1) cloudflare.namespaces.push({ id: `${n}`, title: `other-${n}` });
-  await expectDeployed();
-  const before = cloudflare.served(NAME);
-  const again = await expectDeployed();
-  expect(again).toContain(`database ${NAME}: found`);
-  expect(again).toContain(`KV namespace ${NAME}-idempotency: found`);
-  expect(again).toContain('no migration is pending');
-  expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([2, 51]);
-  expect(cloudflare.served(NAME).bound).toEqual(before.bound);
-});
-
-it('makes the missing resources of a Worker with --create', async () => {
-  await expectDeployed();
-  configure(MISSPELT.replaceAll('JURISDICTION = ""', 'JURISDICTION = "eu"'));
-  cloudflare.namespaces.length = 0;
-  await expectDeployed('--create');
-  const created = cloudflare.database(`${NAME}s`);
-  expect(created.jurisdiction).toBe('eu');
-  expect(cloudflare.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
-  created.file_size = 6_900_000_000;
-  expect(await expectDeployed()).toContain(`database ${NAME}s: found, 69 % of 10 GB\n`);
-  created.file_size = 7_000_000_000;
-  expect(await expectDeployed()).toContain(
-    `found, 70 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md\n`,
-  );
-});
-
-it('chooses by CLOUDFLARE_ACCOUNT_ID among the accounts that the credentials open', async () => {
-  const [{ id } = { id: '' }] = cloudflare.accounts;
-  cloudflare.accounts.push({ id: 'b'.repeat(32) });
-  vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', id);
-  expect(await expectDeployed()).toContain(', all is up\n');
-});
-
-it('switches read replicas on where they are off, and leaves them with --no-replicas', async () => {
-  const SAID = 'read replicas of the database: switched on';
-  expect(await expectDeployed('--no-replicas')).not.toContain(SAID);
-  const database = cloudflare.database(NAME);
-  expect(database.read_replication.mode).toBe('disabled');
-  expect(await expectDeployed()).toContain(SAID);
-  expect(database.read_replication.mode).toBe('auto');
-  expect(await expectDeployed()).not.toContain(SAID);
 });

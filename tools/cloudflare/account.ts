@@ -1,7 +1,10 @@
 /** The account that a command works on, and the calls of Cloudflare's REST API. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import * as z from 'zod';
 import { isTransientFault } from '../../src/storage/d1.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
@@ -35,24 +38,20 @@ export type Account = {
   id: string;
   /** Calls a path of the account, such as `/d1/database`. */
   call: Call;
-  /** Calls a path of all accounts, such as `/zones`. */
-  callApi: Call;
 };
 
-/** Cloudflare has rejected a call, such as `GET /d1/database`, and would reject it again. */
+/** Cloudflare has rejected a call, and would reject it again. */
 export class RejectedCall extends UserError {
   readonly status: number;
-  readonly call: string;
 
-  constructor(fault: string, status: number, call: string) {
-    super(fault + (isDenial(status) ? ` (${call})` : ''));
+  constructor(fault: string, status: number) {
+    super(fault);
     this.status = status;
-    this.call = call;
   }
 }
 
 /** The token is invalid, or lacks the right for the call. */
-export const isDenial = (status: number) => status === 401 || status === 403;
+const isDenial = (status: number) => status === 401 || status === 403;
 
 /** Opens the configured account, or the only one. */
 export async function openAccount(
@@ -60,14 +59,22 @@ export async function openAccount(
   pausesMs = PAUSES_MS,
   clock = CLOCK,
 ): Promise<Account> {
+  loadEnvFiles();
   const token = process.env.CLOUDFLARE_API_TOKEN || (await findLoginToken());
   const call = callerOf(token, pausesMs, clock);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || accountId || (await findOnlyAccount(call));
   return {
     id,
-    callApi: call,
     call: (result, method, path, body) => call(result, method, `/accounts/${id}${path}`, body),
   };
+}
+
+/** Wrangler reads these files too. A variable that is set already stays. */
+function loadEnvFiles(): void {
+  for (const name of ['.env.local', '.env']) {
+    const file = join(PROJECT_DIRECTORY, name);
+    if (existsSync(file)) process.loadEnvFile(file);
+  }
 }
 
 async function findLoginToken(): Promise<string> {
@@ -100,7 +107,7 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
       const { received, fault, mayPass, retryAfterMs, status } = sent;
       const accepted = z.object({ success: z.literal(true), result }).safeParse(received);
       if (accepted.success) return accepted.data.result;
-      if (!mayPass) throw new RejectedCall(fault, status, `${method} ${shorten(path)}`);
+      if (!mayPass) throw new RejectedCall(`${fault} (${method} ${shorten(path)})`, status);
       const usualMs = pausesMs[attempt];
       if (usualMs === undefined) {
         throw new UserError(`Cloudflare gave no usable response to ${method} ${path}: ${fault}`);

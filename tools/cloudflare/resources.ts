@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/user-error.ts';
 import type { Deployment } from '../configuration/wrangler-config.ts';
-import { type Account, isDenial, RejectedCall } from './account.ts';
+import { type Account, RejectedCall } from './account.ts';
 
 const DATABASES = '/d1/database';
 const NAMESPACES = '/storage/kv/namespaces';
@@ -22,6 +22,7 @@ const database = z.object({
 });
 const namespace = z.object({ id: z.string(), title: z.string() });
 const script = z.object({ id: z.string() });
+const domain = z.object({ hostname: z.string(), service: z.string() });
 const secret = z.object({ name: z.string() });
 
 type Database = z.infer<typeof database>;
@@ -34,34 +35,20 @@ export async function findDatabase({ call }: Account, name: string): Promise<Dat
   return found && call(database, 'GET', `${DATABASES}/${found.uuid}`);
 }
 
-/** Throws a `UserError` that names each right that the token lacks, or a database elsewhere. */
+/** Throws a `UserError` for a database elsewhere, and for a custom domain of another Worker. */
 export async function findResources(account: Account, deployment: Deployment) {
   const { worker, databaseName, namespaceTitle } = deployment;
   const { call } = account;
-  const lacking: string[] = [];
-  const ask = async <T>(right: string, read: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await read;
-    } catch (error) {
-      if (!(error instanceof RejectedCall && isDenial(error.status))) throw error;
-      lacking.push(`Account · ${right} · Edit (${error.call})`);
-      return undefined;
-    }
-  };
-  const scripts = await ask('Workers Scripts', call(z.array(script), 'GET', '/workers/scripts'));
-  const found = await ask('D1', findDatabase(account, databaseName));
+  const scripts = await call(z.array(script), 'GET', '/workers/scripts');
+  const found = await findDatabase(account, databaseName);
   const path = `${NAMESPACES}?per_page=${NAMESPACES_PER_PAGE}`;
-  const all = await ask('Workers KV Storage', call(z.array(namespace), 'GET', path));
-  if (lacking.length > 0) {
-    throw new UserError(
-      `the token lacks ${lacking.join(', ')}: see "What you need" in docs/operate/runbook.md`,
-    );
-  }
+  const all = await call(z.array(namespace), 'GET', path);
   if (found !== undefined) requireJurisdiction(found, deployment);
-  const isFirst = scripts?.some(({ id }) => id === worker) !== true;
+  await requireOwnDomains(account, deployment);
+  const isFirst = !scripts.some(({ id }) => id === worker);
   return {
     database: found,
-    namespace: all?.find(({ title }) => title === namespaceTitle),
+    namespace: all.find(({ title }) => title === namespaceTitle),
     isFirst,
     hasApiKey: !isFirst && (await hasApiKey(account, worker)),
   };
@@ -84,6 +71,18 @@ function requireJurisdiction(found: Database, { databaseName, jurisdiction }: De
   throw new UserError(
     `the database ${databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml asks for ${named(jurisdiction)}. A database cannot be moved: see "Where the data live" in docs/operate/runbook.md`,
   );
+}
+
+/** Wrangler would take a domain over. */
+async function requireOwnDomains({ call }: Account, { routes, worker }: Deployment) {
+  const wanted = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
+  if (wanted.length === 0) return;
+  for (const { hostname, service } of await call(z.array(domain), 'GET', '/workers/domains')) {
+    if (!wanted.includes(hostname) || service === worker) continue;
+    throw new UserError(
+      `the custom domain ${hostname} leads to the Worker ${service}: take it from that Worker first, or name another one in wrangler.toml`,
+    );
+  }
 }
 
 /** `location` is a hint such as `weur`. */

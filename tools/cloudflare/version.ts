@@ -12,6 +12,8 @@ const MESSAGE_CHARACTERS = 100;
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 1_000;
 const RESPONSE_DEADLINE_MS = 10_000;
+/** Of the first line of a response that is not the service's. */
+const MAX_LINE_CHARACTERS = 100;
 
 const health = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
@@ -46,21 +48,21 @@ export async function awaitHealth(
   const known = `version ${version} is deployed, and ${url}`;
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const { status, responder, down, advice } = await readHealth(url, version, worker);
+    const { status, responder, down } = await readHealth(url, version, worker);
     if (responder === version) {
       if (status === 'ok') return 'all is up';
       if (status === 'degraded') return `degraded: ${down} is down`;
       throw new UserError(`${known} says that it is down: ${down}`);
     }
     if (Date.now() >= deadline) {
-      throw new UserError(`${known} gets its responses from ${responder}. ${advice ?? USUAL}`);
+      throw new UserError(`${known} gets its responses from ${responder}. ${USUAL}`);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
 
 const USUAL =
-  "Request it again in some minutes, which a new domain's certificate can take. The address may also lead elsewhere";
+  'Request it again in some minutes, which a new domain\'s certificate can take. The address may also lead elsewhere, or the zone turn programs away: see "The zone" in docs/operate/runbook.md';
 
 type Answer = {
   /** The id of the version that responded, or the reason why none did. */
@@ -68,7 +70,6 @@ type Answer = {
   status?: z.infer<typeof health>['status'];
   /** The dependencies that are down. */
   down?: string;
-  advice?: string;
 };
 
 async function readHealth(url: string, version: string, worker: string): Promise<Answer> {
@@ -80,7 +81,11 @@ async function readHealth(url: string, version: string, worker: string): Promise
     });
     const text = await response.text();
     const found = health.safeParse(parseJson(text));
-    if (!found.success) return describeForeign(response, text);
+    if (!found.success) {
+      const [line = ''] = text.trim().split('\n');
+      const shown = line.slice(0, MAX_LINE_CHARACTERS);
+      return { responder: `something else (HTTP ${response.status}: ${shown})` };
+    }
     const { status, deployment, dependencies } = found.data;
     const names = Object.keys(dependencies).filter((name) => dependencies[name]?.status === 'down');
     return { status, responder: deployment?.id ?? 'an unknown version', down: names.join(', ') };
@@ -96,23 +101,3 @@ function parseJson(text: string): unknown {
     return undefined;
   }
 }
-
-/** The responder is no version: the zone, or another service. */
-function describeForeign({ status, headers }: Response, text: string): Answer {
-  const mitigated = headers.get('cf-mitigated');
-  const facts = [`HTTP ${status}`, headers.get('Content-Type') ?? 'no content type'];
-  if (mitigated !== null) facts.push(`cf-mitigated: ${mitigated}`);
-  const [code] = /error code: \d+/.exec(text) ?? [];
-  if (code !== undefined) facts.push(code);
-  const responder = `something else (${facts.join(', ')})`;
-  const setting = facts.map((fact) => ZONE_SETTINGS[fact]).find((each) => each !== undefined);
-  if (setting === undefined) return { responder };
-  const advice = `The zone turns programs away: switch ${setting} off, see "The zone" in docs/operate/runbook.md`;
-  return { responder, advice };
-}
-
-/** What a zone's response shows → the setting that made it. */
-const ZONE_SETTINGS: Readonly<Record<string, string>> = {
-  'cf-mitigated: challenge': 'Bot Fight Mode',
-  'error code: 1010': 'Browser Integrity Check',
-};

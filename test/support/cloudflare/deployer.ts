@@ -19,10 +19,6 @@ export const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8')).repla
   'https://www.sa-punta.test',
 );
 export const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
-export const WITH_DOMAIN = set(
-  '[env.staging]',
-  '[env.staging]\nroutes = [{ pattern = "api.sa-punta.test", custom_domain = true }]',
-);
 
 export let cloudflare: CloudflareStandIn;
 export let directory: string;

@@ -30,9 +30,8 @@ export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 /** `bound` are the ids of the database and of the namespace; `script` is the whole upload. */
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
 
-/** A zone of the account, with its DNS records. */
-type Zone = { id: string; name: string; records: DnsRecord[] };
-type DnsRecord = { type: string; name: string; content: string };
+/** With a private key, which is not usable. */
+const KEY_SET = { keys: [{ kty: 'RSA' }, { kty: 'EC' }, { kty: 'RSA', d: 'AQAB' }] };
 
 type Namespace = { id: string; title: string; jurisdiction?: string };
 type Answer = { status: number; answer: object };
@@ -44,9 +43,6 @@ export class CloudflareStandIn {
   readonly namespaces: Namespace[] = [];
   /** The custom domains, each with the Worker that it leads to. */
   readonly domains: { hostname: string; service: string }[] = [];
-  readonly zones: Zone[] = [];
-  /** The account's name at workers.dev, which a fresh account lacks. */
-  subdomain: string | undefined = 'example';
   /** The version of each Worker that serves. */
   readonly workers = new Map<string, Version>();
   /** The names of each Worker's secrets. */
@@ -160,15 +156,7 @@ export class CloudflareStandIn {
       const found = [...this.workers.values()].find(({ id }) => id === name);
       return { id: name, annotations: { 'workers/tag': found?.tag } };
     },
-    'GET /workers/subdomain': () => {
-      if (this.subdomain === undefined) throw new Missing('there is no subdomain');
-      return { subdomain: this.subdomain };
-    },
-    'GET /zones': ({ query }) => this.zones.filter(({ name }) => name === query.get('name')),
-    'GET /zones/:name/dns_records': ({ name, query }) => {
-      const records = this.zones.find(({ id }) => id === name)?.records ?? [];
-      return records.filter((record) => record.name === query.get('name'));
-    },
+    'GET /workers/subdomain': () => ({ subdomain: 'example' }),
     'POST /workers/scripts/:name/subdomain': () => ({ enabled: true }),
   };
 
@@ -235,6 +223,8 @@ export class CloudflareStandIn {
   #respond(request: string, query: URLSearchParams, body: string): Answer {
     if (request === 'GET /api/health/detailed')
       return { status: 200, answer: this.#detailedHealth() };
+    // In place of an identity provider.
+    if (request === 'GET /api/keys') return { status: 200, answer: KEY_SET };
     for (const [route, handler] of Object.entries(this.#routes)) {
       const match = new RegExp(`^${route.replaceAll(':name', '(?<name>[^/]+)')}$`).exec(request);
       if (match === null) continue;
