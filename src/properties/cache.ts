@@ -2,10 +2,10 @@
  * The feed's cache: the latest response to each request in two levels, the memory of this isolate
  * and the edge cache of the data centre. A response has the version of the catalogue that it shows
  * (versions.ts), so that any number of imports later it is still known how old it is. At the edge,
- * the isolates share their checks too, and an entry belongs to one version of the Worker. Decoded:
+ * the isolates share their checks too, and an entry belongs to one deployment. Decoded:
  *
- *     https://api.example.com/api/.feed/2/ID-OF-THE-WORKER 3 https://www.example.com checks
- *     https://api.example.com/api/.feed/2/ID-OF-THE-WORKER 3 https://www.example.com ["page",{…}]
+ *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com checks
+ *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com ["page",{…}]
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
  * nothing on a `workers.dev` address.
@@ -16,7 +16,7 @@ import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
-import { type Check, KnownVersions, RENEWAL_PART, type Verdict, type Version } from './versions.ts';
+import { type Check, KnownVersions, type Verdict, type Version } from './versions.ts';
 
 /** Raise it when an entry of the edge cache gets another form. */
 const EDGE_FORM = 2;
@@ -31,7 +31,7 @@ const MAX_ENTRY_PART = 1 / 16;
 /** A missing listing has no content. A Blob, because a `Response` copies plain bytes once more. */
 export type FeedResponse = { version: Version; content?: { body: Blob; etag: string } };
 
-export type CachedResponse = Verdict & {
+type CachedResponse = Verdict & {
   response: FeedResponse;
   level: 'memory' | 'edge';
   /** Why memory did not serve the request, as in RFC 9211. */
@@ -46,7 +46,7 @@ export class FeedCache {
   readonly #edgePrefix: string;
   readonly #currentMs: number;
 
-  constructor(workerVersion: string, config: Config) {
+  constructor(deployment: string, config: Config) {
     const { feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl } = config;
     this.#memory = new LRUCache({
       // `FEED_MEMORY_BYTES=0` caches nothing: no entry fits into one byte.
@@ -55,7 +55,7 @@ export class FeedCache {
       sizeCalculation: ({ content }, key) =>
         (content?.body.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
-    this.#edgePrefix = `${workerVersion} ${formatRendering(publicSiteUrl)}`;
+    this.#edgePrefix = `${deployment} ${formatRendering(publicSiteUrl)}`;
     this.#currentMs = feedCacheSeconds * 1_000;
     this.versions = new KnownVersions(this.#currentMs, feedStaleSeconds * 1_000);
   }
@@ -102,8 +102,7 @@ export class FeedCache {
     const { checks } = this.versions;
     const [current] = checks;
     if (current === undefined) return;
-    const isRecent =
-      Math.abs(current.at - (shared?.at ?? 0)) < this.#currentMs * (1 - RENEWAL_PART);
+    const isRecent = Math.abs(current.at - (shared?.at ?? 0)) < this.versions.renewalMs;
     if (isRecent && shared?.version.id === current.version.id) return;
     await putAtEdge(this.#edgeAddress(url, 'checks'), JSON.stringify(checks), new Headers());
   }

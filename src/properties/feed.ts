@@ -1,19 +1,7 @@
 /**
- * Serves the feed from a cache or from D1, which may be slow or failed:
- *
- *     0 ms      memory: current → serve it, and renew a check that is due in the background
- *               edge cache: the same, and keep the response in memory
- *     20 ms     D1 failed or stalled in the last 5 s → serve a stale response
- *               otherwise read D1 (the edge cache may still respond)
- *     300 ms    D1 is slow → a response stale for at most five minutes;
- *               any stale one if D1 failed in the last minute
- *     2 s       D1 has stalled, which counts as failed → any stale response
- *     5 s       500
- *     any time  D1 responds → serve it, and cache it in both levels
- *               D1 fails → any stale response, else 500
- *
- * At each time memory comes first. Times from 300 ms on count from the start of the read. versions.ts
- * says when a response is stale: for at most `FEED_STALE_SECONDS`.
+ * Serves the feed from a cache or from D1, which may be slow or failed. D1's response is served when
+ * it arrives, and cached in both levels. A cached response is served at the first of the moments
+ * below at which it may be.
  */
 
 import type { Context } from 'hono';
@@ -24,50 +12,49 @@ import { conditionalResponse } from '../http/conditional-response.ts';
 import { internalError } from '../http/errors.ts';
 import { logFault, setLogFields } from '../http/log.ts';
 import { deploymentId } from '../release.ts';
-import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
+import { FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
-import { type FeedReader, noSuchProperty, readVersion } from './store.ts';
+import { CATALOGUE_VERSION_ALONE, type FeedReader, noSuchProperty } from './store.ts';
 
-const EDGE_HEAD_START_MS = 20;
-const D1_HEAD_START_MS = 300;
-/** A read that takes longer counts as a fault: D1 may stall for more than a minute. */
-const STALL_MS = 2_000;
-/** Of the whole read, with a repeat at the primary. */
+/** However stale, until it expires (versions.ts). */
+const ANY = Number.MAX_SAFE_INTEGER;
+
+/**
+ * `afterMs` counts from the request, and from `slow` on from the start of D1's read. A response may be
+ * stale for `graceMs`, or for any time if D1 has failed or stalled in the last `faultMs`.
+ */
+const MOMENTS = {
+  memory: { afterMs: 0, graceMs: 0, faultMs: 0 },
+  edge: { afterMs: 20, graceMs: 0, faultMs: 5_000 },
+  slow: { afterMs: 300, graceMs: 300_000, faultMs: 60_000 },
+  /** D1 has failed, or stalled: it has been seen to stall for more than a minute. */
+  failed: { afterMs: 2_000, graceMs: ANY, faultMs: 0 },
+};
+/** A read that takes longer is a 500 without a cached response. */
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
-/** After a fault, D1 counts as failed without a read. */
-const FAULT_PAUSE_MS = 5_000;
-/** After a fault, D1 counts as failed if a read is slow. */
-const RECENT_FAULT_MS = 60_000;
-/** How stale a response may be while D1 is slow. */
-const SLOW_GRACE_MS = 300_000;
 /** After this time, another request renews the check. */
 const RENEWAL_RETRY_MS = 6_000;
+const FAULT_LOG_PAUSE_MS = 5_000;
 
-type FeedOptions = {
+type FeedRequest<Query> = {
+  c: Context<AppEnv>;
+  reader: FeedReader<Query>;
+  query: Query;
   /** Undefined for all languages. */
   locale?: readonly string[] | undefined;
   /** Reads the primary, past the cache. */
   fresh?: boolean | undefined;
 };
 
-type FeedCall = FeedOptions & {
-  c: Context<AppEnv>;
-  reader: FeedReader<unknown>;
-  query: unknown;
-  cache: FeedCache;
-  key: string;
-};
-
-/** Why a stale response may be served; undefined: none may. */
-type StaleReason = 'slow' | 'failed' | undefined;
+type FeedCall = FeedRequest<unknown> & { cache: FeedCache; key: string };
 
 type ServedResponse = {
   response: FeedResponse;
   source: 'memory' | 'edge' | 'database' | 'stale';
   cacheStatus: string;
   /** Of the check of a stale response. */
-  ageMs?: number;
+  ageMs?: number | undefined;
 };
 
 /** One for each isolate. */
@@ -79,128 +66,118 @@ export class Feed {
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error. */
-  async respond<Query>(
-    c: Context<AppEnv>,
-    reader: FeedReader<Query>,
-    query: Query,
-    { locale, fresh }: FeedOptions,
-  ): Promise<Response> {
+  async respond<Query>(request: FeedRequest<Query>): Promise<Response> {
+    const { c, reader, query, locale, fresh } = request;
     const config = readConfig(c.env);
     this.#cache ??= new FeedCache(deploymentId(c.env), config);
     const key = JSON.stringify([reader.name, query, locale]);
-    const call = { c, reader, query, locale, fresh, cache: this.#cache, key };
+    const call = { ...request, cache: this.#cache, key };
     const bypass = fresh ? 'request' : 'bypass';
     // Feed read, 3: memory.
     const served =
       fresh || config.feedCacheSeconds === 0
-        ? await this.#readThrough(call, `edge; fwd=${bypass}, isolate; fwd=${bypass}`)
-        : (this.#serveCached(call) ?? (await this.#serveFromEdgeOrD1(call)));
+        ? await this.#serveFromD1(call, `edge; fwd=${bypass}, isolate; fwd=${bypass}`)
+        : (this.#serveCached(call, 'memory') ?? (await this.#serveFromEdgeOrD1(call)));
     setLogFields({ cache: served.source });
     return httpResponse(c, served);
   }
 
-  /**
-   * Serves the response in memory, or from the edge if that has a later version: if it is current,
-   * or stale and there is a reason to serve it.
-   */
+  /** Serves the newest cached response, in memory or `atEdge`, if it may be served at the moment. */
   #serveCached(
     call: FeedCall,
+    moment: keyof typeof MOMENTS,
     atEdge?: FeedResponse,
-    reason?: StaleReason,
   ): ServedResponse | undefined {
     const { c, cache, key } = call;
     const cached = cache.find(key, atEdge);
-    if (cached === undefined || !mayServe(cached, reason)) return undefined;
-    const { response, level, memoryFwd, state, ttlMs, ageMs } = cached;
-    if (state === 'due') c.executionCtx.waitUntil(this.#renewCheck(call));
-    const detail = state === 'stale' ? `; detail=${reason}` : '';
-    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
-    // RFC 9211: the cache nearest the origin comes first.
-    const cacheStatus =
-      level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`;
+    if (cached === undefined) return undefined;
+    const { response, level, memoryFwd, ttlMs, ageMs } = cached;
+    const { faultMs, graceMs } = MOMENTS[moment];
+    const maxStaleMs = isWithin(this.#faultAt, faultMs) ? ANY : graceMs;
+    const isStale = ttlMs <= 0;
+    // While D1 fails, a listing that was missing gets a 500: an import may have published it since.
+    if (isStale && (-ttlMs > maxStaleMs || response.content === undefined)) return undefined;
+    const isDue = !isStale && ttlMs <= cache.versions.renewalMs;
+    if (isDue) c.executionCtx.waitUntil(this.#renewCheck(call));
     if (level === 'edge') cache.remember(key, response);
-    return state === 'stale'
-      ? { response, source: 'stale', cacheStatus, ageMs }
-      : { response, source: level, cacheStatus };
+    const detail = isStale ? `; detail=${maxStaleMs === ANY ? 'failed' : 'slow'}` : '';
+    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
+    return {
+      response,
+      source: isStale ? 'stale' : level,
+      // RFC 9211: the cache nearest the origin comes first.
+      cacheStatus:
+        level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`,
+      ageMs: isStale ? ageMs : undefined,
+    };
   }
 
   /** Feed read, 4: the edge cache, then D1. */
   async #serveFromEdgeOrD1(call: FeedCall): Promise<ServedResponse> {
     const { c, cache, key } = call;
-    const edgeLookup = cache.findAtEdge(c.req.url, key);
-    const atEdge = await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
-    // 20 ms.
-    const isPaused = isWithin(this.#faultAt, FAULT_PAUSE_MS);
-    const served = this.#serveCached(call, atEdge, isPaused ? 'failed' : undefined);
-    if (served) return served;
+    const lookup = cache.findAtEdge(c.req.url, key);
+    const atEdge = await firstWithin(lookup, MOMENTS.edge.afterMs, undefined);
+    const early = this.#serveCached(call, 'edge', atEdge);
+    if (early) return early;
 
     const cached = cache.find(key, atEdge);
     const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
-    const reading = this.#readThrough(call, cacheStatus, cached?.response);
+    const reading = this.#serveFromD1(call, cacheStatus, cached?.response);
     // It continues after a stale response was served.
     c.executionCtx.waitUntil(reading.catch(() => undefined));
-    const fromCaches = async (reason: StaleReason) =>
-      this.#serveCached(call, await settledValue(edgeLookup), reason);
+    /** The edge cache's response, if it has arrived. */
+    const arrived = () => Promise.race([lookup, undefined]);
     try {
+      const { slow, failed } = MOMENTS;
       return (
-        (await firstWithin(reading, D1_HEAD_START_MS, undefined)) ??
-        // 300 ms: D1 is slow.
-        (await fromCaches(isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow')) ??
-        (await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined)) ??
-        // 2 s: D1 has stalled, which `#watch` notes.
-        (await fromCaches('failed')) ??
+        (await firstWithin(reading, slow.afterMs, undefined)) ??
+        this.#serveCached(call, 'slow', await arrived()) ??
+        (await firstWithin(reading, failed.afterMs - slow.afterMs, undefined)) ??
+        this.#serveCached(call, 'failed', await arrived()) ??
         (await reading)
       );
     } catch (error) {
-      // D1 has failed, after 5 s at most. Without a response in memory, wait for the edge cache.
-      const late =
-        (await fromCaches('failed')) ?? this.#serveCached(call, await edgeLookup, 'failed');
-      if (late) return late;
+      const served =
+        this.#serveCached(call, 'failed', await arrived()) ??
+        this.#serveCached(call, 'failed', await lookup);
+      if (served) return served;
       throw error;
     }
   }
 
-  /**
-   * Reads D1 in one round trip, which returns no rows while the version is that of the cached
-   * response, and caches what D1 responds.
-   */
-  async #readThrough(
-    { c, reader, query, locale, fresh, cache, key }: FeedCall,
+  /** Serves what D1 has, and caches it. While the version is that of `cached`, D1 returns no rows. */
+  async #serveFromD1(
+    call: FeedCall,
     cacheStatus: string,
     cached?: FeedResponse,
   ): Promise<ServedResponse> {
-    const { publicSiteUrl } = readConfig(c.env);
-    const options = { publicSiteUrl, cachedVersion: cached?.version };
-    const read = async (session: D1DatabaseSession) => {
-      const page = await reader.read(session, query, options);
-      if (page === 'unchanged' && cached) return cached;
-      if (page === 'unchanged') throw new Error('no cached response is unchanged');
-      const { version, json } = page;
-      return makeResponse(json && locale ? inLanguages(json, locale) : json, version);
-    };
-    const constraint = fresh ? 'first-primary' : 'first-unconstrained';
-    const response = await this.#watch(cache.versions.read(c.env.DB, read, constraint));
+    const { c, locale, cache, key } = call;
+    const { version, json } = await this.#readD1(call, cached?.version.id ?? null);
+    const isUnchanged = version.id === cached?.version.id;
+    const text = json && locale ? inLanguages(json, locale) : json;
+    const response = isUnchanged ? cached : await makeResponse(text, version);
     c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
     return { response, source: 'database', cacheStatus };
   }
 
   /** Unless another request of this isolate does. Never rejects. */
-  async #renewCheck({ c, cache }: FeedCall): Promise<void> {
+  async #renewCheck(call: FeedCall): Promise<void> {
     if (isWithin(this.#renewalAt, RENEWAL_RETRY_MS)) return;
     this.#renewalAt = Date.now();
-    const reading = cache.versions.read(c.env.DB, readVersion);
-    if ((await this.#watch(reading).catch(() => undefined)) === undefined) return;
-    await cache.shareChecks(c.req.url);
+    const reading = this.#readD1({ ...call, reader: CATALOGUE_VERSION_ALONE }, null);
+    if ((await reading.catch(() => undefined)) === undefined) return;
+    await call.cache.shareChecks(call.c.req.url);
     this.#renewalAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Waits 5 s at most, else throws a 500. Notes a failure or a stall of D1 as a fault. */
-  async #watch<Result>(reading: Promise<Result>): Promise<Result> {
-    const stall = new Error(`a read took over ${STALL_MS} ms`);
-    const timer = setTimeout(() => this.#noteFault(stall), STALL_MS);
+  async #readD1(call: FeedCall, cachedVersion: string | null) {
+    const stallMs = MOMENTS.failed.afterMs;
+    const stall = new Error(`a read took over ${stallMs} ms`);
+    const timer = setTimeout(() => this.#noteFault(stall), stallMs);
     try {
-      const result = await firstWithin(reading, READ_DEADLINE_MS, undefined);
-      if (result !== undefined) return result;
+      const read = await firstWithin(readLatest(call, cachedVersion), READ_DEADLINE_MS, undefined);
+      if (read !== undefined) return read;
       throw internalError(new Error(`D1 took over ${READ_DEADLINE_MS} ms`), RETRY_SECONDS);
     } catch (error) {
       this.#noteFault(error);
@@ -212,9 +189,30 @@ export class Feed {
 
   #noteFault(error: unknown): void {
     this.#faultAt = Date.now();
-    if (isWithin(this.#faultLoggedAt, FAULT_PAUSE_MS)) return;
+    if (isWithin(this.#faultLoggedAt, FAULT_LOG_PAUSE_MS)) return;
     this.#faultLoggedAt = this.#faultAt;
     logFault('D1 failed or stalled', error);
+  }
+}
+
+/**
+ * Reads D1 in one round trip. A replica may lag: a read that finds neither the current version nor a
+ * newer one is repeated at the primary, which decides.
+ */
+async function readLatest(
+  { c, reader, query, fresh, cache }: FeedCall,
+  cachedVersion: string | null,
+) {
+  const { versions } = cache;
+  const options = { publicSiteUrl: readConfig(c.env).publicSiteUrl, cachedVersion };
+  for (let isPrimary = fresh === true; ; isPrimary = true) {
+    const known = versions.checks[0]?.version.id;
+    const at = Date.now();
+    const session = c.env.DB.withSession(isPrimary ? 'first-primary' : 'first-unconstrained');
+    const read = await reader.read(session, query, options);
+    // The primary does not decide if another read changed the current version meanwhile.
+    const isDecided = isPrimary && known === versions.checks[0]?.version.id;
+    if (versions.note(read.version, at, isDecided)) return read;
   }
 }
 
@@ -222,19 +220,6 @@ export class Feed {
 function isWithin(time: number, milliseconds: number): boolean {
   const ageMs = Date.now() - time;
   return ageMs >= 0 && ageMs < milliseconds;
-}
-
-/** The value of a promise that has settled; undefined for one that is pending. */
-function settledValue<T>(promise: Promise<T>): Promise<T | undefined> {
-  return Promise.race([promise, undefined]);
-}
-
-function mayServe({ state, response, ttlMs }: CachedResponse, reason: StaleReason): boolean {
-  if (state === 'expired') return false;
-  if (state !== 'stale') return true;
-  // While D1 fails, a listing that was missing gets a 500: an import may have published it since.
-  if (response.content === undefined) return false;
-  return reason === 'failed' || (reason === 'slow' && -ttlMs <= SLOW_GRACE_MS);
 }
 
 /** Feed read, 7: makes a 200 or a 304, or throws a 404. */

@@ -10,8 +10,8 @@ import {
   listJson,
 } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
-import { keysetPage, nullIfOversized, statementOf } from '../storage/statement.ts';
-import { type FeedReader, maxRowsUnlessCached, readUnlessCached } from './store.ts';
+import { keysetPage, nullIfOversized, readPage, statementOf } from '../storage/statement.ts';
+import { CATALOGUE_VERSION, type FeedReader, maxRowsUnlessCached } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -37,17 +37,16 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */
   async read(session, { limit, after = BEGINNING }, { cachedVersion }) {
-    const page = await readUnlessCached(cachedVersion, {
+    const { state, documents, last, hasMore } = await readPage({
       connection: session,
+      state: CATALOGUE_VERSION,
       page: PAGE,
-      values: { after0: after[0], after1: after[1] },
+      values: { after0: after[0], after1: after[1], cachedVersion },
       limit,
       format: formatLocation,
     });
-    if (page === 'unchanged') return page;
-    const { version, documents, last, hasMore } = page;
     const cursor = hasMore && last ? await encodeCursor(SCOPE, [last.sort_slug, last.id]) : null;
-    return { version, json: listJson(documents, cursor) };
+    return { version: state, json: listJson(documents, cursor) };
   },
 };
 

@@ -33,12 +33,12 @@ export function propertyRoutes() {
     )
     .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), (c) => {
       const key = parseKey(c.req.param('slugOrId'));
-      return feed.respond(c, LISTING, key, c.req.valid('query'));
+      return feed.respond({ c, reader: LISTING, query: key, ...c.req.valid('query') });
     })
     .get('/locations', requireFeedAccess(), validQuery(locationParameters), async (c) => {
       const { limit, cursor, locale, fresh } = c.req.valid('query');
       const after = await decodeLocationPosition(cursor);
-      return feed.respond(c, LOCATION_PAGE, { limit, after }, { locale, fresh });
+      return feed.respond({ c, reader: LOCATION_PAGE, query: { limit, after }, locale, fresh });
     })
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), (c) =>
       respondWithChanges(c, c.req.valid('query')),
@@ -55,7 +55,13 @@ async function respondWithPage(
   const feedList = { list, filters };
   // Feed read, 2. Most requests have no cursor.
   const after = cursor === undefined ? undefined : await decodeListingPosition(cursor, feedList);
-  return feed.respond(c, LISTING_PAGE, { ...feedList, limit, after }, { locale, fresh });
+  return feed.respond({
+    c,
+    reader: LISTING_PAGE,
+    query: { ...feedList, limit, after },
+    locale,
+    fresh,
+  });
 }
 
 async function respondWithChanges(

@@ -23,18 +23,21 @@ import type { Version } from './versions.ts';
 /** A question that the feed asks of D1. Equal queries have equal JSON texts, for the cache. */
 export type FeedReader<Query> = {
   name: string;
-  /** The JSON text is undefined for a missing listing. */
+  /**
+   * The JSON text is undefined for a missing listing, and of no use if the version is that of the
+   * cached response: then D1 returns no rows.
+   */
   read(
     session: D1DatabaseSession,
     query: Query,
-    options: { publicSiteUrl: string; cachedVersion: Version | undefined },
-  ): Promise<'unchanged' | { version: Version; json: string | undefined }>;
+    options: { publicSiteUrl: string; cachedVersion: string | null },
+  ): Promise<{ version: Version; json: string | undefined }>;
 };
 
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;
 
 /** Selects the version of the catalogue, in the batch of each read: one row. */
-const CATALOGUE_VERSION = statementOf(sql<Version>`
+export const CATALOGUE_VERSION = statementOf(sql<Version>`
   select ${catalogue_version} as id, ${generation}, ${catalogue_number} as number
   from ${databaseIdentity}`);
 
@@ -46,24 +49,14 @@ export const maxRowsUnlessCached = sql`iif(
   (select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')},
   0, ${placeholder('maxRows')})`;
 
-/** Reads a page of a statement with `maxRowsUnlessCached`, and the version of the same moment. */
-export async function readUnlessCached<Row>(
-  cachedVersion: Version | undefined,
-  { values, ...request }: Omit<Parameters<typeof readPage<Version, Row>>[0], 'state'>,
-) {
-  const { state: version, ...page } = await readPage({
-    ...request,
-    state: CATALOGUE_VERSION,
-    values: { ...values, cachedVersion: cachedVersion?.id ?? null },
-  });
-  return version.id === cachedVersion?.id ? 'unchanged' : { version, ...page };
-}
-
-export async function readVersion(session: D1DatabaseSession): Promise<{ version: Version }> {
-  const [version] = await readD1(() => CATALOGUE_VERSION.rows(session, {}));
-  if (version === undefined) throw new Error('The database has no identity.');
-  return { version };
-}
+export const CATALOGUE_VERSION_ALONE: FeedReader<unknown> = {
+  name: 'version',
+  async read(session) {
+    const [version] = await readD1(() => CATALOGUE_VERSION.rows(session, {}));
+    if (version === undefined) throw new Error('The database has no identity.');
+    return { version, json: undefined };
+  },
+};
 
 /** 404 `resource_missing`, also for a name that no listing can have. */
 export function noSuchProperty(headers?: { 'Cache-Status': string }) {
@@ -112,19 +105,19 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
       after0: after[0],
       after1: after[1],
       rendering: formatRendering(publicSiteUrl),
+      cachedVersion,
     };
-    const page = await readUnlessCached(cachedVersion, {
+    const { state, documents, last, hasMore } = await readPage({
       connection: session,
+      state: CATALOGUE_VERSION,
       page: pageStatement(feedList),
       values,
       limit,
       format: (row) => formatListing(row, publicSiteUrl, REPRESENTATIONS[list]),
     });
-    if (page === 'unchanged') return page;
-    const { version, documents, last, hasMore } = page;
     const cursor =
       hasMore && last ? await encodeCursor(feedList, [last.display_order, last.id]) : null;
-    return { version, json: listJson(documents, cursor) };
+    return { version: state, json: listJson(documents, cursor) };
   },
 };
 
@@ -132,14 +125,15 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
 export const LISTING: FeedReader<ListingKey> = {
   name: 'listing',
   async read(session, key, { publicSiteUrl, cachedVersion }) {
-    const page = await readUnlessCached(cachedVersion, {
+    const { state, documents } = await readPage({
       connection: session,
+      state: CATALOGUE_VERSION,
       page: 'id' in key ? BY_ID : BY_SLUG,
-      values: { ...key, rendering: formatRendering(publicSiteUrl) },
+      values: { ...key, rendering: formatRendering(publicSiteUrl), cachedVersion },
       limit: 1,
       format: (row) => formatListing(row, publicSiteUrl, 'document'),
     });
-    return page === 'unchanged' ? page : { version: page.version, json: page.documents[0] };
+    return { version: state, json: documents[0] };
   },
 };
 

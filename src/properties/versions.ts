@@ -10,8 +10,6 @@
  * begins a new generation, two imports may have raised the number to the same one.
  */
 
-/** After this part of the time of a check, a request renews it. */
-export const RENEWAL_PART = 3 / 4;
 /** The clocks of two machines differ by less. */
 const MAX_CLOCK_SKEW_MS = 5_000;
 const MAX_CHECKS = 64;
@@ -22,11 +20,9 @@ export type Version = { id: string; generation: string; number: number };
 /** `at` is the start of the last read that found the version, in milliseconds since the epoch. */
 export type Check = { version: Version; at: number };
 
-/** What may be done with a response of a version. */
+/** How old a response of a version is. */
 export type Verdict = {
-  /** `due`: current, and the check has to be renewed. `stale`: served while D1 is slow or failed. */
-  state: 'current' | 'due' | 'stale' | 'expired';
-  /** Until the response is stale; negative afterwards. */
+  /** Until it is stale. Negative afterwards, and for an earlier version; endless when expired. */
   ttlMs: number;
   /** Of the check. */
   ageMs: number;
@@ -38,11 +34,14 @@ export type Verdict = {
 export class KnownVersions {
   /** The current version, then the others by their checks, the latest first. Only replaced. */
   checks: readonly Check[] = [];
+  /** In this last part of its time, the current check is renewed. */
+  readonly renewalMs: number;
   /** How long a check keeps the current version current, and a response of its version usable. */
   readonly #currentMs: number;
   readonly #staleMs: number;
 
   constructor(currentMs: number, staleMs: number) {
+    this.renewalMs = currentMs / 4;
     this.#currentMs = currentMs;
     this.#staleMs = staleMs;
   }
@@ -52,36 +51,20 @@ export class KnownVersions {
     while (rank < this.checks.length && this.checks[rank]?.version.id !== id) rank += 1;
     const ageMs = ageOf(this.checks[rank]);
     const ttlMs = this.#currentMs - ageMs;
-    if (rank === 0 && ttlMs > 0) {
-      const state = ageMs < this.#currentMs * RENEWAL_PART ? 'current' : 'due';
-      return { state, ttlMs, ageMs, rank };
-    }
-    const state = ageMs <= this.#staleMs && this.#staleMs > 0 ? 'stale' : 'expired';
-    // Negative also for an earlier version, whose check may be recent.
-    return { state, ttlMs: Math.min(-1, ttlMs), ageMs, rank };
+    if (rank === 0 && ttlMs > 0) return { ttlMs, ageMs, rank };
+    const isExpired = ageMs > this.#staleMs || this.#staleMs === 0;
+    return { ttlMs: isExpired ? Number.NEGATIVE_INFINITY : Math.min(-1, ttlMs), ageMs, rank };
   }
 
   /**
-   * Reads D1, and learns the version. A replica may lag: a read that finds neither the current
-   * version nor a newer one is repeated at the primary, which decides. Throws D1's error.
+   * Learns that D1 had a version. Returns false for a version that is neither the current one nor
+   * newer, unless `isDecided`: a replica lags, or the database was rewound. The primary decides.
    */
-  async read<Result extends { version: Version }>(
-    database: D1Database,
-    query: (session: D1DatabaseSession) => Promise<Result>,
-    constraint: D1SessionConstraint = 'first-unconstrained',
-  ): Promise<Result> {
-    const before = this.checks[0]?.version.id;
-    const at = Date.now();
-    const result = await query(database.withSession(constraint));
-    const { version } = result;
-    const current = this.checks[0]?.version.id;
-    // The primary does not decide if another read changed the current version meanwhile.
-    const isDecided = constraint === 'first-primary' && current === before;
-    if (version.id !== current && !this.#isNewer(version) && !isDecided) {
-      return this.read(database, query, 'first-primary');
-    }
+  note(version: Version, at: number, isDecided: boolean): boolean {
+    const isKnown = version.id === this.checks[0]?.version.id;
+    if (!isKnown && !isDecided && !this.#isNewer(version)) return false;
     this.#add([{ version, at }], version);
-    return result;
+    return true;
   }
 
   /** Adds the checks of another isolate, and follows it to a newer version. */
