@@ -56,7 +56,7 @@ export const FEED: Accepted = { scope: 'feed:read', takesTokens: true };
 
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
-type KeyVerdict = 'absent' | 'empty' | 'invalid' | 'lacks scope' | 'valid';
+type KeyVerdict = 'absent' | 'empty' | 'invalid' | 'lacks scope';
 type TokenVerdict = 'absent' | 'not accepted' | Bearer['outcome'];
 
 type Rejection =
@@ -68,11 +68,10 @@ type Rejection =
   | 'nothing was sent'
   | 'nothing is valid';
 
-type Decision = 'admit key' | 'admit token' | Rejection;
+type Decision = 'admit token' | Rejection;
 
-/** The first row that fits both verdicts decides. */
+/** Without a valid key that has the scope. The first row that fits both verdicts decides. */
 const DECISIONS: readonly [KeyVerdict | 'any', TokenVerdict | 'any', Decision][] = [
-  ['valid', 'any', 'admit key'],
   ['any', 'valid', 'admit token'],
   ['lacks scope', 'any', 'key lacks scope'],
   ['any', 'denied', 'token lacks permission'],
@@ -87,8 +86,13 @@ function admit(accepted: Accepted) {
   const middleware = createMiddleware<AppEnv>(async function admit(c, next) {
     const config = readConfig(c.env);
     const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
-    const keyVerdict = judgeKey(key, scope);
-    const authorization = keyVerdict === 'valid' ? undefined : c.req.header('Authorization');
+    if (key?.outcome === 'valid' && key.scopes.includes(scope)) {
+      c.set('caller', key.caller);
+      c.set('scopes', key.scopes);
+      return next();
+    }
+    const keyVerdict = judgeKey(key);
+    const authorization = c.req.header('Authorization');
     const isJudged = authorization !== undefined && takesTokens;
     const token = isJudged
       ? await judgeBearer(sentOnce(authorization), config.jwt, FEED_PERMISSION)
@@ -106,16 +110,15 @@ function admit(accepted: Accepted) {
     else if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
     if (token !== undefined && 'fault' in token) setLogFields({ token_fault: token.fault });
     if (!usesToken && key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
-    if (decision === 'admit key' && key?.outcome === 'valid') c.set('scopes', key.scopes);
-    if (decision === 'admit key' || decision === 'admit token') return next();
+    if (decision === 'admit token') return next();
     throw rejection(decision, accepted);
   });
   return declare(scope, middleware);
 }
 
-function judgeKey(key: SentKey | undefined, scope: Scope): KeyVerdict {
+function judgeKey(key: SentKey | undefined): KeyVerdict {
   if (key === undefined) return 'absent';
-  if (key.outcome === 'valid') return key.scopes.includes(scope) ? 'valid' : 'lacks scope';
+  if (key.outcome === 'valid') return 'lacks scope';
   return key.fault === 'empty' ? 'empty' : 'invalid';
 }
 

@@ -217,7 +217,7 @@ function makeResult(key: string, outcome: IngestOutcome): IngestResult {
       const error = {
         code: 'idempotency_key_in_use' as const,
         message,
-        ...(details && { details }),
+        ...(details && { details: [...details] }),
       };
       return { ...head, outcome: 'conflict', event: null, error };
     }

@@ -5,92 +5,91 @@
  */
 
 import type { Context } from 'hono';
-import type { ApiError, ErrorCode, Issue, Problem } from './errors.ts';
+import type { ApiError, ErrorCode, Issue } from './errors.ts';
 import { isFromOwnMachine } from './own-machine.ts';
 
 /** An error, or one of its problems, which has a path. */
-type Fault = {
-  code: ErrorCode;
-  path: string | undefined;
-  issue: Issue | undefined;
-  cause: unknown;
-};
+type Fault = { path?: string; issue?: Issue | undefined; cause?: unknown };
 
+/** Without `c`, the error is of a batch. */
 type Row = readonly [
   fits: (fault: Fault, c: Context | undefined) => boolean | undefined,
   sentence: string | ((issue: Issue) => string | undefined),
 ];
 
-/** The first row that fits gives the advice. */
-export const ADVICE: Row[] = [
-  [
-    ({ path = '', issue }) => isUnknown(issue) && /(^|\.)event_id$|idempoten/i.test(path),
-    "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.",
-  ],
-  [({ issue }) => isUnknown(issue) && suggest(issue) !== undefined, suggest],
-  // A template that was not filled: all events of its sender have one key.
-  [
-    ({ code, path = '', issue }) =>
-      (code === 'idempotency_key_in_use' || path.endsWith('idempotency_key')) &&
-      matches(issue, /(?<![a-z])(undefined|null|nan)(?![a-z])|\{\{|\$\{|\[object /i),
-    'The key looks like a template that was not filled in: each event needs a key of its own.',
-  ],
-  [
-    ({ path, issue }) => path === '' && Array.isArray(issue?.input) && issue.input.length > 0,
-    'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
-  ],
-  // PHP writes an empty array so.
-  [({ issue }) => issue?.expected === 'object' && Array.isArray(issue.input), 'Send {}, not [].'],
-  [
-    ({ issue }) => /^(object|array)$/.test(issue?.expected ?? '') && matches(issue, /^\s*[{[]/),
-    'It is JSON in a string: it was encoded twice.',
-  ],
-  // A `+` that is not escaped in a query or a form means a space.
-  [
-    ({ issue }) => isTime(issue) && matches(issue, /\d \d\d(:?\d\d)?$/),
-    'The + of its offset became a space: where the text is URL-encoded, write %2B.',
-  ],
-  [({ issue }) => isTime(issue) && matches(issue, /\]$/), 'Leave out the zone in brackets.'],
-  [({ issue }) => isTime(issue) && matches(issue, /[tz]/), 'Write T and Z in capitals.'],
-  [
-    ({ path = '', issue }) => /^(events\.\d+\.)?payload\.[^.]+$/.test(path) && issue !== undefined,
-    'The field may be left out.',
-  ],
-  [
-    ({ code }, c) =>
-      code === 'authentication_invalid' &&
-      /^(?!bearer +[^.\s]+\.[^.\s]+\.)./i.test(c?.req.header('Authorization') ?? ''),
-    'An API key belongs in the x-api-key header.',
-  ],
-  [
-    ({ code }, c) => code === 'resource_missing' && c?.req.path.includes('//'),
-    'The path has a double slash.',
-  ],
-  // `npm run dev` writes an `API_KEY`, and makes the tables.
-  [
-    ({ code, cause }, c) =>
-      /^(authentication_|internal_error)/.test(code) &&
-      c !== undefined &&
-      isFromOwnMachine(c) &&
-      (c.env?.API_KEY === undefined || lacksTables(cause)),
-    'This working copy is not set up: run `npm run dev` once.',
-  ],
+// All events of its sender have one key.
+const UNFILLED: Row = [
+  ({ issue }) => matches(issue, /(?<![a-z])(undefined|null|nan)(?![a-z])|\{\{|\$\{|\[object /i),
+  'The key looks like a template that was not filled in: each event needs a key of its own.',
 ];
 
-/** Returns the texts of an error with their advice. Without `c`, the error is of a batch. */
-export function withAdvice(error: ApiError, c?: Context) {
-  const { code, details, cause } = error;
-  const advise = (message: string, { path, issue }: Partial<Problem>) => {
-    const [, sentence] = ADVICE.find(([fits]) => fits({ code, path, issue, cause }, c)) ?? [];
-    const advice = typeof sentence === 'function' ? sentence(issue ?? {}) : sentence;
+// `npm run dev` writes an `API_KEY`, and makes the tables.
+const NOT_SET_UP: Row = [
+  ({ cause }, c) =>
+    c !== undefined && isFromOwnMachine(c) && (c.env?.API_KEY === undefined || lacksTables(cause)),
+  'This working copy is not set up: run `npm run dev` once.',
+];
+
+/** The first row that fits gives the advice. */
+export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
+  validation_error: [
+    [
+      ({ path = '', issue }) => isUnknown(issue) && /(^|\.)event_id$|idempoten/i.test(path),
+      "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.",
+    ],
+    [({ issue }) => isUnknown(issue), suggest],
+    [(fault, c) => fault.path?.endsWith('idempotency_key') && UNFILLED[0](fault, c), UNFILLED[1]],
+    [
+      ({ path, issue }) => path === '' && Array.isArray(issue?.input) && issue.input.length > 0,
+      'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
+    ],
+    // PHP writes an empty array so.
+    [({ issue }) => issue?.expected === 'object' && Array.isArray(issue.input), 'Send {}, not [].'],
+    [
+      ({ issue }) => /^(object|array)$/.test(issue?.expected ?? '') && matches(issue, /^\s*[{[]/),
+      'It is JSON in a string: it was encoded twice.',
+    ],
+    // A `+` that is not escaped in a query or a form means a space.
+    [
+      ({ issue }) => isTime(issue) && matches(issue, /\d \d\d(:?\d\d)?$/),
+      'The + of its offset became a space: where the text is URL-encoded, write %2B.',
+    ],
+    [({ issue }) => isTime(issue) && matches(issue, /\]$/), 'Leave out the zone in brackets.'],
+    [({ issue }) => isTime(issue) && matches(issue, /[tz]/), 'Write T and Z in capitals.'],
+    [
+      ({ path = '', issue }) => issue && /^(events\.\d+\.)?payload\.[^.]+$/.test(path),
+      'The field may be left out.',
+    ],
+  ],
+  idempotency_key_in_use: [UNFILLED],
+  authentication_invalid: [
+    [
+      (_, c) => /^(?!bearer +[^.\s]+\.[^.\s]+\.)./i.test(c?.req.header('Authorization') ?? ''),
+      'An API key belongs in the x-api-key header.',
+    ],
+    NOT_SET_UP,
+  ],
+  authentication_required: [NOT_SET_UP],
+  internal_error: [NOT_SET_UP],
+  resource_missing: [[(_, c) => c?.req.path.includes('//'), 'The path has a double slash.']],
+};
+
+/** Returns the texts of an error with their advice. */
+export function withAdvice(error: ApiError, c?: Context): Pick<ApiError, 'message' | 'details'> {
+  const { code, details, issue, cause } = error;
+  const rows = ADVICE[code];
+  if (rows === undefined) return error;
+  const advise = (message: string, fault: Fault) => {
+    const [, sentence] = rows.find(([fits]) => fits(fault, c)) ?? [];
+    const advice = typeof sentence === 'function' ? sentence(fault.issue ?? {}) : sentence;
     return advice === undefined ? message : `${message.replace(/\.$/, '')}. ${advice}`;
   };
   // The message is of the first problem.
-  const first = code === 'validation_error' ? details?.[0] : undefined;
+  const [first] = code === 'validation_error' && details ? details : [{ issue, cause }];
   return {
-    message: advise(error.message, first ?? { issue: error.issue }),
+    message: advise(error.message, first ?? {}),
     details: details?.map((problem) => ({
-      path: problem.path,
+      ...problem,
       message: advise(problem.message, problem),
     })),
   };

@@ -51,7 +51,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 /** `path` has no query. `respondedAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
-/** Older clients read the top level. */
+/** Older clients read the top level. A problem shows its path and its message, and nothing else. */
 export function errorBody(
   error: ApiError,
   request: ErrorRequest,
@@ -64,7 +64,7 @@ export function errorBody(
       message,
       ...(error.param !== undefined && { param: error.param }),
       request_id: request.id,
-      ...(details !== undefined && { details }),
+      ...(details && { details: details.map(({ path, message }) => ({ path, message })) }),
     },
     statusCode: error.status,
     timestamp: request.respondedAt,
