@@ -218,21 +218,6 @@ it('a change that is rarely meant is worth a look', async () => {
   ]);
 });
 
-it('a rejected import names the texts that were never meant as texts too', async () => {
-  await imports.load(fileOf([propertyOf({ slug: 'one' }), propertyOf({ slug: 'two' })]));
-  const { code, stdout } = await imports.load(
-    {
-      properties: [
-        { slug: 'one', type: 1 },
-        { slug: 'two', city: 'NULL' },
-      ],
-    },
-    '--patch',
-  );
-  expect(code).toBe(1);
-  expect(stdout).toContain('a word of a program as a text, such as NULL: 1 listing: two');
-});
-
 it('invisible characters are shown, and alone they are no text', async () => {
   await imports.load(fileOf([propertyOf({ slug: 'one', title: { en: 'A', es: '\u200b\u00ad' } })]));
   expect((await imports.stored('one'))?.title).toEqual({ en: 'A' });

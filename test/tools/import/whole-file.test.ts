@@ -123,3 +123,9 @@ it('records may swap slugs, and take a slug from which another one moves away', 
   const [east] = imports.rows(`SELECT slug FROM locations WHERE id = '${EAST}'`);
   expect(east).toEqual({ slug: 'west' });
 });
+
+it('the export of an empty store has no record, and is imported in both forms', async () => {
+  expect(await imports.load(await imports.exported())).toMatchObject({ code: 0, stderr: '' });
+  const sheets = await imports.exportedWorkbook();
+  expect(await imports.loadWorkbook(sheets)).toMatchObject({ code: 0, stderr: '' });
+});

@@ -13,7 +13,6 @@ import { findChanges } from './changes.ts';
 import { checkCatalogue, type Known } from './check.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, checkShares, checkSize, listPublicIds } from './limits.ts';
-import { findTextWarnings } from './quality.ts';
 import { renderRow } from './rows.ts';
 import type { Plan, PlanOptions, RecordChange } from './types.ts';
 
@@ -43,10 +42,7 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
     ...rows.flatMap((row) => checkSize(row, row.record.name)),
     ...(pruning === 'some' ? checkShare('prunes_too_many', pruned.size, stored) : []),
   ]);
-  if (problems.length > 0) {
-    const warnings = rows.flatMap(({ listing }) => findTextWarnings(listing));
-    return { kind: 'rejected', problems, warnings };
-  }
+  if (problems.length > 0) return { kind: 'rejected', problems };
 
   // Import, 4.
   const recordChanges = [...locations.changes, ...amenities.changes];

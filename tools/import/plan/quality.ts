@@ -17,8 +17,8 @@ type Check = {
   find: (now: Source, old?: Source) => string[];
 };
 
-/** Texts that were never meant as texts, and that visitors would see. */
-const TEXT_CHECKS: readonly Check[] = [
+const CHECKS: readonly Check[] = [
+  // Texts that were never meant as texts, and that visitors would see.
   ofText('HTML tags in a text, which visitors would see', /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i),
   ofText('HTML entities in a text, such as &amp;', /&(#\d+|#x[\da-f]+|[a-z]+\d*);/i),
   ofText(
@@ -35,10 +35,6 @@ const TEXT_CHECKS: readonly Check[] = [
   is('the error or the placeholder of a formula as a text', (listing) =>
     listTexts(listing).some((text) => isFormulaError(text) || /^\p{Lu}\p{Ll}+\.\.\.$/u.test(text)),
   ),
-];
-
-const CHECKS: readonly Check[] = [
-  ...TEXT_CHECKS,
   ofMissing('public without a photo', ['photo']),
   ofMissing('public without a hero image', ['cover']),
   ofMissing(
@@ -81,18 +77,13 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** Returns what is found in the listing, and was not in the stored one. */
-export function findWarnings(now: Source, old?: Source, checks = CHECKS): Finding[] {
-  return checks.flatMap(({ cause, find }) => {
+export function findWarnings(now: Source, old?: Source): Finding[] {
+  return CHECKS.flatMap(({ cause, find }) => {
     const before = old === undefined ? [] : find(old);
     const found = [...new Set(find(now, old))].filter((each) => !before.includes(each));
     if (found.length === 0) return [];
     return [{ cause: `${cause}:`, example: `${now.slug} ${found.join(', ')}`.trim() }];
   });
-}
-
-/** Of a listing that is rejected. */
-export function findTextWarnings(listing: Source): Finding[] {
-  return findWarnings(listing, undefined, TEXT_CHECKS);
 }
 
 function is(cause: string, isFound: (listing: Source) => boolean): Check {

@@ -74,13 +74,7 @@ export type Effect = {
   unused: Location[];
 };
 
-/** `warnings` are about the texts of its listings. */
-type RejectedImport = {
-  kind: 'rejected';
-  problems: ImportProblem[];
-  warnings?: Finding[];
-  effect?: Effect;
-};
+type RejectedImport = { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect };
 
 type AcceptedPlan = { kind: 'accepted'; file: CompleteFile; effect: Effect };
 

@@ -48,9 +48,7 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
     overwritten.map((line) => `Warning: ${line}`),
   );
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
-  const lines = isAccepted
-    ? summaryLines(outcome, options)
-    : findingLines('Worth a look:', outcome.warnings ?? []);
+  const lines = isAccepted ? summaryLines(outcome, options) : [];
   if (effect && (isAccepted || isDryRun)) lines.push(...changeLines(effect, options));
   if (undoCommand !== undefined) lines.push(`To undo it: ${undoCommand}`);
   for (const line of lines) console.log(line);

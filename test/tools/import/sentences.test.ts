@@ -1,0 +1,575 @@
+/**
+ * File → sentences: every problem of an import, in the words of its user, in each form of file. A
+ * rejected import changes nothing, and the repair that a sentence names is imported.
+ */
+
+import { writeXlsx } from 'hucre/xlsx';
+import { beforeAll, expect, it } from 'vitest';
+import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import type { Finished } from '../../support/node/project-copy.ts';
+import {
+  errorCell,
+  formulaCell,
+  openDocument,
+  type Value,
+  workbook,
+  zip,
+} from '../../support/node/workbook.ts';
+
+const SLUG_RULE =
+  'must be lower-case letters and digits in words joined by single hyphens or underscores';
+const ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
+const OTHER_ID = '7f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
+const HELP =
+  '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities';
+/** As long as three texts in one listing may be. */
+const LONG = Object.fromEntries(['en', 'es', 'fr'].map((each) => [each, 'x'.repeat(100_000)]));
+const DAY = new Date(Date.UTC(2026, 7, 1));
+
+const home = { id: ID, slug: 'home', name: 'Home', status: 'listed', display_order: 1 };
+const unkeyed = { ...home, id: undefined };
+const url = 'https://images.example.com/1.jpg';
+const PHOTO = 'https://images.example.com/2.jpg';
+const photo = { id: OTHER_ID, url, section: 'hero', web_visible: true, web_sort_order: 1 };
+const marea = propertyOf({
+  slug: 'casa-marea',
+  hid: 'H-1',
+  city: 'Inca',
+  photos: [{ ...photo, id: undefined }],
+});
+const secret = propertyOf({ slug: 'secret', status: 'hidden', city: 'Inca' });
+const other = propertyOf({ slug: 'other', hid: 'H-3', city: 'Inca' });
+const twin = propertyOf({ slug: 'twin', hid: 'H-3', city: 'Inca' });
+const plain = ['1', '2', '3', '4', '5', '6'].map((each) => propertyOf({ slug: `plain-${each}` }));
+
+const imports = openMemoryImports();
+beforeAll(async () => {
+  const large = { description: LONG, location_text: LONG, amenities: ['wifi'] };
+  const photos = [{ ...photo, id: undefined }];
+  const locations = [{ slug: 'coast', name: {} }];
+  const moved = { ...unkeyed, status: 'hidden', slug: 'moved', hid: 'H-old', location: 'coast' };
+  const file = [marea, other, { ...twin, hid: 'H-4' }, secret, ...plain];
+  await imports.load(fileOf([...file, propertyOf({ slug: 'large', ...large })]));
+  imports.repeatHid('twin', 'H-3');
+  await imports.load({ locations, properties: [{ ...moved, photos }] });
+  const old = await imports.stored('moved');
+  const renamed = { id: old?.location?.id, slug: 'shore' };
+  const changed = {
+    slug: 'moved',
+    hid: 'H-new',
+    photos: [{ id: old?.photos[0]?.id, url: `${url}?2` }],
+  };
+  await imports.load({ locations: [renamed], properties: [changed] }, '--patch');
+});
+
+type Run = () => Promise<Finished>;
+/** The sentences are a line each. The repair is what they ask for. */
+type Case = [title: string, run: Run, sentences: string, repair?: Run | undefined];
+
+const whole =
+  (content: unknown, ...options: string[]): Run =>
+  () =>
+    imports.load(content, ...options);
+const patch = (content: object) => whole(content, '--patch');
+const sheets =
+  (text: string, more: Parameters<typeof workbook>[1] = {}): Run =>
+  async () =>
+    imports.loadWorkbook(await workbook(parseSheets(text), more), '--dry-run');
+
+/** Parses `cell | cell` lines, whose sheets begin with `== name`. A cell is JSON, or a text. */
+function parseSheets(text: string): Record<string, Value[][]> {
+  const rows: Record<string, Value[][]> = {};
+  let name = 'listings';
+  for (const line of text.trim().split('\n')) {
+    const cells = line.split('|').map((cell) => parseCell(cell.trim()));
+    if (line.trim().startsWith('== ')) name = line.trim().slice(3);
+    else rows[name] = [...(rows[name] ?? []), cells];
+  }
+  return rows;
+}
+function parseCell(cell: string): Value {
+  if (cell === 'DAY') return DAY;
+  try {
+    return JSON.parse(cell);
+  } catch {
+    return cell === '' ? null : cell;
+  }
+}
+
+const NUMBER = 'is no number: format the cell as a number, and write';
+const AGAIN = 'and write it again';
+const STATUSES = 'one of listed, coming_soon, sold_out, hidden';
+/** A value of `casa-marea`, its sentence in JSON and in a workbook (`=`: the same), and its repair. */
+const VALUES = `
+name | null | must be of type string | must not be empty | Casa
+name | " " | must not be blank | - | Casa
+status | sold | must be ${STATUSES} | = | sold_out
+status | 1 | - | must be a text, ${STATUSES} | listed
+status | null | - | must not be empty | listed
+price_from | "295.000" | must be of type number | ${NUMBER} 295000 | 295000
+price_from | € 1.295.000,50 | must be of type number | ${NUMBER} 1295000.5 | 1295000.5
+price_from | 295 000 € | - | ${NUMBER} 295000 | 295000
+price_from | CHF 1'200 | - | ${NUMBER} 1200 | 1200
+price_from | 85,5 | - | ${NUMBER} 85.5 | 85.5
+price_from | on request | - | ${NUMBER} a number | 1
+price_from | 2 or 3 | - | ${NUMBER} a number | 2
+price_from | 1.2.3 | - | ${NUMBER} a number | 1
+price_from | true | must be of type number | ${NUMBER} a number | 1
+beds | 2.5 | must be a whole number | = | 2
+beds | DAY | - | is a date: format the cell as a number, ${AGAIN} | 8
+fraction_from | "0.125" | must be a fraction such as 1/8 | = | 1/8
+fraction_from | DAY | - | is a date: format the cell as text, ${AGAIN} | 1/8
+city | true | must be of type string | is no text: format the cell as text, ${AGAIN} | TRUE
+hid | 1234567890123456 | - | is a number with more than 15 digits, which a spreadsheet rounds: format the cell as text, ${AGAIN} | H-1
+is_early_access | maybe | - | must be yes or no | no
+is_early_access | 1 | - | must be yes or no | yes
+location | bai | is not known: did you mean bay? | = | bay
+display_order | 2147483648 | must be at most 2147483647 | = | 2147483647
+financial_analysis_url | https://o'brien.example/ | must be an absolute http or https URL | = | https://obrien.example/
+financial_analysis_url | https://user@a.example/ | must not contain credentials | = | https://a.example/
+`;
+
+const CELLS = VALUES.trim()
+  .split('\n')
+  .flatMap((line): Case[] => {
+    const [field = '', wrong = '', json = '', sheet = '', right = ''] = line.split(' | ');
+    const listing = (cell: string) => ({ ...marea, [field]: parseCell(cell) });
+    const change = (cell: string) => ({ slug: marea.slug, [field]: parseCell(cell) });
+    const shown = `${field} ${JSON.stringify(parseCell(wrong))}`;
+    const case_ = (form: string, sentence: string, run: (cell: string) => Run): Case[] => {
+      if (sentence === '-') return [];
+      const isEmptyCell = form === 'workbook' && wrong === 'null';
+      const place = form === 'workbook' ? 'listings!B2' : 'properties[0]';
+      const start = `${place} (slug "casa-marea"): ${isEmptyCell ? field : shown}`;
+      return [[`${field} ${wrong} (${form})`, run(wrong), `${start} ${sentence}`, run(right)]];
+    };
+    return [
+      ...case_('whole', json, (cell) => whole({ properties: [listing(cell)] }, '--dry-run')),
+      ...case_('patch', json, (cell) =>
+        whole({ properties: [change(cell)] }, '--patch', '--dry-run'),
+      ),
+      ...case_('workbook', sheet === '=' ? json : sheet, (cell) =>
+        sheets(`slug | ${field}\ncasa-marea | ${cell}`),
+      ),
+    ];
+  });
+
+const description = (place: object) => ({ description: { fr: { type: 'doc', ...place } } });
+const nested = JSON.parse('['.repeat(128) + ']'.repeat(128));
+const odsRow = (...cells: string[]) =>
+  `<table:table-row>${cells.map((cell) => `<table:table-cell office:value-type="string"><text:p>${cell}</text:p></table:table-cell>`).join('')}</table:table-row>`;
+const odsRows = [odsRow('slug', 'city'), odsRow('casa-marea', 'Deià'), odsRow('other', 'Sóller')];
+const odsWith = (element: string, at: number) =>
+  openDocument(odsRows.with(at, `<table:${element}>${odsRows[at]}</table:${element}>`).join(''));
+const PARTS = { 'xl/workbook.xml': '<workbook/>', 'xl/worksheets/sheet1.xml': '' };
+const encrypted = await writeXlsx({
+  sheets: [{ name: 'listings', rows: [['slug']] }],
+  encryption: { password: 'x', spinCount: 1 },
+});
+
+/** What is no file of an import: the parser's words, and what an import takes. */
+const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string][] = [
+  ['no JSON', '{', 'is neither JSON (Expected property name'],
+  [
+    'nothing',
+    '',
+    'is neither JSON (Unexpected end of JSON input) nor a workbook: save a spreadsheet as .xlsx',
+  ],
+  ['a CSV', 'slug,city\ncasa-marea,Palma\n', 'is neither JSON (Unexpected token'],
+  ['a web page', '<!DOCTYPE html><html></html>', 'is neither JSON ('],
+  ['no UTF-8', new Uint8Array([0xff]), 'is not UTF-8 text: save it as UTF-8'],
+  ['deep JSON', '['.repeat(100_000) + ']'.repeat(100_000), 'is nested too deep'],
+  ['a list', '[]', 'must be of type object'],
+  [
+    'no record',
+    '{"properties": [], "removed": {"locations": []}}',
+    'has no record: with --patch, {"properties": [{"slug": "casa-marea", "price_from": 121000}]} changes a price',
+  ],
+  ['an encrypted workbook', encrypted, 'is no readable workbook (File is password-protected. '],
+  ['a broken .xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'is no readable workbook ('],
+  ['a cut workbook', Buffer.from('PK\x03\x04'), 'is no readable workbook ('],
+  ['an archive', zip({ 'a.txt': 'x' }), 'is no readable workbook ('],
+  // ZIP64 has the sizes elsewhere.
+  ['a broken ZIP64 workbook', zip(PARTS, 2 ** 32 - 1), 'is no readable workbook ('],
+  [
+    'a workbook of 600 MiB',
+    zip(PARTS, 300 * 2 ** 20),
+    'would unpack to 600 MiB, at most 512: delete sheets, pictures and empty rows, and save it again',
+  ],
+  [
+    'an .ods with a header on each page',
+    odsWith('table-header-rows', 0),
+    'has grouped rows, or rows that are repeated on each printed page, which cannot be read from an .ods: save it as .xlsx',
+  ],
+  ['an .ods with a group of rows', odsWith('table-row-group', 2), 'has grouped rows'],
+];
+
+/** Fields that have no cell of their own. */
+const FIELDS: [fields: object, sentence: string][] = [
+  [{ name: undefined }, 'name is required'],
+  [{ bed: 1 }, 'bed is not a field of this resource: did you mean beds?'],
+  [{ amenities: ['wi fi'] }, `amenities.0 "wi fi" ${SLUG_RULE}: did you mean wifi?`],
+  [
+    { type: `\u001b[31m\u2028\u202e${'villages '.repeat(20)}` },
+    `type "\\u001b[31m\\u2028\\u202e${'villages '.repeat(5).trimEnd()}…" must be one of beach, ski`,
+  ],
+  [
+    description({ attrs: { '\0': 1 } }),
+    'description.fr {"type":"doc","attrs":"…"} must not contain NUL (U+0000)',
+  ],
+  [
+    description({ marks: [{ href: '\ud800' }] }),
+    'description.fr {"type":"doc","marks":"…"} must not contain half of a surrogate pair',
+  ],
+  [
+    description({ attrs: nested }),
+    'description.fr {"type":"doc","attrs":"…"} must be nested at most 128 levels deep',
+  ],
+  [{ photos: [photo, photo] }, `photos.1 "${url}" repeats photos.0`],
+  [
+    { photos: [photo, { ...photo, url: `${url}?2` }] },
+    `photos.1 "${url}?2" repeats the id of photos.0`,
+  ],
+  [{ location: 'bay', location_id: BAY }, 'location "bay" must not be combined with location_id'],
+  [
+    { photos: [{ ...photo, url: 'https://a.example/a\nb' }] },
+    'photos.0.url "https://a.example/a\\nb" must not contain line breaks or tabs',
+  ],
+  [{ title: LONG, description: LONG, location_text: LONG }, 'is too large to store: 90… bytes'],
+  // The resource has the hero image twice, and the card once.
+  [{ photos: [{ ...photo, alt: LONG }] }, 'is too large to show: 90… bytes'],
+];
+
+const FILES: Case[] = [
+  [
+    'fields that have no cell of their own',
+    whole({
+      properties: FIELDS.map(([fields], at) => ({ ...unkeyed, slug: `home-${at}`, ...fields })),
+    }),
+    FIELDS.map(([, each], at) => `properties[${at}] (slug "home-${at}"): ${each}`).join('\n'),
+  ],
+  [
+    'the response of the feed',
+    whole('{"object":"list","data":[],"has_more":false}'),
+    `
+the file: object is not a field of this resource
+the file: data is not a field of this resource
+the file: has_more is not a field of this resource`,
+  ],
+  [
+    'sections that are none',
+    whole({ homes: [], amenities: {} }),
+    `
+the file: amenities {} must be of type array
+the file: homes is not a field of this resource`,
+  ],
+  [
+    'two sections of one name',
+    whole('{"properties":[{"slug":1}],"properties":[{"slug":2}],"homes":[]}'),
+    'the file: properties appears twice in the same object',
+  ],
+  [
+    'fields and numbers that JSON.parse loses',
+    whole(
+      `{"properties":[${JSON.stringify({ ...home, size: 1, beds: 2 })
+        .replace('{', '{"na\\u006de":"a",')
+        .replace('"size":1', '"size":9007199254740993')
+        .replace('"beds":2', '"beds":-1e999')}],
+        "removed":{"locations":[],"amenities":[],"amenities":[]}}`,
+    ),
+    `
+properties[0] (slug "home"): name appears twice in the same object
+properties[0] (slug "home"): size is a number that JavaScript would round to 9007199254740992
+properties[0] (slug "home"): beds is a number that is too large
+the file: removed.amenities appears twice in the same object`,
+  ],
+  [
+    'records without a key, or with that of another one',
+    whole({
+      locations: [{ name: {} }],
+      amenities: [{ label: {} }],
+      properties: [
+        { ...unkeyed, hid: 'H-9', slug: 'a' },
+        { ...unkeyed, hid: 'H-9', slug: 'b', status: 'x' },
+        { ...unkeyed, slug: 'c' },
+        { ...unkeyed, slug: 'c' },
+        { ...home, slug: 'd' },
+        { ...home, slug: 'e', id: ID.toUpperCase() },
+        1,
+      ],
+    }),
+    `
+locations[0]: slug is required
+amenities[0]: slug is required
+properties[1] (slug "b"): status "x" must be one of listed, coming_soon, sold_out, hidden
+properties[6]: must be of type object
+properties[3] (slug "c"): slug "c" repeats the slug of properties[2] (slug "c")
+properties[1] (slug "b"): hid "H-9" repeats the id of properties[0] (slug "a")
+properties[5] (slug "e"): id "${ID}" repeats the id of properties[4] (slug "d")`,
+  ],
+  [
+    'names that the store has for another record, or for none',
+    whole({
+      properties: [
+        propertyOf({ slug: 'casa-marea' }),
+        { ...home, location: 'hills', amenities: ['wifi', 'wify'], hero_photo: url },
+      ],
+    }),
+    `
+properties[0] (slug "casa-marea"): slug "casa-marea" is the slug of the stored listing ${marea.id}: give that id, or leave the id out and import the file with --patch
+properties[1] (slug "home"): location "hills" is not known
+properties[1] (slug "home"): amenity "wify" is not known: did you mean wifi?
+properties[1] (slug "home"): hero_photo "${url}" must be the address of one of the photos of this listing
+${HELP}`,
+  ],
+  [
+    'an amenity that makes a listing outside the file too large',
+    whole({ amenities: [{ slug: 'wifi', label: LONG }] }),
+    'the stored listing (slug "large"): is too large to store: 90… bytes, at most 900000',
+  ],
+  [
+    'records that a patch cannot complete',
+    patch({
+      locations: [{ slug: 'hills' }, { id: null, slug: 'bay' }],
+      amenities: [{ slug: 'sauna' }],
+      properties: [
+        { slug: 'casa-marea', beds: 'two' },
+        { hid: 'H-1', beds: 3 },
+        { slug: 'other', id: marea.id },
+        { beds: 1 },
+        { slug: 'No Slug' },
+        { hid: 'H-3', beds: 3 },
+        { slug: 'nueva', beds: 2 },
+        { hid: 'H-8', slug: 'Casa 8' },
+        { slug: 'twin', photos: [{ section: 'hero' }], hero_photo_id: ID },
+      ],
+    }),
+    `
+locations[0] (slug "hills"): no location is stored under this slug, and a new one needs name
+locations[1] (slug "bay"): id null must be of type string
+amenities[0] (slug "sauna"): no amenity is stored under this slug, and a new one needs label
+properties[0] (slug "casa-marea"): beds "two" must be of type number
+properties[3]: names no listing: give its slug, hid or id
+single hyphens or underscores: 2 listings, first No Slug (properties[4], slug): "No Slug", "Casa 8"
+properties[5] (hid "H-3"): hid "H-3" is the hid of several stored listings: name one by its slug or id
+properties[6] (slug "nueva"): no listing is stored under this slug, and a new one needs name, status, display_order
+properties[7] (slug "Casa 8"): no listing is stored under this hid, and a new one needs name, status, display_order
+properties[8] (slug "twin"): photos.0.url is required
+properties[8] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing
+properties[2] (slug "other"): slug "other" is the slug of the stored listing ${other.id}: give that id, or another slug
+properties[1] (hid "H-1"): slug "casa-marea" repeats the slug of properties[0] (slug "casa-marea")
+properties[1] (hid "H-1"): hid "H-1" repeats the id of properties[0] (slug "casa-marea")
+properties[2] (slug "other"): id "${marea.id}" repeats the id of properties[0] (slug "casa-marea")`,
+  ],
+  [
+    'ids that follow from keys which other records had before',
+    whole({
+      locations: [{ slug: 'coast', name: {} }],
+      properties: [{ ...unkeyed, hid: 'H-old', slug: 'new' }],
+    }),
+    `
+locations[0] (slug "coast"): slug "coast" gives the id of the stored location shore, which had this slug before: 
+properties[0] (slug "new"): hid "H-old" gives the id of the stored listing moved, which had this hid before: give the new one another id, or name the stored one by its id or slug`,
+    whole({ properties: [{ ...home, hid: 'H-old', slug: 'new' }] }, '--dry-run'),
+  ],
+  [
+    'the id of a photo that had the address before',
+    patch({ properties: [{ slug: 'moved', photos: [{ url }] }] }),
+    `
+properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored photo ${url}?2, which had this url before: give the new one another id, or name the stored one by its id or url`,
+  ],
+  [
+    'a status of a listing that is not stored, or of no kind',
+    () => imports.setStatus('sold', 'other', 'casa-mare'),
+    `
+status must be one of listed, coming_soon, sold_out, hidden: 2 listings, first other: "sold"
+casa-mare: no stored listing has the slug casa-mare: did you mean casa-marea?`,
+  ],
+  [
+    'the hid of another listing, in the store or in the file',
+    patch({
+      properties: [
+        { id: marea.id, hid: 'H-3' },
+        { id: secret.id, hid: 'H-5' },
+        { slug: 'large', hid: 'H-5' },
+      ],
+    }),
+    `
+properties[0] (hid "H-3"): hid "H-3" is the hid of listing 
+properties[2] (slug "large"): hid "H-5" is the hid of listing secret too`,
+  ],
+  [
+    'two addresses in one entry',
+    patch({
+      properties: [',', ';', '|', ' '].map((between, index) => ({
+        slug: ['casa-marea', 'other', 'twin', 'secret'][index],
+        photos: [{ url: `https://a.example/1.jpg${between}https://a.example/2.jpg` }],
+      })),
+    }),
+    'photos.*.url must be one URL, not two: 4 listings, first casa-marea',
+  ],
+];
+
+const google = (value: string) =>
+  formulaCell(`IFERROR(__xludf.DUMMYFUNCTION("GOOGLETRANSLATE(A1)"),"${value}")`, value);
+const FORMULAS = new Map([
+  ['1,1', errorCell('#N/A')],
+  ['1,2', formulaCell('1+1')],
+  ['1,3', google('Loading...')],
+  ['1,4', google('La maison')],
+  ['1,5', formulaCell('A1', '#REF!')],
+]);
+const MERGES = [{ startRow: 1, endRow: 2, startCol: 1, endCol: 1 }];
+const CITIES = `
+slug | city
+casa-marea | Palma
+other | Palma`;
+const PHOTOS = `
+== photos
+listing | url | alt.en | section | hero
+casa-marea | ${PHOTO} | Pool | hero | yes
+`;
+
+const SHEETS: Case[] = [
+  [
+    'headers alone',
+    sheets('slug | price_from'),
+    'the file: has no row below its headers: fill one in, or edit the file that `npm run -s export-listings -- --out catalogue.xlsx` writes',
+    sheets('slug | price_from\ncasa-marea | 1'),
+  ],
+  [
+    'a cell of photos, and one of amenities',
+    sheets(
+      `slug | amenities\ncasa-marea | wifi, wify${PHOTOS}casa-marea | a/1.jpg | The sea | garden`,
+    ),
+    `
+photos!B3 (slug "casa-marea"): url "a/1.jpg" must be an absolute http or https URL
+photos!D3 (slug "casa-marea"): section "garden" must be one of hero, gallery, studio, location, what_to_do, other
+listings!B2 (slug "casa-marea"): amenity "wify" is not known: did you mean wifi?
+${HELP}`,
+    sheets(`slug | amenities\ncasa-marea | wifi${PHOTOS}casa-marea | ${PHOTO}?3 | The sea | other`),
+  ],
+  [
+    'a listing that is not known, or none',
+    sheets(`${PHOTOS}casa-mare | ${PHOTO}?3 | x | other\n | ${PHOTO}?4`),
+    'listing must be the slug of a listing: 2 listings, first casa-mare (photos!A3): "casa-mare": did you mean casa-marea?',
+    sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | x | other`),
+  ],
+  [
+    'a photo twice, and two hero photos',
+    sheets(`${PHOTOS}casa-marea | ${PHOTO} | Pool | hero | yes`),
+    `
+photos!E3 (slug "casa-marea"): hero is a second hero photo: one photo of a listing may have yes
+repeats photos!`,
+    sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | Pool | hero | no`),
+  ],
+  [
+    'columns of no field, and remarks beside the table',
+    sheets(`
+slug | name | status | display_order | Notes | titel.en | city | City |
+new | New | listed | 1 | 1 | 2 | 3 | 4 | ask Pere
+newer | New | listed | 1 | 1 | 2 | 3 | 4 | x`),
+    `
+listings!E1: "Notes" is no column of this sheet: delete it, or begin its name with #
+listings!F1: "titel.en" is no column of this sheet: did you mean title.en?
+listings!H1: "City" heads two columns: delete one, or begin its name with #
+is in a column without a name: delete it, or write # into listings!I1: 2 cells, first listings!I2: "ask Pere", "x"`,
+    sheets(`
+slug | name | status | display_order | #Notes | title.en | city | #City | #
+new | New | listed | 1 | 1 | "2" | "3" | 4 | ask Pere`),
+  ],
+  [
+    'a title above the header',
+    sheets(`Our homes\n\n${CITIES.trim()}`),
+    'listings!A1: is no header, which is in row 3: delete the rows before that one',
+    sheets(CITIES),
+  ],
+  [
+    'no key, in two sheets',
+    sheets(`city\nPalma\n== photos\nurl\n${PHOTO}`),
+    `
+listings!A1: is no header with the column slug or hid or id, which the sheet listings needs
+photos!A1: is no header with the column listing, which the sheet photos needs`,
+    sheets(`${CITIES}${PHOTOS}`),
+  ],
+  [
+    'a row without a key, and a new listing without its fields',
+    sheets('slug | name\n | Nobody\nnewer | Newer'),
+    `
+listings!A2 (name "Nobody"): names no listing: give its slug, hid or id
+listings!A3 (slug "newer"): no listing is stored under this slug, and a new one needs status, display_order`,
+    sheets('slug | name | status | display_order\nnewer | Newer | listed | 2'),
+  ],
+  [
+    'no sheet of a catalogue',
+    sheets('== Sheet1\nslug\ncasa-marea'),
+    'the file: has no sheet of a catalogue, but Sheet1: name its sheets listings, photos, videos, features, locations, amenities',
+    sheets(CITIES),
+  ],
+  [
+    'merged cells',
+    sheets(CITIES, { listings: { merges: MERGES } }),
+    'listings!B2: begins merged cells: unmerge them, and fill in each of them',
+    sheets(CITIES),
+  ],
+  [
+    'errors of formulas, and formulas without their values',
+    sheets('slug | city | beds | title.en | title.fr | address\ncasa-marea | | | | |', {
+      listings: { cells: FORMULAS },
+    }),
+    `
+listings!B2 (slug "casa-marea"): city "#N/A" is the error of a formula: correct the formula, or write its value
+listings!C2 (slug "casa-marea"): beds is a formula without a value: open the workbook in a spreadsheet program, and save it
+listings!D2 (slug "casa-marea"): title.en "Loading..." is a formula that Google Sheets had not computed: open the sheet, wait for its values, and download it again
+listings!F2 (slug "casa-marea"): address "#REF!" is the error of a formula: correct the formula, or write its value`,
+  ],
+];
+
+const tables = () =>
+  ['properties', 'locations', 'amenities'].map((each) =>
+    imports.rows(`SELECT * FROM ${each} ORDER BY 1`),
+  );
+
+it.each([
+  ...CELLS,
+  ...UNREADABLE.map(([title, content, each]): Case => [title, whole(content), `the file: ${each}`]),
+  ...FILES,
+  ...SHEETS,
+])('%s is rejected', async (_title, run, sentences, repair) => {
+  const before = tables();
+  const { code, stdout, stderr } = await run();
+  const lines = stderr
+    .replaceAll(/90\d{4} bytes/g, '90… bytes')
+    .trimEnd()
+    .split('\n');
+  expect(lines.pop()).toMatch(/^\d+ problems?( of \d+ kinds?)?\. Nothing was changed\.$/);
+  const expected = sentences.trim().split('\n');
+  const own = sentences.includes(HELP) ? lines : lines.filter((line) => !line.startsWith(HELP));
+  expect(own).toEqual(expected.map((each) => expect.stringContaining(each)));
+  expect([code, stdout]).toEqual([1, '']);
+  if (repair !== undefined) expect(await repair()).toMatchObject({ code: 0, stderr: '' });
+  expect(tables()).toEqual(before);
+});
+
+it('an .ods is read', async () => {
+  const { code, stdout } = await imports.load(openDocument(odsRows.join('')), '--dry-run');
+  expect([code, stdout]).toEqual([0, expect.stringContaining('other: city "Inca" → "Sóller"\n')]);
+});
+
+it.each(['#,##0.00 [$€-42D]', '#,##0 [$kr-81D];[Red]-#,##0 [$kr-81D]'])(
+  'a price in the format %s is no date, whatever the tag of the language',
+  async (numFmt) => {
+    const cells = new Map(
+      [291000, 60, 415000.55].map((value, at) => [
+        `${at + 1},1`,
+        { value, type: 'number' as const, style: { numFmt } },
+      ]),
+    );
+    const file = sheets('slug | price_from\ncasa-marea\nother\ntwin', { listings: { cells } });
+    const { stdout } = await file();
+    for (const each of ['291000', '60', '415000.55']) {
+      expect(stdout).toContain(`: price_from none → ${each}\n`);
+    }
+  },
+);
