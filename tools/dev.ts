@@ -75,24 +75,12 @@ function takeTurn(): DatabaseSync {
   return turn;
 }
 
-const FORMER_SAMPLES =
-  'The sample listings have photos at an address that is no longer drawn. To load them again: npm run import-listings -- tools/samples/listings.json';
-
-/** Until version 1.0.0, the samples shared their host with examples of the documents. */
-export async function hasFormerSamples(database: D1Database): Promise<boolean> {
-  const found = database.prepare(
-    "SELECT count(*) AS found FROM properties WHERE source LIKE '%https://images.example.com/homes/%'",
-  );
-  return Number(await found.first('found')) > 0;
-}
-
 /** Returns whether the database has no listings. */
 function migrateLocal(): Promise<boolean> {
   return withDatabase(LOCAL, async (database) => {
     await rejectNewer(database);
     const applied = await migrate(database);
     if (applied.length > 0) console.log(`Migrated the local database: ${applied.join(', ')}.`);
-    if (await hasFormerSamples(database)) console.log(FORMER_SAMPLES);
     return !(await hasRows(database, 'properties'));
   });
 }

@@ -2,12 +2,13 @@
 
 import * as z from 'zod';
 import { errorFields, patternText } from '../openapi/error-resource.ts';
+import { RELEASE } from '../release.ts';
 import { withMetadata } from '../schema.ts';
 
 const common = {
   object: z.literal('health'),
   timestamp: withMetadata(z.iso.datetime({ precision: 3 }).max(24), 'When this response was made.'),
-  version: withMetadata(patternText(/^\d+\.\d+\.\d+$/, 30), 'Version of the service.', '1.0.0'),
+  version: withMetadata(patternText(/^\d+\.\d+\.\d+$/, 30), 'Version of the service.', RELEASE),
 };
 
 const deployment = z

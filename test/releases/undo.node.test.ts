@@ -15,7 +15,7 @@ const ARCHIVED = ['src', 'tools', 'package.json'];
 
 const command = codeBlocksOf('docs/operate/runbook.md', 'sh')
   .flatMap((block) => block.split('\n'))
-  .find((line) => line.startsWith('git restore --source=TAG'));
+  .find((line) => line.startsWith('git restore --source=COMMIT'));
 const [restored = '', ...others] = command?.replace(/^.* -- /, '').split(' && ') ?? [];
 
 const project = new ProjectCopy();
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 it('the command restores all code, and neither the settings nor the migrations', () => {
   expect(restored).toBe('src tools test docs package.json package-lock.json');
-  expect(others).toEqual(['git commit -m "Undo to TAG"', 'npm ci', 'npm run deploy']);
+  expect(others).toEqual(['git commit -m "Undo to COMMIT"', 'npm ci', 'npm run deploy']);
 });
 
 /** What `npm ci` installs for the release: the packages of today, and the one that has left since. */

@@ -3,10 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import { hasFormerSamples } from '../../tools/dev.ts';
 import { requireFreePort } from '../../tools/development/port.ts';
 import { codeBlocksOf } from '../docs/markdown.ts';
-import { Database } from '../support/cloudflare/database.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
@@ -40,19 +38,6 @@ it('two first set-ups of one working copy serve, do each step once between them,
   expect(printed.match(/^Migrated the local database/gm)).toHaveLength(1);
   expect(printed.match(/^Loaded 71 sample listings/gm)).toHaveLength(1);
   expect(printed).not.toMatch(/types|warn|error|binding|RATE_LIMIT|wrangler/i);
-});
-
-it('notices sample listings of version 1.0.0, whose photos are no longer drawn', async () => {
-  const store = new Database('former').migrate();
-  const insert = (slug: string, url: string) =>
-    store.sqlite.exec(
-      `INSERT INTO properties (id, slug, status, display_order, source, source_hash, rendering)
-       VALUES ('${slug}', '${slug}', 'listed', 1, '{"photos":[{"url":"${url}"}]}', '', '')`,
-    );
-  insert('own', 'https://images.example.com/own/1.jpg');
-  expect(await hasFormerSamples(store.binding)).toBe(false);
-  insert('sample', 'https://images.example.com/homes/casa-marea/01-hero.jpg');
-  expect(await hasFormerSamples(store.binding)).toBe(true);
 });
 
 it('shows drawings for the photos of the samples, on whichever port', async () => {

@@ -3,6 +3,7 @@
  * read it.
  */
 
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, it } from 'vitest';
@@ -19,6 +20,26 @@ it('openapi prints the document and nothing else; docs/openapi.json is its copy'
   expect(JSON.parse(stdout)).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/) });
   const isCopy = readFileSync('docs/openapi.json', 'utf8') === stdout;
   expect(isCopy, 'Renew it: npm run -s openapi > docs/openapi.json').toBe(true);
+});
+
+/** What a caller's program can rely on: the document without its words and examples. */
+function digestInterface(): string {
+  const WORDS = ['title', 'summary', 'description'];
+  const json = JSON.stringify(document, (name, value) => {
+    const isWords = typeof value === 'string' && WORDS.includes(name);
+    return isWords || ['example', 'examples', 'info'].includes(name) ? undefined : value;
+  });
+  return hash('sha256', json).slice(0, 12);
+}
+
+it('a change of the interface has its line in the changelog, under the version of the document', () => {
+  const changelog = readFileSync('CHANGELOG.md', 'utf8');
+  expect(changelog).toContain(`\n## [${createOpenApiDocument().info.version}] - 20`);
+  const digest = digestInterface();
+  expect(
+    changelog,
+    `The API has changed. Tell its callers in CHANGELOG.md, and write ${digest} in its head`,
+  ).toContain(`<!-- The interface of docs/openapi.json: ${digest} -->`);
 });
 
 /**
