@@ -12,7 +12,7 @@ import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { makeRecorder } from './database/operations.ts';
 import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from './erasure/erase.ts';
-import { findNear, findText, type Search } from './erasure/find.ts';
+import { findNear, findText, fold } from './erasure/find.ts';
 import {
   appendToLedger,
   applyLedger,
@@ -64,7 +64,7 @@ function parse(args: string[]) {
   const { values } = readArguments(program, args);
   const { aggregateType: type, aggregateId: id, dryRun: isDryRun = false, ledger } = values;
   const { find: text, after = 0 } = values;
-  if (text !== undefined && text.trim().length < MIN_TEXT_CHARACTERS) {
+  if (text !== undefined && fold(text).trim().length < MIN_TEXT_CHARACTERS) {
     throw new UserError(`--find needs a text of at least ${MIN_TEXT_CHARACTERS} characters`);
   }
   if (values.after !== undefined && text === undefined) throw new UserError('--after needs --find');
@@ -127,24 +127,23 @@ async function listFound(
   database: D1Database,
   { text, after }: { text: string; after: number },
 ): Promise<void> {
-  let last: Search = { found: [], upTo: after, newest: Number.POSITIVE_INFINITY };
+  const all: Aggregate[] = [];
+  let reached = ` up to event ${after}. To continue, add: --after ${after}`;
+  const newest = await database.prepare('SELECT max(seq) AS newest FROM events').first('newest');
   const bar = showProgress(process.stderr);
   try {
-    last = await findText(database, text, after, (search) => {
-      last = search;
-      bar.update('events searched', search.upTo - after, search.newest - after);
-    });
+    for await (const { found, upTo } of findText(database, text, after)) {
+      all.push(...found);
+      reached = ` up to event ${upTo}. To continue, add: --after ${upTo}`;
+      bar.update('events searched', upTo - after, Number(newest) - after);
+    }
+    reached = '. The search has reached the newest event.';
   } finally {
     bar[Symbol.dispose]();
-    for (const { type, id, events } of last.found) {
-      console.log(printable(`${type} ${id}: ${formatEvents(events)}`));
-    }
-    const { length } = last.found;
-    const count = `${length} aggregate${length === 1 ? '' : 's'} found`;
-    const newest = Number.isFinite(last.newest) ? ` of ${last.newest}` : '';
-    const rest = ` up to event ${last.upTo}${newest}. To continue, add: --after ${last.upTo}`;
-    const end = '. The search has reached the newest event.';
-    console.log(`${count}${last.upTo < last.newest ? rest : end}`);
+    const aggregates = Map.groupBy(all, ({ type, id }) => printable(`${type} ${id}`));
+    for (const [name, { length }] of aggregates) console.log(`${name}: ${formatEvents(length)}`);
+    const { size } = aggregates;
+    console.log(`${size} aggregate${size === 1 ? '' : 's'} found${reached}`);
   }
 }
 
