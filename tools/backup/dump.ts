@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { messageOf, UserError, withPath } from '../command-line/user-error.ts';
-import { IDENTITY, rejectUnfinished } from '../database/identity.ts';
+import { IDENTITY } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
 import {
   countRows,
@@ -27,7 +27,9 @@ import {
 } from '../database/tables.ts';
 
 const HEAD = '-- backup of ';
-const END = /^-- end (\{.*\}) ([0-9a-f]{64})$/;
+const END = /^-- end (\{.*\}) ([0-9a-f]{64})\n$/;
+/** A backup is executed, so it must have no others. */
+const STATEMENT = /^(CREATE TABLE|CREATE (UNIQUE )?INDEX|INSERT INTO) /;
 const MAX_ATTEMPTS = 5;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
@@ -48,7 +50,6 @@ export async function dump(
 }
 
 async function findState(database: D1Database): Promise<string> {
-  await rejectUnfinished(database);
   const state = database.prepare(
     `SELECT generation, (SELECT import_id FROM import_staging WHERE kind = 'applied') AS last_import
      FROM ${IDENTITY}`,
@@ -141,28 +142,35 @@ export async function loadDump(file: string, folder: string) {
 async function fill(sqlite: DatabaseSync, file: string) {
   sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   const hash = createHash('sha256');
-  let first = '';
+  let title: string | undefined;
   let last = '';
   let statement = '';
   for await (const line of (await open(file)).readLines()) {
-    if (first !== '') hash.update(`${last}\n`);
-    first ||= line;
-    if (!first.startsWith(HEAD)) break;
-    last = line;
-    statement += `${line}\n`;
-    if (!line.endsWith(';')) continue;
-    sqlite.exec(statement);
+    if (title === undefined) {
+      if (!line.startsWith(HEAD)) break;
+      title = line.slice(HEAD.length);
+    } else {
+      hash.update(last);
+      statement += `${line}\n`;
+    }
+    last = `${line}\n`;
+    if (!statement.endsWith(';\n')) continue;
+    execute(sqlite, statement.trimEnd());
     statement = '';
   }
-  if (!first.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
-  const [, counts, sum] = END.exec(last) ?? [];
+  if (title === undefined) throw new UserError(`${file} is no backup`);
+  const [, counts, sum] = END.exec(statement) ?? [];
   if (counts === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
   if (sum === undefined || sum !== hash.digest('hex'))
     throw new UserError(`${file} was altered or is damaged`);
   sqlite.exec('COMMIT');
-  return {
-    title: first.slice(HEAD.length),
-    counts: z.record(z.string(), z.int()).parse(JSON.parse(counts)),
-    sum,
-  };
+  return { title, counts: z.record(z.string(), z.int()).parse(JSON.parse(counts)), sum };
+}
+
+/** SQLite prepares the first statement of a text, and ignores the others. */
+function execute(sqlite: DatabaseSync, text: string): void {
+  const statement = STATEMENT.test(text) ? sqlite.prepare(text) : undefined;
+  if (statement?.sourceSQL === text) return void statement.run();
+  const start = text.slice(0, 40);
+  throw new Error(`its line \`${start}\` is not one CREATE TABLE, CREATE INDEX or INSERT alone`);
 }
