@@ -16,7 +16,7 @@ import { declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
 
 const program = declareWithLedger('restore')
   .description(`Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
-The service may be running: events that it accepts meanwhile are kept, behind those of the backup.
+Meanwhile the service has no tables: it rejects events with 500, and their senders repeat them.
 
 Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
 Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
@@ -43,7 +43,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);
       const erased = await open(target, async (database) => {
-        await requireRestorable(database, dump.scratch);
+        await requireRestorable(database);
         state = INTERRUPTED;
         using progress = showProgress(process.stdout);
         const onProgress = (done: number, total: number) => progress.update('rows', done, total);

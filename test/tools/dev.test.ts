@@ -6,7 +6,6 @@ import * as z from 'zod';
 import { requireFreePort } from '../../tools/development/port.ts';
 import { codeBlocksOf } from '../docs/markdown.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
-import { copyWithStore } from '../support/node/stores.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 /**
@@ -77,15 +76,6 @@ it('rewrites no address but that of the samples', async () => {
   const path = '/api/v1/web/properties/own-home?fresh=true';
   const response = await fetch(`${service.origin}${path}`, { headers });
   expect(await response.json()).toMatchObject({ hero_image: { url } });
-});
-
-it('does not start at a database that is newer than the working copy', async () => {
-  const copy = await copyWithStore('empty');
-  copy.rows("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')");
-  const { code, stderr } = await copy.run('dev.ts');
-  expect(code).toBe(1);
-  expect(stderr).toContain('this database is newer than your working copy (9999_later.sql)');
-  await copy.remove();
 });
 
 async function shell(script: string): Promise<string> {

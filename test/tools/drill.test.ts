@@ -1,103 +1,388 @@
-/** Nothing erased comes back: in another database that is restored, and by Time Travel. */
+/**
+ * A database that is backed up, and restored or rewound: nothing is lost, whatever interrupts the
+ * commands, and nothing erased comes back.
+ */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
+import { loadDump } from '../../tools/backup/dump.ts';
+import { requireRestorable, restore as restoreRows } from '../../tools/backup/restore.ts';
 import { command as backup } from '../../tools/backup.ts';
+import { openAccount } from '../../tools/cloudflare/account.ts';
+import { databaseOver } from '../../tools/database/d1.ts';
+import { restDatabase, type WithDatabase } from '../../tools/database/open.ts';
 import { command as eraseEvents } from '../../tools/erase-events.ts';
+import { hashAggregate } from '../../tools/erasure/ledger.ts';
+import { command as importListings } from '../../tools/import-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
 import { Database } from '../support/cloudflare/database.ts';
-import { runOn } from '../support/node/in-process.ts';
+import { ACCOUNT_ID, CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { failingDatabase, GONE } from '../support/node/failing-database.ts';
+import { runImportOn, runOn, runWith } from '../support/node/in-process.ts';
+import { MovableClock } from '../support/node/movable-clock.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
-const PERSONAL = '{"note":"personal"}';
+const EVENTS = 'SELECT * FROM events ORDER BY seq';
+const IDENTITY = 'SELECT lineage, generation FROM database_identity';
+const DROPS = /^DROP TABLE/;
+const LAST = /^ALTER TABLE "restoring/;
+const SENDS_EVENTS = /^INSERT OR REPLACE INTO "restoring_[0-9a-f]{16}_events"/;
+const folder = mkdtempSync(join(tmpdir(), 'drill-'));
+const path = (name: string) => join(folder, name);
+const file = path('backup.sql');
+const otherFile = path('other.sql');
+const production = new Database('production').migrate();
 
-let production: Database;
-let folder: string;
-let ledger: string[];
+/** An event with a payload of a size. */
+const eventOf = (guest: string, size = 1) =>
+  `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+   VALUES ('of-${guest}', 'booking.created', 'booking', '${guest}', 1000, '{"note":"${'x'.repeat(size)}"}');`;
 
-beforeEach(() => {
-  production = new Database('production').migrate();
-  folder = mkdtempSync(join(tmpdir(), 'drill-'));
-  ledger = ['--ledger', join(folder, 'erasures.jsonl')];
-  for (const guest of ['anna', 'bert', 'carl']) send(guest);
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-function send(guest: string): void {
-  production.sqlite.exec(
-    `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
-     VALUES ('${guest}-1', 'booking.created', 'booking', '${guest}', 1000, '${PERSONAL}')`,
+beforeAll(async () => {
+  const { sqlite, binding } = production;
+  sqlite.exec(
+    "INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', 'i', '1')",
   );
+  sqlite.exec(`${eventOf('anna')} UPDATE events SET seq = 7`);
+  // Three calls send them.
+  for (let n = 0; n < 6; n += 1) sqlite.exec(eventOf(`guest-${n}`, 400_000));
+  expect(await runOn(binding, backup, '--out', file)).toMatchObject({ code: 0, stderr: '' });
+  const other = new Database('other').migrate();
+  other.sqlite.exec(eventOf('other'));
+  expect(await runOn(other.binding, backup, '--out', otherFile)).toMatchObject({ code: 0 });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function restoreInto({ binding }: Database, from = file, open = binding) {
+  return runOn(open, restore, from, '--no-ledger');
 }
 
-async function erase(guest: string): Promise<void> {
-  const aggregate = ['--aggregate-type', 'booking', '--aggregate-id', guest];
-  const erased = await runOn(production.binding, eraseEvents, ...aggregate, ...ledger);
-  expect(erased).toMatchObject({ code: 0, stderr: '' });
+function tablesOf(database: Database): string[] {
+  const tables =
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence'";
+  return database.rows(tables).map(({ name }) => String(name));
 }
 
-/** The guests whose payloads are there. */
-function known(database: Database): unknown[] {
-  const guests = `SELECT aggregate_id FROM events WHERE payload = '${PERSONAL}' ORDER BY seq`;
-  return database.rows(guests).map(({ aggregate_id }) => aggregate_id);
+/** The rows of all tables but the identity and the operations, and the names of the indexes. */
+function contents(database: Database) {
+  const tables = tablesOf(database).filter((name) => !/identity|operations/.test(name));
+  const rows = (table: string) => database.rows(`SELECT rowid AS place, * FROM "${table}"`);
+  const indexes = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' ORDER BY name";
+  return {
+    ...Object.fromEntries(tables.map((name) => [name, rows(name)])),
+    indexes: database.rows(indexes),
+  };
 }
 
-function recorded(database: Database): unknown[] {
-  return database.rows('SELECT command, file, counts FROM operations ORDER BY rowid');
+/** Deletes an event that an unfinished restore has sent. */
+function deleteEvents(database: Database) {
+  const events = tablesOf(database).find((name) => name.endsWith('_events'));
+  database.sqlite.exec(`DELETE FROM "${events}" WHERE seq = 7`);
 }
 
-it('a restored database lacks what was erased since the backup, and --again what was erased later', async () => {
-  const file = join(folder, 'backup.sql');
-  const staging = new Database('staging');
-  expect(await runOn(production.binding, backup, '--out', file)).toMatchObject({ code: 0 });
-  await erase('anna');
-  const restored = await runOn(staging.binding, restore, file, ...ledger);
+const isUnfinished = (database: Database) =>
+  tablesOf(database).some((name) => name.startsWith('restoring_'));
+
+it('a working copy is brought back, but for the events that its ledger lists', async () => {
+  const project = await copyWithStore('empty');
+  for (const guest of ['anna', 'bert']) project.rows(eventOf(guest).replace('"x"', `"${guest}@x"`));
+  const [identity] = project.rows(IDENTITY);
+  const events = project.rows(EVENTS);
+  const { stdout } = await project.run('backup.ts');
+  expect(stdout).toMatch(/^backups\/local-[0-9TZ-]+\.sql: \d+ rows, read back and compared\n$/);
+  rmSync(join(project.directory, '.wrangler/state'), { recursive: true });
+  project.write('erasures.jsonl', {
+    lineage: identity?.lineage,
+    aggregate: hashAggregate({ type: 'booking', id: 'anna' }),
+    last_event_id: 'of-anna',
+    erased_at: '2030-01-01T00:00:00.000Z',
+  });
+  const restored = await project.run('restore.ts', stdout.split(':')[0] ?? '');
   expect(restored).toMatchObject({ code: 0, stderr: '' });
-  expect(known(staging)).toEqual(['bert', 'carl']);
-  await erase('bert');
-  const again = await runOn(staging.binding, eraseEvents, '--again', ...ledger);
-  expect(again).toMatchObject({ code: 0, stderr: '' });
-  expect(known(staging)).toEqual(['carl']);
-  // A run that erases nothing is not recorded.
-  await runOn(staging.binding, eraseEvents, '--again', ...ledger);
-  expect(recorded(staging)).toEqual([
-    {
-      command: 'restore',
-      file: 'backup.sql',
-      counts: expect.stringMatching(/^\{"rows":\d+,"erased":1\}$/),
+  expect(restored.stdout).toMatch(/^Restored \d+ rows of local at .*Erased again: 1 event\.\n$/);
+
+  // No erased payload reached the restored database at any time.
+  const state = join(project.databaseFile(), '..');
+  const bytes = readdirSync(state).map((name) => readFileSync(join(state, name), 'latin1'));
+  expect(bytes.join('')).not.toContain('anna@x');
+  expect(bytes.join('')).toContain('bert@x');
+  const [own] = project.rows(IDENTITY);
+  expect(own?.lineage).toBe(identity?.lineage);
+  expect(own?.generation).toMatch(/^[0-9a-f]{32}$/);
+  expect(own?.generation).not.toBe(identity?.generation);
+  const erased = { payload: '{}', erased_at: Date.parse('2030-01-01T00:00:00.000Z') };
+  expect(project.rows(EVENTS)).toEqual([{ ...events[0], ...erased }, ...events.slice(1)]);
+  await project.remove();
+});
+
+describe('a restore rejects', () => {
+  it.each([
+    ['has changed since it was restored', `DELETE FROM amenities; ${eventOf('later')}`, 'events'],
+    ['is of another application', 'CREATE TABLE orders (id text)', 'application (orders)'],
+  ])('a database that %s', async (_, change, message) => {
+    const taken = new Database('taken');
+    if (message === 'events') await restoreInto(taken, otherFile);
+    taken.sqlite.exec(change);
+    const before = taken.sqlite.serialize();
+    const { code, stdout, stderr } = await restoreInto(taken);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^Not restored: .*\nNothing was changed\.\n$/);
+    expect(stderr).toContain(message);
+    expect(taken.sqlite.serialize()).toEqual(before);
+  });
+
+  it('a ledger that does not exist', async () => {
+    const { binding } = new Database('target');
+    const { stderr } = await runOn(binding, restore, file, '--ledger', path('no'));
+    expect(stderr).toContain(`there is no ledger ${path('no')}: name it with`);
+  });
+});
+
+describe('a restore that is interrupted', () => {
+  it.each([
+    ['before it is carried out, without tables', false, 'before'],
+    ['after it is carried out, without tables', false, 'after'],
+    ['before it is carried out, migrated further than the backup', true, 'before'],
+  ] as const)(
+    'at any call, %s, is finished by the next run, and has no table of the Worker',
+    async (_, isMigrated, fate) => {
+      let unfinished = 0;
+      for (let failing = 1, isDone = false; !isDone; failing += 1) {
+        const database = isMigrated ? new Database('target').migrate() : new Database('target');
+        if (isMigrated)
+          database.sqlite.exec('CREATE TABLE later (id text); CREATE INDEX x ON later (id)');
+        let calls = 0;
+        const broken = failingDatabase(database.binding, () => {
+          const prefixed = tablesOf(database).filter((name) => name.startsWith('restoring_'));
+          if (prefixed.length > 0) expect(prefixed).toEqual(tablesOf(database));
+          calls += 1;
+          return calls > failing ? 'before' : calls === failing ? fate : undefined;
+        });
+        const { stderr } = await restoreInto(database, file, broken);
+        if (isUnfinished(database)) {
+          unfinished += 1;
+          expect(stderr).toContain(GONE);
+          expect(stderr).toContain('Run the same command again: it continues where it stopped.');
+        }
+        const again = await restoreInto(database);
+        // The one before had succeeded.
+        isDone = again.stderr.includes('the database has rows already');
+        expect(again.code).toBe(isDone ? 1 : 0);
+        expect(contents(database)).toEqual(contents(production));
+        expect(database.rows('SELECT command, file, counts FROM operations')).toEqual([
+          {
+            command: 'restore',
+            file: 'backup.sql',
+            counts: expect.stringMatching(/^\{"rows":\d+,"erased":0\}$/),
+          },
+        ]);
+        database.sqlite.close();
+      }
+      expect(unfinished).toBeGreaterThan(5);
     },
-    { command: 'erase-events', file: null, counts: '{"events":1}' },
-  ]);
-});
-
-it('after Time Travel, what was erased since is erased again, and a new generation begins', async () => {
-  const bookmarked = production.sqlite.serialize();
-  await erase('anna');
-  send('undone');
-  const identity = () => production.rows('SELECT * FROM database_identity')[0];
-  const before = identity();
-  production.sqlite.deserialize(bookmarked);
-  const { stdout } = await runOn(production.binding, afterTimeTravel, ...ledger);
-  expect(stdout).toContain('Erased again: 1 event.');
-  expect(known(production)).toEqual(['bert', 'carl']);
-  expect(identity()?.lineage).toBe(before?.lineage);
-  expect(identity()?.generation).not.toBe(before?.generation);
-  expect(recorded(production)).toEqual([
-    { command: 'after-time-travel', file: null, counts: '{"erased":1}' },
-  ]);
-});
-
-it('old payloads are emptied by the statement for a full database, and the keys stay', () => {
-  const [, statement = ''] =
-    /--command "(UPDATE [^"]+)"/.exec(readFileSync('docs/operate/growing.md', 'utf8')) ?? [];
-  production.sqlite.exec(
-    "UPDATE events SET created_at = 1800000000000 WHERE aggregate_id = 'carl'",
   );
-  const keys = () => production.rows('SELECT seq, id, key_id, fingerprint FROM events');
-  const before = keys();
-  production.sqlite.exec(statement);
-  expect(known(production)).toEqual(['carl']);
-  expect(keys()).toEqual(before);
+
+  /** Restores with these arguments, and returns the number of calls that send events. */
+  async function send(database: Database, args: readonly string[], end = 99) {
+    let sent = 0;
+    const binding = failingDatabase(database.binding, (sql) => {
+      if (!SENDS_EVENTS.test(sql)) return undefined;
+      sent += 1;
+      return sent > end ? 'before' : undefined;
+    });
+    const { code } = await runOn(binding, restore, ...args);
+    expect(code).toBe(end === 99 ? 0 : 1);
+    return sent;
+  }
+
+  it.each<[fact: string, args: string[], isChanged: boolean, calls: number]>([
+    ['continues with the same file', [file, '--no-ledger'], false, 2],
+    ['starts over with another ledger', [file, '--ledger', path('own.jsonl')], false, 3],
+    ['starts over with another file', [otherFile, '--no-ledger'], false, 1],
+    ['starts over if rows are gone', [file, '--no-ledger'], true, 3],
+  ])('%s', async (_, args, isChanged, calls) => {
+    const [identity] = production.rows(IDENTITY);
+    const aggregate = hashAggregate({ type: 'booking', id: 'nobody' });
+    const erasure = { aggregate, last_event_id: 'e', erased_at: '2030-01-01T00:00:00.000Z' };
+    writeFileSync(path('own.jsonl'), JSON.stringify({ lineage: identity?.lineage, ...erasure }));
+    const database = new Database('target');
+    expect(await send(database, [file, '--no-ledger'], 1)).toBe(2);
+    if (isChanged) deleteEvents(database);
+    expect(await send(database, args)).toBe(calls);
+    expect(database.rows('SELECT count(*) AS events FROM events')).toEqual([
+      { events: args[0] === file ? 7 : 1 },
+    ]);
+  });
+});
+
+describe('a restore beside another command', () => {
+  const CHANGED = 'another command has changed the database meanwhile';
+
+  async function restoreFrom(from: string, { binding }: Database, open = binding) {
+    using loaded = await loadDump(from, mkdtempSync(path('scratch-')));
+    await requireRestorable(open);
+    return await restoreRows(open, loaded.scratch, [], loaded);
+  }
+
+  /** Does something before the first call with such a statement. */
+  function doBefore(database: Database, moment: RegExp, act: () => unknown): D1Database {
+    let isDone = false;
+    return databaseOver(async (queries) => {
+      if (!isDone && queries.some(({ sql }) => moment.test(sql))) {
+        isDone = true;
+        await act();
+      }
+      return database.query(queries);
+    });
+  }
+
+  it.each<[other: string, moment: RegExp, act: (target: Database) => unknown]>([
+    ['an event is stored', DROPS, ({ sqlite }) => sqlite.exec(eventOf('live'))],
+    ['a table is made', DROPS, ({ sqlite }) => sqlite.exec('CREATE TABLE later (id text)')],
+    ['a restore of this file is finished', DROPS, (target) => restoreFrom(file, target)],
+    ['a restore of another file is finished', DROPS, (target) => restoreFrom(otherFile, target)],
+    ['a restore of this file is finished', SENDS_EVENTS, (target) => restoreFrom(file, target)],
+    [
+      'a restore of another file is finished',
+      SENDS_EVENTS,
+      (target) => restoreFrom(otherFile, target),
+    ],
+    ['rows disappear', LAST, deleteEvents],
+  ])('stops when %s before %s', async (_, moment, act) => {
+    const target = new Database('target').migrate();
+    let left: unknown;
+    const during = doBefore(target, moment, async () => {
+      await act(target);
+      left = contents(target);
+    });
+    await expect(restoreFrom(file, target, during)).rejects.toThrow(CHANGED);
+    expect(contents(target)).toEqual(left);
+  });
+
+  it('or two restores at once: one stops, and the other is complete', async () => {
+    const target = new Database('target');
+    const both = [restoreFrom(file, target), restoreFrom(file, target)];
+    const outcomes = await Promise.allSettled(both);
+    const stopped = outcomes.filter(({ status }) => status === 'rejected');
+    expect(stopped).toMatchObject([{ reason: { message: CHANGED } }]);
+    expect(contents(target)).toEqual(contents(production));
+  });
+
+  it('stops an import that has read the database before it', async () => {
+    writeFileSync(path('listings.json'), '{"amenities":[{"slug":"pool","label":{"en":"Pool"}}]}');
+    const target = new Database('target').migrate();
+    const killed = failingDatabase(target.binding, (sql) =>
+      SENDS_EVENTS.test(sql) ? 'before' : undefined,
+    );
+    const importing = doBefore(target, /INSERT INTO import_staging/, () =>
+      expect(restoreFrom(otherFile, target, killed)).rejects.toThrow(GONE),
+    );
+    expect(await runImportOn(importing, importListings, path('listings.json'))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The import failed: no such table: import_staging\nNothing was changed.\n',
+    });
+    expect(await restoreFrom(otherFile, target)).toBe(0);
+  });
+});
+
+describe('what was erased', () => {
+  const ledger = ['--ledger', path('erasures.jsonl')];
+
+  async function erase(database: Database, guest: string) {
+    const aggregate = ['--aggregate-type', 'booking', '--aggregate-id', guest];
+    const erased = await runOn(database.binding, eraseEvents, ...aggregate, ...ledger);
+    expect(erased).toMatchObject({ code: 0, stderr: '' });
+  }
+
+  /** The guests whose payloads are gone. */
+  const erasedIn = (database: Database) =>
+    database
+      .rows("SELECT aggregate_id FROM events WHERE payload = '{}' ORDER BY seq")
+      .map(({ aggregate_id }) => aggregate_id);
+  const recordedIn = (database: Database) =>
+    database.rows('SELECT command, counts FROM operations ORDER BY rowid');
+
+  /** Of 600 bytes each: a call reads 2 MB, and sends 1 MB of JSON. */
+  const count = process.env.FULL ? 1_000_000 : 10_000;
+
+  it('stays so in a copy, although the API blocks the commands and loses responses, and the restore is killed', {
+    timeout: process.env.FULL ? 1_800_000 : 120_000,
+  }, async () => {
+    const clock = new MovableClock();
+    const cloudflare = await new CloudflareStandIn().start();
+    onTestFinished(() => cloudflare.stop());
+    cloudflare.now = clock.now;
+    const source = new Database('source').migrate();
+    const copy = new Database('copy');
+    cloudflare.databases.push(source, copy);
+    source.sqlite.exec(
+      `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+       SELECT 'event-' || i, 'booking.created', 'booking', 'bk_' || i, i, '{"note":"${'x'.repeat(500)}"}' FROM n`,
+    );
+    const remotely =
+      ({ uuid }: Database): WithDatabase =>
+      async (_target, work) =>
+        work(restDatabase(await openAccount(ACCOUNT_ID, [1, 1, 1, 1], clock), uuid));
+
+    // Another program of the user calls the API too.
+    cloudflare.count(1_200);
+    const saved = await runWith(remotely(source), backup, '--out', path('large.sql'));
+    expect(saved.stderr).toMatch(/waits until \d\d:\d\d:\d\d and then continues\.\n$/);
+    expect(saved.code).toBe(0);
+    expect(clock.sleptMs).toBeGreaterThanOrEqual(300_000);
+    expect(cloudflare.requests.length).toBeLessThan(count / 3_000 + 40);
+    await erase(source, 'bk_1');
+
+    let sent = 0;
+    let endsAfter = count / 3_000;
+    const lost = new Set(['CREATE INDEX', 'INSERT OR REPLACE INTO database_identity']);
+    cloudflare.fault = (_, body) => {
+      for (const sql of lost) {
+        if (body.includes(sql) && lost.delete(sql)) return { status: 500, isAfter: true };
+      }
+      if (/INSERT OR REPLACE INTO [^ ]*_events/.test(body)) sent += 1;
+      return sent > endsAfter ? { status: 400 } : undefined;
+    };
+    const runRestore = () => runWith(remotely(copy), restore, path('large.sql'), ...ledger);
+    expect(await runRestore()).toMatchObject({ code: 1 });
+    endsAfter = Number.POSITIVE_INFINITY;
+    expect(await runRestore()).toMatchObject({ code: 0 });
+    expect([...lost]).toEqual([]);
+    expect(sent).toBeLessThan(count / 1_300 + 2);
+    if (process.env.FULL) console.log(count, cloudflare.requests.length, clock.sleptMs);
+    expect(copy.rows('SELECT max(seq) AS events FROM events')).toEqual([{ events: count }]);
+    expect(erasedIn(copy)).toEqual(['bk_1']);
+
+    await erase(source, 'bk_2');
+    // A run that erases nothing is not recorded.
+    for (const _ of [1, 2]) await runWith(remotely(copy), eraseEvents, '--again', ...ledger);
+    expect(erasedIn(copy)).toEqual(['bk_1', 'bk_2']);
+    expect(recordedIn(copy)).toEqual([
+      { command: 'restore', counts: expect.stringMatching(/^\{"rows":\d+,"erased":1\}$/) },
+      { command: 'erase-events', counts: '{"events":1}' },
+    ]);
+  });
+
+  it('is erased again after Time Travel, and a new generation begins', async () => {
+    const database = new Database('rewound').migrate();
+    for (const guest of ['anna', 'bert']) database.sqlite.exec(eventOf(guest));
+    const bookmarked = database.sqlite.serialize();
+    await erase(database, 'anna');
+    const [before] = database.rows(IDENTITY);
+    database.sqlite.deserialize(bookmarked);
+    const { stdout } = await runOn(database.binding, afterTimeTravel, ...ledger);
+    expect(stdout).toContain('Erased again: 1 event.');
+    expect(erasedIn(database)).toEqual(['anna']);
+    const [after] = database.rows(IDENTITY);
+    expect(after?.lineage).toBe(before?.lineage);
+    expect(after?.generation).not.toBe(before?.generation);
+    expect(recordedIn(database)).toEqual([
+      { command: 'after-time-travel', counts: '{"erased":1}' },
+    ]);
+  });
 });

@@ -1,13 +1,15 @@
-/** Lineage and generation. `restore` writes them last: without them, it is unfinished. */
+/** Lineage and generation, and the mark of a restore that is not finished. */
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { hasRows, readTables } from './tables.ts';
+import { readTables } from './tables.ts';
 
 export const IDENTITY = 'database_identity';
+/** Begins the names of tables until their restore is finished. */
+export const RESTORING = 'restoring_';
 
 /** Backups, and databases restored from them, have the same lineage. */
 export async function readLineage(database: D1Database): Promise<string> {
@@ -19,18 +21,22 @@ export async function readLineage(database: D1Database): Promise<string> {
 }
 
 /** After a rewind: earlier cursors are rejected. */
-export function beginGeneration(database: D1Database, lineage: string): D1PreparedStatement {
+export function beginGeneration(
+  database: D1Database,
+  lineage: string,
+  generation = randomBytes(16).toString('hex'),
+): D1PreparedStatement {
   return database
     .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)
-    .bind(lineage, randomBytes(16).toString('hex'));
+    .bind(lineage, generation);
 }
 
 /** Throws a `UserError` for another application's tables. */
 export async function readState(database: D1Database): Promise<'empty' | 'unfinished' | 'whole'> {
   const tables = (await readTables(database)).filter((table) => table !== 'd1_migrations');
   if (tables.length === 0) return 'empty';
-  if (tables.includes(IDENTITY))
-    return (await hasRows(database, IDENTITY)) ? 'whole' : 'unfinished';
+  if (tables.some((table) => table.startsWith(RESTORING))) return 'unfinished';
+  if (tables.includes(IDENTITY)) return 'whole';
   const names = tables.slice(0, 3).join(', ');
   throw new UserError(
     `the database has the tables of another application (${names}): is database_name in wrangler.toml misspelt?`,

@@ -6,8 +6,7 @@ import * as z from 'zod';
 const BYTES_PER_BATCH = 1_000_000;
 /** Of rows that a call reads, but for the last row. */
 const BYTES_PER_PAGE = 2_000_000;
-/** Rows whose size the first page looks at. */
-const FIRST_LOOK = 1_000;
+const MAX_ROWS_PER_PAGE = 4_000;
 
 const sqlValue = z.union([z.string(), z.number(), z.null()]);
 export type SqlValue = z.infer<typeof sqlValue>;
@@ -15,14 +14,16 @@ export type SqlValue = z.infer<typeof sqlValue>;
 const pageRows = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
 type Row = z.infer<typeof pageRows>[number];
 
-/** Reads the statements, tables first, without the internal tables of D1 and SQLite. */
+/** Without the internal tables of D1 and SQLite. */
+export const OWN_SCHEMA = String.raw`FROM sqlite_schema WHERE sql IS NOT NULL
+  AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE '\_cf\_%' ESCAPE '\'`;
+
+/** Reads the statements that made the tables and indexes, tables first. */
 export async function readSchema(database: D1Database) {
   const statement = database.prepare(
-    `SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema
-     WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
-     ORDER BY type = 'index', name`,
+    `SELECT type, name, sql ${OWN_SCHEMA} ORDER BY type = 'index', name`,
   );
-  return (await statement.all<Record<'type' | 'name' | 'table' | 'sql', string>>()).results;
+  return (await statement.all<Record<'type' | 'name' | 'sql', string>>()).results;
 }
 
 export async function readTables(database: D1Database): Promise<string[]> {
@@ -41,24 +42,6 @@ export async function hasRows(database: D1Database, table: string): Promise<bool
   return (await database.prepare(`SELECT 1 AS found FROM "${table}" LIMIT 1`).first()) !== null;
 }
 
-/**
- * Writes an expression for the last `rowid` of a page: of the rows after `?1` up to `?2`, it looks
- * at the sizes of `?3`, and takes as many as have `bytes` in these columns.
- */
-export function pageEnd(table: string, columns: readonly string[], bytes: number): string {
-  const size = columns.map((column) => `coalesce(octet_length("${column}"), 0)`).join(' + ');
-  return `(SELECT max(place) FROM (
-    SELECT place, sum(size) OVER (ORDER BY place) - size AS before FROM (
-      SELECT rowid AS place, ${size} AS size FROM "${table}"
-      WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT ?3))
-    WHERE before < ${bytes})`;
-}
-
-/** Returns how many sizes the next page looks at, after a page of some rows. */
-export function nextLook(look: number, rows: number): number {
-  return rows === look ? 2 * look : Math.ceil(1.25 * rows);
-}
-
 /** Reads a table in pages by `rowid`. Rows that are added meanwhile are left out. */
 export async function* readPages(
   database: D1Database,
@@ -67,21 +50,25 @@ export async function* readPages(
   start = Number.MIN_SAFE_INTEGER,
 ): AsyncGenerator<Row[]> {
   const selected = columns.map((column) => `"${column}" AS "${column}"`);
+  const sizes = columns.map((column) => `coalesce(octet_length("${column}"), 0)`);
+  // The inner statement reads no long text: SQLite knows its size.
   const page = database.prepare(
-    `SELECT ${selected} FROM "${table}"
-     WHERE rowid > ?1 AND rowid <= ${pageEnd(table, columns, BYTES_PER_PAGE)} ORDER BY rowid`,
+    `SELECT ${selected} FROM "${table}" WHERE rowid > ?1 AND rowid <= (
+       SELECT max(place) FROM (
+         SELECT place, sum(size) OVER (ORDER BY place) - size AS before
+         FROM (SELECT rowid AS place, ${sizes.join(' + ')} AS size FROM "${table}"
+           WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT ${MAX_ROWS_PER_PAGE}))
+       WHERE before < ${BYTES_PER_PAGE})
+     ORDER BY rowid`,
   );
   const newest = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
   const last = (await newest.all<{ last: number | null }>()).results[0]?.last;
   let after: number | undefined = start;
-  let look = FIRST_LOOK;
   while (after !== undefined) {
-    const { results } = await page.bind(after, last, look).all();
-    const rows = pageRows.parse(results);
+    const rows: Row[] = pageRows.parse((await page.bind(after, last).all()).results);
     yield rows;
     after = rows.at(-1)?.rowid;
     if (after === last) return;
-    look = nextLook(look, rows.length);
   }
 }
 
