@@ -144,7 +144,6 @@ async function readRows<State, Row>(
     ]),
   );
   const [found] = first?.results ?? [];
-  // An unfinished restore has not written the row yet.
   if (found === undefined) throw new Error('The database has no identity.');
   return { state: found, rows: list?.results ?? [] };
 }

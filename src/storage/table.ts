@@ -3,7 +3,7 @@
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** One row, which the migration writes. `restore` writes it last, as a mark of its end. */
+/** One row, which the migration writes. */
 export const databaseIdentity = sqliteTable('database_identity', {
   /** Names the database and its restored copies, which share a ledger: 32 hexadecimal digits. */
   lineage: text().primaryKey(),

@@ -111,7 +111,7 @@ const STOPS: Record<string, () => unknown> = {
          INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')`,
     ),
   'a restore of this database is not finished': () =>
-    place('CREATE TABLE database_identity (lineage text)'),
+    place('CREATE TABLE restoring_5f0c31d2a4b97e60_events (seq integer)'),
   'the database has the tables of another application (orders): is database_name in': () =>
     place('CREATE TABLE orders (id text)'),
   [`the database ${STAGING} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`]:
