@@ -1,74 +1,138 @@
-/** The feed's two cache levels: which responses they serve, to which requests, and for how long. */
+/** The feed's two cache levels: which responses they serve, at which moment of a read, and at what cost. */
 
 import { env } from 'cloudflare:workers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { NOTHING } from '../support/counting.ts';
 import {
   atSecond,
   describeResponse,
   FAILING,
+  faultsOfD1,
   freshPath,
   isolate,
   LIST,
   laggingReplica,
   listingPath,
   logLines,
-  moveToAnotherDataCentre,
   rename,
   stalling,
+  stopAtSecond,
   useDataCentre,
 } from '../support/data-centre.ts';
 import { expectError, expectStatus } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
+import { tapD1, tapMethods } from '../support/tap.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const here = useDataCentre();
+const LEARNING = { path: '/api/v1/web/locations?fresh=true' };
+
+/**
+ * The response was read at second 0, when the listing was called `Before`. It is called `After` since,
+ * in a version that no isolate knows. `age` is of the check of the response: with
+ * FEED_CACHE_SECONDS=60, ttl = 60 - age, and at most -1 for a stale response. `known imports`: versions
+ * between the two that the isolates have learned of, e.g. six at second 30. `fault`: D1 failed or
+ * stalled so many seconds ago. `ms`: how long the request waits, to the millisecond. `reads`: of D1.
+ */
+const SERVED = `
+  age     | known imports | fault         | D1       | from   | FEED_STALE | ms   | reads | response
+  0       |               |               | responds | memory |            | 0    | 0     | Before: isolate; hit; ttl=60
+  0       |               |               | responds | edge   |            | 0    | 0     | Before: edge; hit; ttl=60, isolate; fwd=miss
+  59.999  |               |               | fails    | memory |            | 0    | 1     | Before: isolate; hit; ttl=0
+  59.999  |               |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=0, isolate; fwd=miss
+  60      |               |               | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
+  60      |               |               | responds | edge   |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=miss
+  7200    |               |               | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
+  -7200   |               |               | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
+  61      |               |               | fails    | memory |            | 0    | 1     | Before: isolate; hit; ttl=-1; detail=failed, Age 61
+  61      |               |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=-1; detail=failed, isolate; fwd=miss, Age 61
+  3600    |               |               | fails    | memory |            | 0    | 1     | Before: isolate; hit; ttl=-3540; detail=failed, Age 3600
+  3600    |               |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=-3540; detail=failed, isolate; fwd=miss, Age 3600
+  3601    |               |               | fails    | memory |            | 0    | 1     | 500
+  3601    |               |               | fails    | edge   |            | 0    | 1     | 500
+  60      |               |               | fails    | memory | 0          | 0    | 1     | 500
+  60      |               |               | fails    | edge   | 0          | 0    | 1     | 500
+  0       | 1 at 0        |               | fails    | memory |            | 0    | 1     | Before: isolate; hit; ttl=-1; detail=failed, Age 0
+  0       | 1 at 0        |               | fails    | memory | 0          | 0    | 1     | 500
+  61      | 6 at 30       |               | fails    | memory |            | 0    | 1     | Before: isolate; hit; ttl=-1; detail=failed, Age 61
+  61      | 6 at 30       |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=-1; detail=failed, isolate; fwd=miss, Age 61
+  3600    | 2 at 1800     |               | fails    | memory |            | 0    | 1     | Before: isolate; hit; ttl=-3540; detail=failed, Age 3600
+  3600    | 2 at 1800     |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=-3540; detail=failed, isolate; fwd=miss, Age 3600
+  3601    | 2 at 1800     |               | fails    | memory |            | 0    | 1     | 500
+  3601    | 2 at 1800     |               | fails    | edge   |            | 0    | 1     | 500
+  0       | 63 at 0       |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=-1; detail=failed, isolate; fwd=miss, Age 0
+  0       | 64 at 0       |               | fails    | edge   |            | 0    | 1     | 500
+  0       | 6 at 0        |               | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
+  65.999  |               | failed 4.999  | stalls   | memory |            | 0    | 0     | Before: isolate; hit; ttl=-6; detail=failed, Age 65
+  66      |               | failed 5      | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
+  -7200   |               | failed -7261  | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
+  3004.9  |               | stalled 4.9   | stalls   | memory |            | 0    | 0     | Before: isolate; hit; ttl=-2945; detail=failed, Age 3004
+  3061    |               | stalled 59.69 | stalls   | memory |            | 300  | 1     | Before: isolate; hit; ttl=-3002; detail=failed, Age 3061
+  3061    |               | stalled 59.7  | stalls   | memory |            | 2000 | 1     | Before: isolate; hit; ttl=-3003; detail=failed, Age 3063
+  359.7   |               |               | stalls   | memory |            | 300  | 1     | Before: isolate; hit; ttl=-300; detail=slow, Age 360
+  359.701 |               |               | stalls   | memory |            | 2000 | 1     | Before: isolate; hit; ttl=-302; detail=failed, Age 361
+`;
+const [, ...rows] = SERVED.trim().split('\n');
+
+/** D1 fails, or stalls for 2 s, until a time after the start. */
+async function breakUntil(second: number, how: string) {
+  const isStall = how === 'stalled';
+  stopAtSecond(isStall ? second - 2 : second);
+  const { DB, called } = stalling();
+  const sending = here.one.send(isStall ? { DB } : FAILING);
+  if (isStall) {
+    await called;
+    await vi.advanceTimersByTimeAsync(2_000);
+  }
+  await sending;
+  expect(faultsOfD1()).toHaveLength(1);
+}
+
+it.each(rows.map((row) => row.split('|').map((cell) => cell.trim())))(
+  'age %s, imports %s, fault %s, D1 %s, from %s, FEED_STALE %s, after %s ms, %s reads: %s',
+  async (age, imports = '', fault = '', d1 = '', from, stale, ms, reads, expected = '') => {
+    const vars = stale ? { FEED_STALE_SECONDS: stale } : {};
+    const reader = stale ? isolate(vars) : here.one;
+    await reader.read();
+    const [count = 0, since = 0] = imports.split(' at ').map(Number);
+    atSecond(since);
+    for (let index = 0; index < count; index += 1) {
+      await rename('Between');
+      await reader.get({}, LEARNING);
+    }
+    await rename('After');
+    const [how, ago] = fault.split(' ');
+    if (how) await breakUntil(Number(age) - Number(ago), how);
+
+    stopAtSecond(Number(age));
+    const asked = from === 'memory' ? reader : isolate(vars);
+    Object.assign(asked.costs, NOTHING);
+    const { DB, called, open } = stalling();
+    let sent: Awaited<ReturnType<typeof asked.send>> | undefined;
+    const sending = asked.send({ fails: FAILING, stalls: { DB } }[d1]).then((call) => {
+      sent = call;
+    });
+    if (ms !== '0') {
+      await called;
+      await vi.advanceTimersByTimeAsync(Number(ms) - 1);
+      expect(sent).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    await sending;
+    const { response = new Response(), settled } = sent ?? {};
+    if (expected === '500') await expectError(response, 500, 'internal_error');
+    else expect(await describeResponse(response)).toBe(expected);
+    // A read that has begun goes on, and what it returns is cached.
+    open();
+    await settled;
+    expect(String(asked.costs.d1RoundTrips)).toBe(reads);
+    if (d1 !== 'fails' && reads !== '0') {
+      expect(await asked.read()).toMatch(/^After: isolate; hit; ttl=/);
+    }
+  },
+);
 
 describe('a cached response', () => {
-  // Current until its check is 60 s old (FEED_CACHE_SECONDS), then usable while D1 fails until the
-  // check is 3,600 s old (FEED_STALE_SECONDS). ttl = 60 - age, and at most -1 when it is stale.
-  it.each([
-    [0, 'runs', '3600', 'memory', 'Before: isolate; hit; ttl=60'],
-    [0, 'runs', '3600', 'edge', 'Before: edge; hit; ttl=60, isolate; fwd=miss'],
-    [59.999, 'fails', '3600', 'memory', 'Before: isolate; hit; ttl=0'],
-    [59.999, 'fails', '3600', 'edge', 'Before: edge; hit; ttl=0, isolate; fwd=miss'],
-    [60, 'runs', '3600', 'memory', 'After: edge; fwd=stale, isolate; fwd=stale'],
-    [60, 'runs', '3600', 'edge', 'After: edge; fwd=stale, isolate; fwd=miss'],
-    [61, 'fails', '3600', 'memory', 'Before: isolate; hit; ttl=-1; detail=failed, Age 61'],
-    [
-      61,
-      'fails',
-      '3600',
-      'edge',
-      'Before: edge; hit; ttl=-1; detail=failed, isolate; fwd=miss, Age 61',
-    ],
-    [3_600, 'fails', '3600', 'memory', 'Before: isolate; hit; ttl=-3540; detail=failed, Age 3600'],
-    [
-      3_600,
-      'fails',
-      '3600',
-      'edge',
-      'Before: edge; hit; ttl=-3540; detail=failed, isolate; fwd=miss, Age 3600',
-    ],
-    [3_601, 'fails', '3600', 'memory', '500'],
-    [3_601, 'fails', '3600', 'edge', '500'],
-    [60, 'fails', '0', 'memory', '500'],
-    [60, 'fails', '0', 'edge', '500'],
-  ])(
-    '%d s after its check, while D1 %s, FEED_STALE_SECONDS is %s and %s has it: %s',
-    async (age, d1, FEED_STALE_SECONDS, level, expected) => {
-      moveToAnotherDataCentre();
-      const reader = isolate({ FEED_STALE_SECONDS });
-      await reader.read();
-      await rename('After');
-      atSecond(age);
-      const asked = level === 'memory' ? reader : isolate({ FEED_STALE_SECONDS });
-      const response = await asked.get(d1 === 'fails' ? FAILING : {});
-      if (expected === '500') await expectError(response, 500, 'internal_error');
-      else expect(await describeResponse(response)).toBe(expected);
-    },
-  );
-
   // Every 46 s the check is due (45 s), so one request of the three renews it: seconds 46, 92, …
   // 966 are 21 renewals of one row each.
   it('costs one row per renewal of the check, for all pages of an isolate', async () => {
@@ -101,16 +165,6 @@ describe('a cached response', () => {
     atSecond(61);
     await expectStatus(await here.one.get({}, { path: LIST }), 200);
     expect(here.one.costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 2 });
-  });
-
-  it('costs one round trip when its check has ended and its version has changed', async () => {
-    await here.one.get({}, { path: LIST });
-    await rename('After');
-    Object.assign(here.one.costs, NOTHING);
-    atSecond(61);
-    const changed = await here.one.get({}, { path: LIST });
-    expect(await changed.text()).toContain('"After"');
-    expect(here.one.costs).toMatchObject({ d1RoundTrips: 1 });
   });
 
   // Reads of D1: 1 for the listing at the start, 1 for the list, then at 45 s (due) the renewal,
@@ -229,6 +283,17 @@ describe('a cached response', () => {
     await expectStatus(await here.one.get({}, { path }), 200);
   });
 
+  it('is not served where the listing is known to be missing since', async () => {
+    await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`)
+      .bind(here.slug)
+      .run();
+    await rename('After');
+    await here.one.get({}, LEARNING);
+    await expectError(await isolate().get({}, { path: freshPath() }), 404, 'resource_missing');
+    atSecond(61);
+    await expectError(await isolate().get(FAILING), 500, 'internal_error');
+  });
+
   // The listing has about 1,300 bytes, and each entry 512 more: a sixteenth of 10,000 is 625, of
   // 100,000 is 6,250.
   it.each([
@@ -282,11 +347,96 @@ describe('fresh=true', () => {
   });
 });
 
-it('the log has the source of each response', async () => {
-  await here.one.read();
-  await isolate().read();
-  atSecond(61);
-  await here.one.read(FAILING);
-  const sources = logLines().map((line) => JSON.parse(line).cache);
-  expect(sources).toEqual(['database', 'memory', 'edge', 'stale']);
+it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
+  const missing = { path: `${LIST}/none-${here.slug}` };
+  const replica = await laggingReplica();
+  await rename('After');
+  await here.one.get({}, { path: freshPath() });
+  stopAtSecond(61);
+  const called = Promise.withResolvers<void>();
+  // The replica lacks the known version: the read is repeated at the primary.
+  const DB = tapD1(replica, async (call) => {
+    called.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    return call();
+  });
+  let response: Response | undefined;
+  const sending = here.one.send({ DB }, missing).then((sent) => {
+    ({ response } = sent);
+  });
+  await called.promise;
+  await vi.advanceTimersByTimeAsync(4_999);
+  expect(response).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  await sending;
+  await expectError(response ?? new Response(), 500, 'internal_error');
+  expect(response?.headers.get('Retry-After')).toBe('2');
+});
+
+describe('an edge cache', () => {
+  function replaceEdge(tap: Parameters<typeof tapMethods>[1]) {
+    const replaced = tapMethods(caches.default, tap);
+    vi.spyOn(caches, 'default', 'get').mockReturnValue(replaced);
+  }
+
+  // The check is of second 0. It is served after the 300 ms of a stall, or at once: ttl = 60 - 30.…
+  it.each(['stalls', 'fails'])('that takes more than 20 ms is used if D1 %s', async (d1) => {
+    stopAtSecond(30);
+    const edge = Promise.withResolvers<void>();
+    replaceEdge(async (call) => {
+      await edge.promise;
+      return call();
+    });
+    const { DB, called } = stalling();
+    const sending = isolate().send(d1 === 'fails' ? FAILING : { DB });
+    await vi.advanceTimersByTimeAsync(20);
+    if (d1 === 'stalls') await called;
+    edge.resolve();
+    await vi.advanceTimersByTimeAsync(300);
+    const { response } = await sending;
+    expect(await describeResponse(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
+  });
+
+  it('that never responds delays the 500 of a D1 that fails by a second', async () => {
+    stopAtSecond(30);
+    replaceEdge(() => new Promise(() => {}));
+    const sending = isolate().send(FAILING);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await expectError((await sending).response, 500, 'internal_error');
+  });
+
+  // The timers stand still after the 20 ms, so nothing that waits longer for the edge cache responds.
+  it('that never responds delays no response from memory while D1 fails', async () => {
+    stopAtSecond(61);
+    replaceEdge(() => new Promise(() => {}));
+    const sending = here.one.send(FAILING);
+    await vi.advanceTimersByTimeAsync(20);
+    const { response } = await sending;
+    expect(await describeResponse(response)).toBe(
+      'Before: isolate; hit; ttl=-2; detail=failed, Age 61',
+    );
+  });
+});
+
+describe('the log', () => {
+  it('has one line about D1 in 5 s', async () => {
+    for (const [second, lines] of [
+      [61, 1],
+      [65.999, 1],
+      [66, 2],
+    ] as const) {
+      atSecond(second);
+      await here.one.get(FAILING, { path: freshPath() });
+      expect(faultsOfD1()).toHaveLength(lines);
+    }
+  });
+
+  it('has the source of each response', async () => {
+    await here.one.read();
+    await isolate().read();
+    atSecond(61);
+    await here.one.read(FAILING);
+    const sources = logLines().map((line) => JSON.parse(line).cache);
+    expect(sources).toEqual(['database', 'memory', 'edge', 'stale']);
+  });
 });

@@ -19,7 +19,6 @@ import {
   useDataCentre,
 } from '../support/data-centre.ts';
 import { gatedD1 } from '../support/faults.ts';
-import { expectError } from '../support/http.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const here = useDataCentre();
@@ -39,20 +38,6 @@ async function recordPuts(action: () => Promise<unknown>) {
 }
 
 describe('an earlier version', () => {
-  it('is stale at once', async () => {
-    await rename('After');
-    await here.one.get({}, { path: '/api/v1/web/locations?fresh=true' });
-    expect(await here.one.read(FAILING)).toBe('Before: isolate; hit; ttl=-1; detail=failed, Age 0');
-  });
-
-  it('is never served if FEED_STALE_SECONDS is 0', async () => {
-    const reader = isolate({ FEED_STALE_SECONDS: '0' });
-    await reader.read();
-    await rename('After');
-    await reader.get({}, { path: '/api/v1/web/locations?fresh=true' });
-    await expectError(await reader.get(FAILING), 500, 'internal_error');
-  });
-
   it.each(['this', 'another'])(
     'read late by %s isolate replaces no newer response',
     async (which) => {
@@ -217,20 +202,4 @@ it('a body never changes under its ETag, in whichever order entries are put', as
     if (etag) bodies.set(etag, (bodies.get(etag) ?? new Set()).add(await entry.text()));
   }
   expect([...bodies.values()].map((texts) => texts.size)).toEqual([1, 1, 1]);
-});
-
-describe('a clock that jumps', () => {
-  it('backwards ends a check', async () => {
-    await rename('After');
-    atSecond(-7_200);
-    expect(await here.one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
-    expect(await here.one.read()).toBe('After: isolate; hit; ttl=60');
-  });
-
-  it('forwards ends a check', async () => {
-    await rename('After');
-    atSecond(7_200);
-    expect(await here.one.read()).toMatch(/^After: edge; fwd=stale/);
-    expect(await here.one.read()).toBe('After: isolate; hit; ttl=60');
-  });
 });

@@ -13,7 +13,7 @@ export const LIST = '/api/v1/web/properties';
 const START = Date.parse('2030-01-01T00:00:00Z');
 export const FAILING = { DB: failingD1(env.DB, { when: 'before commit' }) };
 
-/** Each test has its own data centre and listing. */
+/** Each test has its own data centre, whose edge cache is empty, and its own listing. */
 const here = { host: '', slug: '', one: isolate() };
 let log: MockInstance<typeof console.log>;
 let faultLog: MockInstance<typeof console.error>;
@@ -24,18 +24,13 @@ export function useDataCentre(): Readonly<typeof here> {
     vi.useFakeTimers({ toFake: ['Date'], now: START });
     log = vi.spyOn(console, 'log').mockReturnValue(undefined);
     faultLog = vi.spyOn(console, 'error').mockReturnValue(undefined);
-    moveToAnotherDataCentre();
+    here.host = `${crypto.randomUUID()}.example.com`;
     here.slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
     await storeListings(env.DB, [sourceOf({ slug: here.slug, name: 'Before' })]);
     here.one = isolate();
     await here.one.read();
   });
   return here;
-}
-
-/** The edge cache is empty there. */
-export function moveToAnotherDataCentre() {
-  here.host = `${crypto.randomUUID()}.example.com`;
 }
 
 export const listingPath = () => `${LIST}/${here.slug}`;
