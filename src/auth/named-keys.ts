@@ -60,8 +60,8 @@ export function namedKeys() {
   return z.preprocess((value) => parseJson(value ?? ''), keys);
 }
 
-/** Parses the JSON text in `.dev.vars`. The schema rejects other text. */
-function parseJson(value: unknown): unknown {
+/** Parses JSON text, such as that of `.dev.vars`. A schema rejects other text. */
+export function parseJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return [];
   try {

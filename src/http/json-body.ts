@@ -14,7 +14,7 @@ import {
   type Problem,
   validationError,
 } from './errors.ts';
-import { droppedNames } from './json-text.ts';
+import { repeatedNames } from './json-text.ts';
 import { sentOnce } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
@@ -64,9 +64,9 @@ export function jsonObject({
     }
     const [first, ...rest] = findLimitProblems(value, { maxDepth, loggedFields });
     if (first !== undefined) throw validationError([first, ...rest]);
-    const dropped = droppedNames(text, value).slice(0, MAX_PROBLEMS);
-    if (dropped.length > 0) {
-      throw unreadable(`A name occurs twice in one object: ${JSON.stringify(dropped)}.`);
+    const repeated = repeatedNames(text).slice(0, MAX_PROBLEMS);
+    if (repeated.length > 0) {
+      throw unreadable(`A name occurs twice in one object: ${JSON.stringify(repeated)}.`);
     }
     c.req.addValidatedData('json', value);
     await next();

@@ -1,23 +1,23 @@
 /** Finds what `JSON.parse` drops silently: of equal names in one object, it keeps the last. */
 
-/** A text in well-formed JSON, and the colon after a name. */
-const STRING = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
+/** A text, the begin or end of an object, or the colon after a name. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}:]/g;
 
-/** One of these names occurs twice in one object. Others were in a value that was dropped. */
-export function droppedNames(text: string, value: unknown): string[] {
-  const counts = countNames(text);
-  for (const [name, kept] of countNames(JSON.stringify(value))) {
-    if (counts.get(name) === kept) counts.delete(name);
+/** Returns each name that occurs again in one object. `text` is well-formed JSON. */
+export function repeatedNames(text: string): string[] {
+  const repeated = new Set<string>();
+  const objects: Set<string>[] = [];
+  let lastText = '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
+    else if (token !== ':') lastText = token;
+    else {
+      const name = JSON.parse(lastText);
+      const names = objects.at(-1);
+      if (names?.has(name)) repeated.add(name);
+      names?.add(name);
+    }
   }
-  return [...counts.keys()];
-}
-
-function countNames(text: string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const [, quoted = '', colon] of text.matchAll(STRING)) {
-    if (colon === undefined) continue;
-    const name = JSON.parse(quoted);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return counts;
+  return [...repeated];
 }

@@ -16,11 +16,11 @@ export function get(path: string, init: RequestInit = {}): Promise<Response> {
 
 /**
  * Sends a request to the service. Unless `headers` set them, it has a valid `x-api-key` and comes
- * from an address with requests left. A response that the OpenAPI document does not describe fails
+ * from an address of its own. A response that the OpenAPI document does not describe fails
  * the test.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
-  const request = requestOf(path, init, ONE_ISOLATE);
+  const request = requestOf(path, init);
   const response = await exports.default.fetch(request);
   await expectDocumented(request, response);
   return response;
@@ -81,16 +81,16 @@ async function fetchFrom(
   init: RequestInit = {},
 ): Promise<Call & { request: Request }> {
   const ctx = createExecutionContext();
-  const request = requestOf(path, init, FRESH_ISOLATES);
+  const request = requestOf(path, init);
   const response = await service.fetch(request, { ...env, ...changes }, ctx);
   return { request, response, settled: waitOnExecutionContext(ctx) };
 }
 
 /** The path may be a whole URL. */
-function requestOf(path: string, init: RequestInit, shared: SharedAddress): Request {
+function requestOf(path: string, init: RequestInit): Request {
   const headers = new Headers(init.headers);
   if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);
-  if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', addressFrom(shared));
+  if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', freshAddress());
   const url = path.startsWith('/') ? `https://api.example.com${path}` : path;
   return new Request(url, { ...init, headers });
 }
@@ -102,24 +102,6 @@ export async function expectDocumented(request: Request, response: Response): Pr
   const { pathname } = new URL(request.url);
   const differences = await differencesFromDocument(request.method, pathname, response);
   expect(differences, `${request.method} ${pathname}`).toEqual([]);
-}
-
-/**
- * An address, and the requests that may still come from it. A new address is a new Durable Object,
- * which takes time.
- */
-type SharedAddress = { requests: number; address: string; left: number };
-
-/** One isolate spends the smaller rate limit, 100 requests, to the end. */
-const ONE_ISOLATE: SharedAddress = { requests: 90, address: '', left: 0 };
-/** Eight fresh isolates hold 74 requests at most of these 100. */
-const FRESH_ISOLATES: SharedAddress = { requests: 8, address: '', left: 0 };
-
-/** Returns an address with requests left. */
-function addressFrom(shared: SharedAddress): string {
-  if (shared.left === 0) Object.assign(shared, { address: freshAddress(), left: shared.requests });
-  shared.left -= 1;
-  return shared.address;
 }
 
 /** Returns a client address that no test has used yet. */

@@ -36,7 +36,10 @@ export function tapD1(database: D1Database, tap: D1Tap): D1Database {
         bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
         all: () => one(statement),
         run: () => one(statement),
-        first: async () => (await one(statement)).results[0] ?? null,
+        first: async (column?: string) => {
+          const [row = null] = (await one(statement)).results as Record<string, unknown>[];
+          return row === null || column === undefined ? row : row[column];
+        },
       });
       originals.set(tapped, statement);
       return tapped;

@@ -270,19 +270,25 @@ the file: homes is not a field of this resource`,
     'the file: properties appears twice in the same object',
   ],
   [
-    'fields and numbers that JSON.parse loses',
+    'fields of one name',
     whole(
-      `{"properties":[${JSON.stringify({ ...home, size: 1, beds: 2 })
-        .replace('{', '{"na\\u006de":"a",')
-        .replace('"size":1', '"size":9007199254740993')
-        .replace('"beds":2', '"beds":-1e999')}],
+      `{"properties":[${JSON.stringify(home).replace('{', '{"na\\u006de":"a",')}],
         "removed":{"locations":[],"amenities":[],"amenities":[]}}`,
     ),
     `
-properties[0] (slug "home"): name appears twice in the same object
+the file: name appears twice in the same object
+the file: amenities appears twice in the same object`,
+  ],
+  [
+    'numbers that JSON.parse loses',
+    whole(
+      JSON.stringify({ properties: [{ ...home, size: 1, beds: 2 }] })
+        .replace('"size":1', '"size":9007199254740993')
+        .replace('"beds":2', '"beds":-1e999'),
+    ),
+    `
 properties[0] (slug "home"): size is a number that JavaScript would round to 9007199254740992
-properties[0] (slug "home"): beds is a number that is too large
-the file: removed.amenities appears twice in the same object`,
+properties[0] (slug "home"): beds is a number that is too large`,
   ],
   [
     'records without a key, or with that of another one',

@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
+import { repeatedNames } from '../../../src/http/json-text.ts';
 import { isMap } from './listing-schemas.ts';
 import { parseValue, unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
@@ -23,7 +24,7 @@ const sections = z.strictObject({
 export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
   if (!isUtf8(bytes)) return unreadable([{ path: '', code: 'not_utf8' }]);
   const { value, losses } = parseJson(new TextDecoder().decode(bytes));
-  // The whole text is lost, or one of two sections with the same name.
+  // The whole text is lost, or one of two values with the same name.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {
     return unreadable(lostSections.map((loss) => ({ ...loss, path: formatPath(loss.path) })));
@@ -90,16 +91,8 @@ function parseJson(text: string): { value?: unknown; losses: Loss[] } {
 }
 
 function findLosses(text: string): Loss[] {
-  const losses: Loss[] = [];
-  const objects: Set<string>[] = [];
+  const losses = repeatedNames(text).map((name): Loss => ({ path: [name], code: 'twice' }));
   visit(text, {
-    onObjectBegin: () => void objects.push(new Set()),
-    onObjectEnd: () => void objects.pop(),
-    onObjectProperty: (name, _offset, _length, _line, _column, path) => {
-      const names = objects.at(-1);
-      if (names?.has(name)) losses.push({ path: [...path(), name], code: 'twice' });
-      names?.add(name);
-    },
     onLiteralValue: (value, offset, length, _line, _column, path) => {
       if (typeof value !== 'number') return;
       const number = text.slice(offset, offset + length);
