@@ -1,6 +1,6 @@
 /** Reads events, from the primary: a caller finds the event of its 202. */
 
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import {
@@ -14,7 +14,6 @@ import {
 } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
-  keysetPage,
   nullIfOversized,
   placeholder,
   queryBuilder,
@@ -22,7 +21,12 @@ import {
   statementOf,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
-import { type EventFilters, FILTER_ENTRIES, type ListParameters } from './parameters.ts';
+import {
+  type EventFilters,
+  FILTER_ENTRIES,
+  type ListParameters,
+  WANTED_IDS,
+} from './parameters.ts';
 import { makeEventResource } from './store.ts';
 import { events } from './table.ts';
 
@@ -122,14 +126,7 @@ export function unknownAfterId(): ApiError {
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }
 
-/** `payload` is null if it was left out. */
-type EventRow = Omit<
-  typeof events.$inferSelect,
-  'key_id' | 'fingerprint' | 'receipt' | 'payload'
-> & { payload: string | null };
-
 const { seq, payload, key_id, fingerprint, receipt, ...shownColumns } = getTableColumns(events);
-const columns = sql.join(Object.values(shownColumns), sql`, `);
 
 const EVENT = statementOf(
   queryBuilder
@@ -147,40 +144,39 @@ function spanOf(filters: EventFilters): number {
   return isScan ? MAX_SPAN : Number.POSITIVE_INFINITY;
 }
 
-/**
- * The events of the list come after `start`, in its order, up to `end`, both included in `seq`.
- * `start` is null for an unknown `after_id`.
- */
-type State = { generation: string; newest: number; start: number | null; end: number };
-
-/** Compiled for each request, because the conditions depend on the filters: 0.1 ms. */
-function makeStatements(query: Query, hasPlace: boolean) {
+/** Compiled for each request, because the conditions depend on the filters. */
+function makeStatements(query: Query, hasPosition: boolean) {
   const { order, after_id, ...filters } = query;
-  const { start, end, pageEnd } = selectEnds(query, hasPlace);
-  const sent = FILTER_ENTRIES.filter(([name]) => name in filters);
-  const joined = sent.map(([name, { joinedBefore }]) => joinedBefore?.(placeholder(name)));
-  const conditions = sent.map(([name, { condition }]) => condition(placeholder(name)));
-  const page = keysetPage<EventRow>({
-    columns: sql`${columns}, ${nullIfOversized(payload)} as payload`,
-    from: sql`${sql.join(joined.filter((join) => join !== undefined))}${events}`,
-    ranges: [and(...conditions, pageEnd) ?? sql`true`],
-    order: [seq],
-    direction: order,
-    after: start,
-  });
-  const state = sql<State>`select generation, ${NEWEST} as newest, ${start} as start, ${end} as "end"
-    from ${databaseIdentity}`;
+  const { start, end, pageEnd } = selectEnds(query, hasPosition);
+  const conditions = FILTER_ENTRIES.filter(([name]) => name in filters).map(
+    ([name, { condition }]) => condition(placeholder(name)),
+  );
+  // The events of the list come after `start`, in its order, up to `end`, both included in `seq`.
+  const state = queryBuilder
+    .select({
+      generation: databaseIdentity.generation,
+      newest: NEWEST.as('newest'),
+      start: sql<number | null>`${start}`.as('start'),
+      end: sql<number>`${end}`.as('end'),
+    })
+    .from(databaseIdentity);
+  const columns = { seq, ...shownColumns, payload: nullIfOversized(payload).as('payload') };
+  const select = queryBuilder.select(columns);
+  const page = ('id' in filters ? select.from(WANTED_IDS).crossJoin(events) : select.from(events))
+    .where(and(...conditions, order === 'asc' ? gt(seq, start) : lt(seq, start), pageEnd))
+    .orderBy(order === 'asc' ? asc(seq) : desc(seq))
+    .limit(sql.placeholder('maxRows'));
   return { state: statementOf(state), page: statementOf(page) };
 }
 
-const NEWEST = sql`(select coalesce(max(${seq}), 0) from ${events})`;
+const NEWEST = sql<number>`(select coalesce(max(${seq}), 0) from ${events})`;
 const ANCHOR = sql`(select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')})`;
 
 /** Clocks differ, and an event is committed a few seconds after its `created_at`. */
 const CLOCK_SKEW_MS = 60_000;
 
 /** `pageEnd` is the condition that ends a page within its span. */
-function selectEnds({ order, after_id, ...filters }: Query, hasPlace: boolean) {
+function selectEnds({ order, after_id, ...filters }: Query, hasPosition: boolean) {
   const span = spanOf(filters);
   const isScan = Number.isFinite(span);
   const lowest =
@@ -197,7 +193,7 @@ function selectEnds({ order, after_id, ...filters }: Query, hasPlace: boolean) {
     order === 'asc' ? [lowest, sql`${highest} - 1`] : [highest, sql`${lowest} + 1`];
   // With NULL, for an unknown `after_id`, both functions return NULL.
   const anchored = order === 'asc' ? sql`max(${ANCHOR}, ${first})` : sql`min(${ANCHOR}, ${first})`;
-  const start = hasPlace ? placeholder('after') : after_id === undefined ? first : anchored;
+  const start = hasPosition ? placeholder('after') : after_id === undefined ? first : anchored;
   const reach =
     order === 'asc'
       ? sql`${seq} <= min(${start} + ${span}, ${end})`
@@ -207,7 +203,8 @@ function selectEnds({ order, after_id, ...filters }: Query, hasPlace: boolean) {
 
 /**
  * Bisects the events by `created_at`, which rises with `seq` but for clock skew: 20 steps for a
- * million. Events up to `low` were accepted by this time, and those from `high` on after it.
+ * million. Events up to `low` were accepted by this time, and those from `high` on after it. Whole
+ * SQL, because the builder has no recursion.
  */
 function bisect(time: SQL, result: 'max(low)' | 'min(high)'): SQL {
   const isEarly = sql`${events.created_at} <= ${time}`;
@@ -219,6 +216,9 @@ function bisect(time: SQL, result: 'max(low)' | 'min(high)'): SQL {
     ) select ${sql.raw(result)} from halves)`;
 }
 
+type EventRow = Awaited<ReturnType<ReturnType<typeof makeStatements>['page']['rows']>>[number];
+
+/** `payload` is null if it was too large. */
 function formatEvent({ payload, ...row }: EventRow): string | undefined {
   if (payload === null) return undefined;
   const { aggregate_id, aggregate_type, received_from } = row;

@@ -4,7 +4,7 @@
  * listing, and the removals after its start.
  */
 
-import { sql } from 'drizzle-orm';
+import { and, gt, ne, or, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import {
   type CursorScope,
@@ -14,11 +14,11 @@ import {
   jsonWithField,
   listJson,
 } from '../http/paging.ts';
-import { keysetPage, placeholder, readPage, statementOf } from '../storage/statement.ts';
+import { placeholder, queryBuilder, readPage, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { formatRendering } from './render.ts';
-import { formatListing, type ListingText, listingText } from './store.ts';
+import { DOCUMENT, formatListing } from './store.ts';
 import { properties } from './table.ts';
 
 /** In one generation of the database: see `database_identity`. */
@@ -54,20 +54,44 @@ type ChangesRequest = {
   locale: readonly string[] | undefined;
 };
 
-type ListState = { generation: string; newest: number | null };
+const { change_seq, id, slug, status, removed_slug, former_slugs } = properties;
 
 /** Selects the generation, and for a first page the newest position: one row read for each. */
-const LIST_STATE = statementOf(sql<ListState>`
-  select ${databaseIdentity.generation},
-    case when ${placeholder('begins')} then (select max(${properties.change_seq}) from ${properties}) end as newest
-  from ${databaseIdentity}`);
+const LIST_STATE = statementOf(
+  queryBuilder
+    .select({
+      generation: databaseIdentity.generation,
+      newest: sql<number | null>`iif(${placeholder('begins')},
+        (select max(${change_seq}) from ${properties}), null)`.as('newest'),
+    })
+    .from(databaseIdentity),
+);
 
-type Listing = typeof properties.$inferSelect;
-type ChangeRow = ListingText &
-  Pick<Listing, 'id' | 'slug' | 'status' | 'removed_slug' | 'former_slugs'> & {
-    change_seq: number;
-    changed_at: number;
-  };
+/** Selects a page of changes, each with its time. */
+const CHANGES = statementOf(
+  queryBuilder
+    .select({
+      change_seq,
+      id,
+      slug,
+      status,
+      changed_at: sql<number>`${properties.changed_at}`.as('changed_at'),
+      removed_slug,
+      former_slugs,
+      ...DOCUMENT,
+    })
+    .from(properties)
+    .where(
+      and(
+        gt(change_seq, placeholder('after0')),
+        or(ne(status, 'hidden'), gt(change_seq, placeholder('start'))),
+      ),
+    )
+    .orderBy(change_seq)
+    .limit(sql.placeholder('maxRows')),
+);
+
+type ChangeRow = Awaited<ReturnType<typeof CHANGES.rows>>[number];
 
 /**
  * Returns the page after a position, or the first one, as JSON text of a `PropertyChangeList`. Reads
@@ -125,21 +149,3 @@ function formatChange(
   };
   return jsonWithField(change, 'property', locale ? inLanguages(property, locale) : property);
 }
-
-const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;
-
-/**
- * Selects a page of changes:
- *
- *     select change_seq, id, … from properties
- *     where change_seq > ? and (status <> 'hidden' or change_seq > ?) order by change_seq limit ?
- */
-const CHANGES = statementOf(
-  keysetPage<ChangeRow>({
-    columns: sql`${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
-      ${listingText('document')}`,
-    from: properties,
-    ranges: [sql`(${status} <> 'hidden' or ${change_seq} > ${placeholder('start')})`],
-    order: [change_seq],
-  }),
-);

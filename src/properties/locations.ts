@@ -10,8 +10,14 @@ import {
   listJson,
 } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
-import { keysetPage, nullIfOversized, readPage, statementOf } from '../storage/statement.ts';
-import { CATALOGUE_VERSION, type FeedReader, maxRowsUnlessCached } from './store.ts';
+import {
+  afterPosition,
+  nullIfOversized,
+  queryBuilder,
+  readPage,
+  statementOf,
+} from '../storage/statement.ts';
+import { CATALOGUE_VERSION, type FeedReader, unlessCached } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -27,9 +33,6 @@ export function decodeLocationPosition(cursor: string | undefined) {
 }
 
 type LocationsQuery = { limit: number; after?: LocationPosition | undefined };
-
-/** The name is null if it was left out. */
-type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string | null };
 
 const BEGINNING: LocationPosition = ['', ''];
 
@@ -50,17 +53,27 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
   },
 };
 
-function formatLocation({ id, slug, name }: LocationRow): string | undefined {
+/** `name` is null if it was too large. */
+function formatLocation({
+  id,
+  slug,
+  name,
+}: {
+  id: string;
+  slug: string | null;
+  name: string | null;
+}) {
   if (name === null) return undefined;
   return jsonWithField({ object: 'location', id, slug }, 'name', name);
 }
 
+const { id, slug, sort_slug, name } = locations;
+
 const PAGE = statementOf(
-  keysetPage<LocationRow>({
-    columns: sql`${locations.slug}, ${nullIfOversized(locations.name)} as name`,
-    from: locations,
-    ranges: [sql`true`],
-    order: [locations.sort_slug, locations.id],
-    maxRows: maxRowsUnlessCached,
-  }),
+  queryBuilder
+    .select({ id, slug, sort_slug, name: nullIfOversized(name).as('name') })
+    .from(locations)
+    .where(afterPosition(sort_slug, id, unlessCached('after0')))
+    .orderBy(sort_slug, id)
+    .limit(sql.placeholder('maxRows')),
 );

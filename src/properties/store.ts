@@ -1,15 +1,16 @@
 /** The feed's reads of listings: one D1 round trip for a page or an item. */
 
-import { sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { resourceMissing } from '../http/errors.ts';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
-  keysetPage,
+  afterPosition,
   nullIfOversized,
   placeholder,
+  queryBuilder,
   readPage,
   statementOf,
 } from '../storage/statement.ts';
@@ -37,17 +38,24 @@ export type FeedReader<Query> = {
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;
 
 /** Selects the version of the catalogue, in the batch of each read: one row. */
-export const CATALOGUE_VERSION = statementOf(sql<Version>`
-  select ${catalogue_version} as id, ${generation}, ${catalogue_number} as number
-  from ${databaseIdentity}`);
+export const CATALOGUE_VERSION = statementOf(
+  queryBuilder
+    .select({
+      id: sql<string>`${catalogue_version}`.as('id'),
+      generation,
+      number: sql<number>`${catalogue_number}`.as('number'),
+    })
+    .from(databaseIdentity),
+);
 
 /**
- * The limit of a page's statement: no row while the catalogue has the version of the cached
- * response. A limit of 0 ends the statement before it reads a row, unlike a condition.
+ * Whether the catalogue has the version of the cached response. Then no row may be read: SQLite
+ * compares none with a null, and reads none for a limit of 0, but would read one for a condition.
  */
-export const maxRowsUnlessCached = sql`iif(
-  (select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')},
-  0, ${placeholder('maxRows')})`;
+const IS_CACHED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
+
+/** The value of a placeholder, or null if the response is cached. */
+export const unlessCached = (name: string) => sql`iif(${IS_CACHED}, null, ${placeholder(name)})`;
 
 export const CATALOGUE_VERSION_ALONE: FeedReader<unknown> = {
   name: 'version',
@@ -139,20 +147,20 @@ export const LISTING: FeedReader<ListingKey> = {
 
 /**
  * `text` is the document or card if this Worker's rules rendered it (`is_rendered`), and otherwise
- * the `Source`.
+ * the `Source`. It is null if it was too large.
  */
 export type ListingText = { text: string | null; is_rendered: number };
 
-const isRenderedSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
+const isRendered = sql<number>`${properties.rendering} = ${placeholder('rendering')}`;
 
-/**
- * Selects a `ListingText`, without a text that is too large:
- *
- *     rendering = ? as is_rendered, iif(rendering = ?, document, source) as text
- */
-export const listingText = (representation: Representation) => sql`${isRenderedSql} as is_rendered,
-  iif(${isRenderedSql}, ${nullIfOversized(properties[representation])},
-    ${nullIfOversized(properties.source)}) as text`;
+const listingText = (representation: Representation) => sql<string | null>`iif(${isRendered},
+  ${nullIfOversized(properties[representation])}, ${nullIfOversized(properties.source)})`;
+
+/** The columns of a `ListingText`, of a document. */
+export const DOCUMENT = {
+  is_rendered: isRendered.as('is_rendered'),
+  text: listingText('document').as('text'),
+};
 
 /** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
 export function formatListing(
@@ -170,10 +178,12 @@ export function formatListing(
 const { display_order, id, status } = properties;
 
 const listingBy = (name: 'id' | 'slug') =>
-  statementOf(sql<ListingText>`
-    select ${listingText('document')} from ${properties}
-    where ${properties[name]} = ${placeholder(name)} and ${status} <> 'hidden'
-    limit ${maxRowsUnlessCached}`);
+  statementOf(
+    queryBuilder
+      .select(DOCUMENT)
+      .from(properties)
+      .where(and(eq(properties[name], unlessCached(name)), ne(status, 'hidden'))),
+  );
 
 const BY_ID = listingBy('id');
 const BY_SLUG = listingBy('slug');
@@ -185,12 +195,12 @@ const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Selects a page, and the listing after it. Compiled for each request, because the conditions
- * depend on the filters: 0.1 ms. `keysetPage` says why a space follows the id:
+ * Selects a page, and the listing after it. SQLite reads the range of each status from one index, and
+ * merges them. Whole SQL, because the builder takes no computed limit:
  *
  *     select display_order, id, … from properties
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
- *     union all … order by display_order, id limit ?
+ *     union all … order by display_order, id limit iif(…, 0, ?)
  */
 function pageStatement({ list, filters }: FeedList) {
   const conditions = sql``;
@@ -200,13 +210,14 @@ function pageStatement({ list, filters }: FeedList) {
   if ('location' in filters) {
     conditions.append(sql` and ${properties.location_id} = ${LOCATION_ID}`);
   }
-  const range = (index: number) => sql`${status} = ${placeholder(`status${index}`)}${conditions}`;
-  const query = keysetPage<ListingRow>({
-    columns: listingText(REPRESENTATIONS[list]),
-    from: properties,
-    ranges: [range(0), ...filters.status.slice(1).map((_, index) => range(index + 1))],
-    order: [display_order, id],
-    maxRows: maxRowsUnlessCached,
-  });
-  return statementOf(query);
+  const ranges = filters.status.map(
+    (_, index) => sql`
+      select ${display_order}, ${id}, ${isRendered} as is_rendered,
+        ${listingText(REPRESENTATIONS[list])} as text
+      from ${properties}
+      where ${afterPosition(display_order, id)} and ${status} = ${placeholder(`status${index}`)}
+        ${conditions}`,
+  );
+  return statementOf(sql<ListingRow>`${sql.join(ranges, sql` union all `)}
+    order by display_order, id limit iif(${IS_CACHED}, 0, ${placeholder('maxRows')})`);
 }
