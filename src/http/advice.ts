@@ -77,8 +77,7 @@ export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
 /** Returns the texts of an error with their advice. */
 export function withAdvice(error: ApiError, c?: Context): Pick<ApiError, 'message' | 'details'> {
   const { code, details, issue, cause } = error;
-  const rows = ADVICE[code];
-  if (rows === undefined) return error;
+  const rows = ADVICE[code] ?? [];
   const advise = (message: string, fault: Fault) => {
     const [, sentence] = rows.find(([fits]) => fits(fault, c)) ?? [];
     const advice = typeof sentence === 'function' ? sentence(fault.issue ?? {}) : sentence;

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { withAdvice } from './advice.ts';
+import { ADVICE, withAdvice } from './advice.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
@@ -33,10 +33,11 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     path: /^https?:\/\/[^/]*([^?#]*)/.exec(c.req.url)?.[1] ?? c.req.path,
     respondedAt: new Date().toISOString(),
   };
+  const texts = ADVICE[error.code] ? withAdvice(error, c) : error;
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(
-    { ...resource, ...errorBody(error, request, withAdvice(error, c)) },
+    { ...resource, ...errorBody(error, request, texts) },
     {
       status: error.status,
       headers: {
