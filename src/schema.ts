@@ -40,6 +40,24 @@ export function wholeNumber(minimum: number, maximum: number) {
     });
 }
 
+/** Makes the schema of a number in digits with a decimal point, e.g. 2.5. */
+export function decimal(minimum: number, maximum: number) {
+  const metadata = { type: 'number', minimum, maximum, pattern: undefined };
+  return z
+    .string()
+    .regex(/^-?\d{1,15}(\.\d{1,9})?$/, 'must be a number such as 2.5')
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(minimum, `must be at least ${minimum}`)
+        .max(maximum, `must be at most ${maximum}`),
+    )
+    .register(z.globalRegistry, {
+      override: ({ jsonSchema }) => void Object.assign(jsonSchema, metadata),
+    });
+}
+
 /** A UUID in either case. Without flags, because the OpenAPI document has it. */
 const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 export const UUID_PATTERN = UUID_FORM.source;

@@ -133,6 +133,15 @@ describe.each(queried)('the query of $path', (route) => {
     const names = queryNamesOf(route.path.replace(/:(\w+)/g, '{$1}'));
     expect(error.message).toContain(`known are ${names.join(', ') || 'none'}`);
   });
+
+  it('rejects an empty value of each of its parameters', async () => {
+    for (const name of queryNamesOf(route.path.replace(/:(\w+)/g, '{$1}'))) {
+      const response = await call({ ...route, url: `${route.url}?${name}=` });
+      const isPager = ['cursor', 'after'].includes(name);
+      const code = isPager ? 'invalid_cursor' : 'validation_error';
+      expect((await expectError(response, 400, code)).param).toBe(name);
+    }
+  });
 });
 
 const lists = readable.filter(({ path }) => queryNamesOf(path).includes('limit'));
