@@ -12,34 +12,25 @@ import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
 
-/** The service with one more route, which throws. */
-function appThatThrows(thrown: unknown) {
-  return createApp().get('/api/v1/throws', () => {
-    throw thrown;
-  });
-}
+const FRESH = /^req_[0-9a-f]{32}$/;
 
-describe('the request id', () => {
-  it.each(['trace:1/2.3', '~ !"#$%&', 'a\tb', 'é', `\u{1f3e1}${'x'.repeat(199)}`, '\u0085'])(
-    '%j is echoed exactly',
-    async (id) => {
-      const response = await get(LIST, { headers: { 'X-Request-ID': id } });
-      expect(response.headers.get('X-Request-ID')).toBe(id);
-    },
-  );
-
-  it.each(['x'.repeat(201), `é${'x'.repeat(200)}`, 'a\ufffd', ''])(
-    '%j is replaced by a fresh one',
-    async (id) => {
-      const response = await get(LIST, { headers: { 'X-Request-ID': id } });
-      expect(response.headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
-    },
-  );
-
-  it('is another one for each request', async () => {
-    const [one, two] = [await get(LIST), await get(LIST)];
-    expect(one.headers.get('X-Request-ID')).not.toBe(two.headers.get('X-Request-ID'));
-  });
+it.each<[sent: string, isEchoed: boolean]>([
+  ['trace:1/2.3', true],
+  ['~ !"#$%&', true],
+  ['a\tb', true],
+  ['é', true],
+  [`\u{1f3e1}${'x'.repeat(199)}`, true],
+  ['\u0085', true],
+  ['x'.repeat(201), false],
+  [`é${'x'.repeat(200)}`, false],
+  ['a\ufffd', false],
+  ['', false],
+])('the request id %j is echoed exactly (%s), or replaced by a fresh one', async (id, isEchoed) => {
+  const sent = await get(LIST, { headers: { 'X-Request-ID': id } });
+  const fresh = await get(LIST);
+  const ids = [sent, fresh].map(({ headers }) => headers.get('X-Request-ID'));
+  expect(ids).toEqual([isEchoed ? id : expect.stringMatching(FRESH), expect.stringMatching(FRESH)]);
+  expect(ids[0]).not.toBe(ids[1]);
 });
 
 it('an error names the path, the method and the time of its request', async () => {
@@ -60,31 +51,22 @@ it.each(['/', '/api', '/api/none', '/elsewhere', `//api/v1/web/properties`, `${L
   },
 );
 
-describe('an unexpected failure', () => {
-  it.each([
-    ['an error', new Error('secret detail')],
-    ['a string', 'secret detail'],
-  ])(
-    'by %s is a 500 that reveals nothing, and logs its cause under the request id',
-    async (_name, thrown) => {
-      const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
-      const response = await sendWith(
-        {},
-        '/api/v1/throws',
-        { headers: { 'X-Request-ID': 'trace-7' } },
-        appThatThrows(thrown),
-      );
-      const error = await expectError(response, 500, 'internal_error');
-      expect(error).toMatchObject({ type: 'api_error', request_id: 'trace-7' });
-      expect(JSON.stringify(error)).not.toContain('detail');
-      expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
-      expect(logged).toHaveBeenCalledTimes(1);
-      expect(JSON.parse(String(logged.mock.calls[0]?.[0]))).toMatchObject({
-        level: 'error',
-        request_id: 'trace-7',
-      });
-    },
-  );
+it.each([
+  ['an error', new Error('secret detail')],
+  ['a string', 'secret detail'],
+])('%s that is thrown is a 500 that reveals nothing, and is logged', async (_name, thrown) => {
+  const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const app = createApp().get('/api/v1/throws', () => {
+    throw thrown;
+  });
+  const headers = { 'X-Request-ID': 'trace-7' };
+  const response = await sendWith({}, '/api/v1/throws', { headers }, app);
+  const error = await expectError(response, 500, 'internal_error');
+  expect(error).toMatchObject({ type: 'api_error', request_id: 'trace-7' });
+  expect(JSON.stringify(error)).not.toContain('detail');
+  expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
+  const lines = logged.mock.calls.map(([line]) => JSON.parse(String(line)));
+  expect(lines).toMatchObject([{ level: 'error', request_id: 'trace-7' }]);
 });
 
 const key = { name: 'site', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
@@ -165,59 +147,54 @@ it('vars are parsed once per isolate', () => {
 });
 
 describe('CORS', () => {
-  const CORS_ORIGINS = 'https://site.example.com, https://app.example.com';
-  const origin = { Origin: 'https://app.example.com' };
-  const preflight = {
-    method: 'OPTIONS',
-    headers: {
-      ...origin,
-      'Access-Control-Request-Method': 'POST',
-      'Access-Control-Request-Headers': 'idempotency-key,x-api-key',
-    },
-  };
+  const APP = 'https://app.example.com';
+  const LISTED = { CORS_ORIGINS: `https://site.example.com, ${APP}` };
+  const DEVELOPMENT = { ENVIRONMENT: 'development' };
+  const PREFLIGHT = { method: 'OPTIONS', 'Access-Control-Request-Method': 'POST' };
 
-  it.each([LIST, '/api/none'])('lets a listed origin read %s and its headers', async (path) => {
-    const response = await sendWith({ CORS_ORIGINS }, path, { headers: origin });
-    expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
-    expect(response.headers.get('Vary')).toContain('Origin');
-    const exposed = response.headers.get('Access-Control-Expose-Headers')?.toLowerCase() ?? '';
+  const call = (
+    vars: object,
+    { method = 'GET', path = LIST, ...headers }: Record<string, string>,
+  ) => sendWith(vars, path, { method, headers });
+  const allowedBy = ({ headers }: Response) => headers.get('Access-Control-Allow-Origin');
+
+  it.each<[Origin: string, vars: object, allowed: string | null]>([
+    [APP, LISTED, APP],
+    [APP, {}, null],
+    ['https://evil.example', LISTED, null],
+    ['null', LISTED, null],
+    [`${APP}.evil.example`, LISTED, null],
+    ['http://localhost:5173', DEVELOPMENT, 'http://localhost:5173'],
+    ['https://localhost', DEVELOPMENT, 'https://localhost'],
+    ['http://127.0.0.1:4321', DEVELOPMENT, 'http://127.0.0.1:4321'],
+    ['http://[::1]:8080', DEVELOPMENT, 'http://[::1]:8080'],
+    ['http://localhost.evil.example', DEVELOPMENT, null],
+    ['http://192.168.1.20:5173', DEVELOPMENT, null],
+    ['null', DEVELOPMENT, null],
+    ['capacitor://localhost', { CORS_ORIGINS: 'capacitor://localhost' }, 'capacitor://localhost'],
+    [APP, { CORS_ORIGINS: '*' }, '*'],
+  ])('%s with %j may read %s, also by a preflight', async (Origin, vars, allowed) => {
+    for (const sent of [{}, { path: '/api/none' }, PREFLIGHT]) {
+      const response = await call(vars, { Origin, ...sent });
+      expect(allowedBy(response)).toBe(allowed);
+      expect(response.headers.has('Vary')).toBe(Object.keys(vars).length > 0);
+    }
+  });
+
+  it('exposes the headers that scripts need, and varies without an origin too', async () => {
+    const { headers } = await call(LISTED, { Origin: APP });
+    const exposed = headers.get('Access-Control-Expose-Headers')?.toLowerCase().split(',');
     const names =
       'etag retry-after x-request-id x-ratelimit-remaining idempotent-replayed server-timing';
-    expect(exposed.split(',')).toEqual(expect.arrayContaining(names.split(' ')));
-  });
-
-  it('allows no other origin, and none unless the var lists some', async () => {
-    expect((await get(LIST, { headers: origin })).headers.has('Vary')).toBe(false);
-    const others = ['https://evil.example', 'null', 'https://app.example.com.evil.example'];
-    for (const headers of [{}, ...others.map((other) => ({ Origin: other }))]) {
-      const response = await sendWith({ CORS_ORIGINS }, LIST, { headers });
-      expect(response.headers.has('Access-Control-Allow-Origin')).toBe(false);
-      expect(response.headers.get('Vary')).toContain('Origin');
-    }
-  });
-
-  it('in development lets every port of localhost in, and no other origin', async () => {
-    const allowedFor = async (Origin: string) => {
-      const init = { ...preflight, headers: { ...preflight.headers, Origin } };
-      const response = await sendWith({ ENVIRONMENT: 'development' }, LIST, init);
-      return response.headers.get('Access-Control-Allow-Origin');
-    };
-    for (const host of ['localhost:5173', 'localhost', '127.0.0.1:4321', '[::1]:8080']) {
-      expect(await allowedFor(`http://${host}`)).toBe(`http://${host}`);
-      expect(await allowedFor(`https://${host}`)).toBe(`https://${host}`);
-    }
-    expect(await allowedFor('http://localhost.evil.example')).toBeNull();
-    expect(await allowedFor('https://site.example.com')).toBeNull();
+    expect(exposed).toEqual(expect.arrayContaining(names.split(' ')));
+    expect((await call(LISTED, {})).headers.get('Vary')).toContain('Origin');
   });
 
   it('grants a preflight every header that it asks for, and the methods of all routes', async () => {
     const asked = 'baggage,cache-control,idempotency-key,traceparent,x-api-key,x-invented';
-    const response = await sendWith({ CORS_ORIGINS }, LIST, {
-      method: 'OPTIONS',
-      headers: { ...preflight.headers, 'Access-Control-Request-Headers': asked },
-    });
+    const sent = { ...PREFLIGHT, Origin: APP, 'Access-Control-Request-Headers': asked };
+    const response = await call(LISTED, sent);
     await expectStatus(response, 204);
-    expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
     expect(response.headers.get('Access-Control-Allow-Headers')).toBe(asked);
     expect(response.headers.has('Access-Control-Allow-Credentials')).toBe(false);
     const ofRoutes = createApp().routes.flatMap(({ method }) => (method === 'ALL' ? [] : method));
@@ -226,17 +203,13 @@ describe('CORS', () => {
   });
 
   it('does not take a bare OPTIONS for a preflight', async () => {
-    const response = await sendWith({ CORS_ORIGINS }, LIST, { method: 'OPTIONS', headers: origin });
-    await expectError(response, 405, 'method_not_allowed');
-    expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
-    expect(response.headers.get('Access-Control-Expose-Headers')).toContain('X-Request-ID');
-    const stranger = { method: 'OPTIONS', headers: { Origin: 'https://evil.example' } };
-    const rejected = await sendWith({ CORS_ORIGINS }, LIST, stranger);
-    expect(rejected.headers.has('Access-Control-Allow-Origin')).toBe(false);
-  });
-
-  it.each(['capacitor://localhost', '*'])('may be open to %s', async (own) => {
-    const response = await sendWith({ CORS_ORIGINS: own }, LIST, { headers: { Origin: own } });
-    expect(response.headers.get('Access-Control-Allow-Origin')).toBe(own);
+    for (const [Origin, allowed] of [
+      [APP, APP] as const,
+      ['https://evil.example', null] as const,
+    ]) {
+      const response = await call(LISTED, { method: 'OPTIONS', Origin });
+      await expectError(response, 405, 'method_not_allowed');
+      expect(allowedBy(response)).toBe(allowed);
+    }
   });
 });
