@@ -1,12 +1,9 @@
-/** The languages and addresses of a site, for build-site.ts and site-files.ts. */
+/** The name and the addresses of a site, for build-site.ts and site-files.ts. */
 
-/** The origin of the site: the service's `PUBLIC_SITE_URL`. */
-const { SITE_URL = 'http://localhost:3000' } = process.env;
+import { LANGUAGES, type Language, type Text } from './words.ts';
 
-/** A text that a language lacks is shown in the first of these that has it. */
-export const LANGUAGES = ['en', 'es', 'fr'] as const;
-export type Language = (typeof LANGUAGES)[number];
-export type Text = Partial<Record<Language, string>>;
+/** `SITE_URL` is the origin of the site: the service's `PUBLIC_SITE_URL`. */
+export const { SITE_URL = 'http://localhost:3000', SITE_NAME = 'Shared homes' } = process.env;
 
 /** The languages in which a home has a text; the first of all if it has only its name. */
 export function languagesOf({ title, description }: { title: Text; description: Text }) {
@@ -14,11 +11,13 @@ export function languagesOf({ title, description }: { title: Text; description: 
   return found.length > 0 ? found : [LANGUAGES[0]];
 }
 
-/** The address of a path in a language. It is that of the first one where the path has no text. */
-export function addressOf(path: string, own: string, languages: readonly Language[]): string {
-  const language = languages.find((each) => each === own) ?? languages[0];
-  return `${SITE_URL}/${language}${path}`;
-}
+/** The language of a path's text: its first one where the path has none in the visitor's. */
+export const languageOf = (own: string, languages: readonly Language[]) =>
+  languages.find((each) => each === own) ?? languages[0] ?? LANGUAGES[0];
+
+/** The address of a path in a language. */
+export const addressOf = (path: string, own: string, languages: readonly Language[]) =>
+  `${SITE_URL}/${languageOf(own, languages)}${path}`;
 
 /** A listing's `url` in the feed names no language. */
 export const REDIRECTS = `/ /${LANGUAGES[0]}/ 302\n/listings/* /${LANGUAGES[0]}/listings/:splat 302\n`;

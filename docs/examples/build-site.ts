@@ -5,11 +5,13 @@
  */
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isFileOfHost, LANGUAGES, REDIRECTS } from './addresses.ts';
+import { isFileOfHost, REDIRECTS } from './addresses.ts';
 import { call } from './call.ts';
-import { type Listing, listingPage, listPage, notFoundPage } from './site-html.ts';
+import type { Home } from './home-html.ts';
+import { listingPage, listPage, notFoundPage } from './site-html.ts';
+import { LANGUAGES } from './words.ts';
 
-type Page = { data: Listing[]; next_cursor: string | null };
+type Page = { data: Home[]; next_cursor: string | null };
 type Cache = Record<string, { etag: string; page: Page }>;
 
 const LIST = '/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100&fresh=true';
@@ -31,8 +33,8 @@ async function getPage(path: string): Promise<Page> {
   return page;
 }
 
-async function getListings(): Promise<Listing[]> {
-  const listings: Listing[] = [];
+async function getListings(): Promise<Home[]> {
+  const listings: Home[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: Page = await getPage(`${LIST}${cursor && `&cursor=${cursor}`}`);
     listings.push(...page.data);
@@ -51,7 +53,7 @@ for (const language of LANGUAGES) {
   mkdirSync(`${folder}/listings`, { recursive: true });
   writeFileSync(`${folder}/index.html`, listPage(shown, language));
   for (const listing of listings) {
-    writeFileSync(`${folder}/listings/${listing.slug}.html`, listingPage(listing, language));
+    writeFileSync(`${folder}/listings/${listing.slug}.html`, listingPage(listing, shown, language));
   }
 }
 copyFileSync(`${import.meta.dirname}/site.css`, 'site/site.css');

@@ -6,6 +6,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { text } from 'node:stream/consumers';
+import * as home from './home-html.ts';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '', PORT = '3000' } = process.env;
 /** A visitor waits for this time at most. */
@@ -14,9 +15,7 @@ const client = API_URL.startsWith('https:') ? https : http;
 /** Keeps connections open between visits. `fetch` closes them after four seconds. */
 const agent = new client.Agent({ keepAlive: true });
 
-type Card = { slug: string; name: string; title: { en?: string }; price_from: number | null };
-type Listing = Card & { status: string; description: { en?: string } };
-type Cards = { data: Card[]; next_cursor: string | null };
+type Cards = { data: home.HomeCard[]; next_cursor: string | null };
 
 type Reply = { status: number; headers: http.IncomingHttpHeaders; body: string };
 
@@ -51,39 +50,37 @@ async function read<Body>(path: string): Promise<Body | null> {
   return (latest.get(path)?.body ?? null) as Body | null;
 }
 
-const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const titleOf = ({ title, name }: Card) => escaped(title.en ?? name);
-
 const document = (title: string, body: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<h1>${title}</h1>
+<title>${home.escaped(title)}</title>
 ${body}
 `;
 
+const sentence = (text: string) => document(text, `<h1>${text}</h1><a href="/">Our homes</a>`);
+
 async function renderList(): Promise<string> {
-  const links: string[] = [];
+  const items: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const next: string = cursor && `&cursor=${cursor}`;
     const page: Cards | null = await read<Cards>(`property-cards?limit=100&locale=en${next}`);
     for (const card of page?.data ?? []) {
-      links.push(
-        `<li><a href="/listings/${card.slug}">${titleOf(card)}</a> ${card.price_from ?? ''}`,
-      );
+      const link = { tag: 'h2', href: `/listings/${card.slug}`, loading: 'lazy' } as const;
+      items.push(`<li>${home.card(card, 'en', link)}</li>`);
     }
     cursor = page?.next_cursor ?? null;
   }
-  return document('Our homes', `<ul>${links.join('')}</ul>`);
+  return document('Our homes', `<h1>Our homes</h1><ul>${items.join('')}</ul>`);
 }
 
 async function renderListing(slug: string): Promise<string | null> {
-  const listing = await read<Listing>(`properties/${encodeURIComponent(slug)}?locale=en`);
+  const listing = await read<home.Home>(`properties/${encodeURIComponent(slug)}?locale=en`);
   if (!listing) return null;
-  const soldOut = listing.status === 'sold_out' ? '<p>Sold out</p>' : '';
-  const text = escaped(listing.description.en ?? '').replaceAll('\n', '<br>');
-  return document(titleOf(listing), `${soldOut}<p>${text}</p>`);
+  const { badges, facts, heading, place, price, text } = home;
+  const parts = [place, badges, price, facts, text].map((part) => part(listing, 'en'));
+  const title = home.plain(listing.title, 'en') || listing.name;
+  return document(title, heading('h1', listing, 'en') + parts.join('\n'));
 }
 
 /** The page at a path. Slugs have no other characters, so no address needs to be decoded. */
@@ -98,17 +95,17 @@ const server = http.createServer(async (request, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
-    reply(405, document('This site is only read', ''));
+    reply(405, sentence('This site is only read'));
     return;
   }
   try {
     const [path = ''] = (request.url ?? '').split('?');
     const page = await render(path);
     if (page) reply(200, page);
-    else reply(404, document('There is no such page', '<a href="/">Our homes</a>'));
+    else reply(404, sentence('There is no such page'));
   } catch {
     response.setHeader('Retry-After', '10');
-    reply(503, document('Please come back in a moment', ''));
+    reply(503, sentence('Please come back in a moment'));
   }
 });
 server.listen(Number(PORT), () => console.log(`http://localhost:${Object(server.address()).port}`));

@@ -4,16 +4,9 @@
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import {
-  addressOf,
-  isFileOfHost,
-  LANGUAGES,
-  type Language,
-  languagesOf,
-  REDIRECTS,
-  type Text,
-} from './addresses.ts';
+import { addressOf, isFileOfHost, languagesOf, REDIRECTS } from './addresses.ts';
 import { callForJson } from './call.ts';
+import { LANGUAGES, type Language, type Text } from './words.ts';
 
 type Change = {
   id: string;

@@ -1,70 +1,41 @@
 /** The pages of build-site.ts, as HTML. site.css is their style. */
 
-import { addressOf, LANGUAGES, type Language, languagesOf, type Text } from './addresses.ts';
-import { CURRENCY, jsonLd, type Listing as ListingInSearch } from './json-ld.ts';
+import { addressOf, languageOf, languagesOf, SITE_NAME } from './addresses.ts';
+import {
+  amenities,
+  badges,
+  card,
+  escaped,
+  facts,
+  features,
+  type Home,
+  type HomeCard,
+  heading,
+  links,
+  picture,
+  place,
+  plain,
+  price,
+  section,
+  text,
+  where,
+} from './home-html.ts';
+import { jsonLd } from './json-ld.ts';
+import { LANGUAGE_NAMES, LANGUAGES, type Language, LOCALES, WORDS } from './words.ts';
 
-type Photo = { url: string; alt: Text };
-export type Listing = Omit<ListingInSearch, 'gallery'> & {
-  slug: string;
-  hero_image: Photo | null;
-  gallery: Photo[];
-  location: { name: Text } | null;
-  size: number | null;
-};
-
-const NAMES = { en: 'English', es: 'Español', fr: 'Français' };
-const HOMES = { en: 'Our homes', es: 'Nuestras casas', fr: 'Nos maisons' };
-const STATUSES = {
-  listed: null,
-  coming_soon: { en: 'Coming soon', es: 'Próximamente', fr: 'Bientôt' },
-  sold_out: { en: 'Sold out', es: 'Agotado', fr: 'Épuisé' },
-};
-const FROM = { en: 'From', es: 'Desde', fr: 'À partir de' };
-const FACTS = {
-  bedrooms: { en: 'Bedrooms', es: 'Dormitorios', fr: 'Chambres' },
-  capacity: { en: 'Guests', es: 'Huéspedes', fr: 'Personnes' },
-  size: { en: 'Square metres', es: 'Metros cuadrados', fr: 'Mètres carrés' },
-};
-const NO_PAGE = { en: 'No such page', es: 'Esta página no existe', fr: 'Cette page n’existe pas' };
+const NEIGHBOURS = 3;
 const ICON =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='%230f5c63' d='M8 1 1 7v8h5v-5h4v5h5V7z'/></svg>";
-
-/** The language to show: the visitor's, or else the first one that has the text. */
-const languageIn = (text: Text, wanted: Language) =>
-  [wanted, ...LANGUAGES].find((language) => text[language] !== undefined) ?? wanted;
-const plain = (text: Text, wanted: Language) => text[languageIn(text, wanted)] ?? '';
-const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-
-/** The text in an element that names its language. */
-const element = (tag: string, text: Text, wanted: Language) =>
-  plain(text, wanted) &&
-  `<${tag} lang="${languageIn(text, wanted)}">${escaped(plain(text, wanted))}</${tag}>`;
-
-/** A box of the stylesheet's shape. Only the first picture of a page is loaded at once. */
-const picture = ({ url, alt }: Photo, language: Language, loading: 'eager' | 'lazy') =>
-  `<img src="${escaped(url)}" alt="${escaped(plain(alt, language))}" width="800" height="600" loading="${loading}">`;
-
-/** The parts that a card and the page of a listing share. */
-function parts({ title, name, location, status, price_from: price }: Listing, own: Language) {
-  const money = { style: 'currency', currency: CURRENCY, maximumFractionDigits: 0 } as const;
-  const badge = STATUSES[status]?.[own];
-  return {
-    heading: (tag: string) => element(tag, title, own) || `<${tag}>${escaped(name)}</${tag}>`,
-    place: location ? `<p class="place">${element('span', location.name, own)}</p>` : '',
-    badge: badge ? `<p class="badge">${badge}</p>` : '',
-    price: price === null ? '' : price.toLocaleString(own, money),
-  };
-}
 
 function document(own: Language, title: string, head: string, links: string, body: string): string {
   return `<!doctype html>
 <html lang="${own}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
+<title>${escaped(`${title} – ${SITE_NAME}`)}</title>
 ${head}<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="/site.css">
-<header><a href="/${own}/">${HOMES[own]}</a>${links}</header>
+<header><a href="/${own}/">${escaped(SITE_NAME)}</a>${links}</header>
 <main>
 ${body}
 </main>
@@ -77,7 +48,14 @@ type Page = { path: string; title: string; description?: string; image?: string 
 function page(own: Language, of: Page, languages: readonly Language[], body: string): string {
   const { path, title, description = title, image } = of;
   const url = addressOf(path, own, languages);
-  const shared = Object.entries({ type: 'website', url, title, description, image });
+  const shown = languageOf(own, languages);
+  const shared: [string, string | undefined][] = [
+    ...Object.entries({ type: 'website', site_name: SITE_NAME, locale: LOCALES[shown] }),
+    ...languages
+      .filter((each) => each !== shown)
+      .map((each): [string, string] => ['locale:alternate', LOCALES[each]]),
+    ...Object.entries({ url, title, description, image }),
+  ];
   const head = [
     `<meta name="description" content="${escaped(description)}">`,
     `<link rel="canonical" href="${url}">`,
@@ -92,51 +70,62 @@ function page(own: Language, of: Page, languages: readonly Language[], body: str
   ];
   const links = LANGUAGES.map((each) => {
     const current = each === own ? ' aria-current="page"' : '';
-    return `<a lang="${each}" href="/${each}${path}"${current}>${NAMES[each]}</a>`;
+    return `<a lang="${each}" href="/${each}${path}"${current}>${LANGUAGE_NAMES[each]}</a>`;
   });
-  const nav = `<nav aria-label="${Object.values(NAMES).join(', ')}">${links.join('')}</nav>`;
+  const nav = `<nav aria-label="${Object.values(LANGUAGE_NAMES).join(', ')}">${links.join('')}</nav>`;
   return document(own, title, head.join('\n'), nav, body);
 }
 
-export function listPage(listings: Listing[], language: Language): string {
-  const cards = listings.map((listing, index) => {
-    const { heading, place, badge, price } = parts(listing, language);
-    const { slug, hero_image: photo } = listing;
-    return `<article class="card">${photo ? picture(photo, language, index < 3 ? 'eager' : 'lazy') : ''}
-<div><a href="/${language}/listings/${slug}">${heading('h2')}</a>${place}${badge}${price && `<p>${FROM[language]} ${price}</p>`}</div></article>`;
+function cards(homes: readonly HomeCard[], language: Language, tag: 'h2' | 'h3'): string {
+  const items = homes.map((home, index) => {
+    const loading = tag === 'h2' && index < 3 ? 'eager' : 'lazy';
+    const href = `/${language}/listings/${home.slug}`;
+    return `<li class="card">${card(home, language, { tag, href, loading })}</li>`;
   });
-  const body = [`<h1>${HOMES[language]}</h1>`, '<div class="grid">', ...cards, '</div>'];
-  return page(language, { path: '/', title: HOMES[language] }, LANGUAGES, body.join('\n'));
+  return items.length > 0 ? `<ul class="grid">\n${items.join('\n')}\n</ul>` : '';
 }
 
-export function listingPage(listing: Listing, language: Language): string {
-  const { slug, name, title, description, hero_image: hero, gallery } = listing;
+export function listPage(homes: readonly HomeCard[], language: Language): string {
+  const title = WORDS.homes[language];
+  const body = `<h1>${title}</h1>\n${cards(homes, language, 'h2')}`;
+  return page(language, { path: '/', title }, LANGUAGES, body);
+}
+
+/** `others` are the homes of the list, among which are the neighbours. */
+export function listingPage(home: Home, others: readonly Home[], language: Language): string {
+  const { slug, name, title, description, hero_image: hero, gallery, location } = home;
   const path = `/listings/${slug}`;
-  const languages = languagesOf(listing);
-  const { heading, place, badge, price } = parts(listing, language);
-  const facts = Object.entries(FACTS).map(([field, label]) => {
-    const value = listing[field as keyof typeof FACTS];
-    return value === null ? '' : `<div><dt>${label[language]}</dt><dd>${value}</dd></div>`;
-  });
-  if (price) facts.push(`<div><dt>${FROM[language]}</dt><dd>${price}</dd></div>`);
-  const paragraphs = plain(description, language).match(/.+(\n.+)*/g) ?? [];
-  const text = paragraphs
-    .map((paragraph) => `<p>${escaped(paragraph).replaceAll('\n', '<br>')}</p>`)
-    .join('\n');
-  const others = gallery.filter(({ url }) => url !== hero?.url);
-  const body = `${heading('h1')}${place}${badge}
-${hero ? `<div class="hero">${picture(hero, language, 'eager')}</div>` : ''}
-<dl>${facts.join('')}</dl>
-${text ? `<div class="text" lang="${languageIn(description, language)}">${text}</div>` : ''}
-<div class="grid">${others.map((photo) => picture(photo, language, 'lazy')).join('\n')}</div>
-<script type="application/ld+json">${jsonLd(listing, language, addressOf(path, language, languages))}</script>`;
+  const languages = languagesOf(home);
+  const photos = gallery
+    .filter(({ url }) => url !== hero?.url)
+    .map((photo) => picture(photo, language, 'lazy'));
+  const neighbours = others.filter(
+    (other) => other.slug !== slug && location && other.location?.id === location.id,
+  );
+  const near = cards(neighbours.slice(0, NEIGHBOURS), language, 'h3');
+  const body = [
+    heading('h1', home, language),
+    place(home, language),
+    badges(home, language),
+    price(home, language),
+    facts(home, language),
+    hero ? `<div class="hero">${picture(hero, language, 'eager')}</div>` : '',
+    links(home, language),
+    text(home, language),
+    features(home, language),
+    amenities(home, language),
+    where(home, language),
+    photos.length > 0 ? `<div class="photos">${photos.join('\n')}</div>` : '',
+    section(WORDS.neighbours, near, language),
+    `<script type="application/ld+json">${jsonLd(home, language, addressOf(path, language, languages))}</script>`,
+  ];
   const [summary] = plain(description, language).split('\n');
   const shown = { title: plain(title, language) || name, image: hero?.url };
   return page(
     language,
     { path, ...shown, ...(summary && { description: summary }) },
     languages,
-    body,
+    body.filter(Boolean).join('\n'),
   );
 }
 
@@ -144,7 +133,7 @@ export function notFoundPage(): string {
   const [own] = LANGUAGES;
   const parts = LANGUAGES.map((each) => {
     const [open, close] = each === own ? ['<h1>', '</h1>\n<p>'] : [`<p lang="${each}">`, '. '];
-    return `${open}${NO_PAGE[each]}${close}<a href="/${each}/">${HOMES[each]}</a></p>`;
+    return `${open}${WORDS.noPage[each]}${close}<a href="/${each}/">${WORDS.homes[each]}</a></p>`;
   });
-  return document(own, NO_PAGE[own], '', '', parts.join('\n'));
+  return document(own, WORDS.noPage[own], '', '', parts.join('\n'));
 }

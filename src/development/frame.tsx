@@ -6,12 +6,12 @@ import type { PropsWithChildren } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { AppEnv } from '../app-env.ts';
 
-type FrameProps = PropsWithChildren<{ title: string; lang?: string; style?: string }>;
+type FrameProps = PropsWithChildren<{ title: string; style?: string }>;
 
 /** The document around a page. A page with its own style has its own `main` too. */
-export function Frame({ title, lang = 'en', style, children }: FrameProps) {
+export function Frame({ title, style, children }: FrameProps) {
   return (
-    <html lang={lang}>
+    <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -21,10 +21,8 @@ export function Frame({ title, lang = 'en', style, children }: FrameProps) {
         <script type="module" src="/preview/pages.js" />
       </head>
       <body>
-        <a href="#main" lang="en">
-          Skip to the content
-        </a>
-        <nav class="top row" aria-label="Pages" lang="en">
+        <a href="#main">Skip to the content</a>
+        <nav class="top row" aria-label="Pages">
           <a href="/">Start</a>
           <a href="/docs">Documents</a>
           <a href="/preview">Preview</a>
@@ -42,27 +40,14 @@ const SOURCES = "script-src 'self'; style-src 'self'; connect-src 'self'; img-sr
 
 type Reply = { status?: 200 | 404; sources?: string };
 
-/**
- * Responds with a page that no cache stores, or with a 404. `sources` are the origins that the page
- * loads from.
- */
+/** Responds with a page that no cache stores. `sources` are the origins that the page loads from. */
 export function respond(
   c: Context<AppEnv>,
-  page: JSX.Element | undefined,
-  { status = page === undefined ? 404 : 200, sources = SOURCES }: Reply = {},
+  page: JSX.Element,
+  { status = 200, sources = SOURCES }: Reply = {},
 ) {
   const limits = "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
   c.header('Content-Security-Policy', `default-src 'none'; ${sources}; ${limits}`);
   c.header('Cache-Control', 'no-store');
-  const notFound = (
-    <Frame title="Not found">
-      <h1>
-        There is no page <code>{c.req.path}</code>
-      </h1>
-      <p>
-        <a href="/">The start page</a> and <a href="/docs">the documents</a> lead on.
-      </p>
-    </Frame>
-  );
-  return c.html(html`<!doctype html>${page ?? notFound}`, status);
+  return c.html(html`<!doctype html>${page}`, status);
 }

@@ -6,7 +6,7 @@ function countFailed() {
   const mark = document.getElementById('not-loaded');
   if (mark === null || failed.length === 0) return;
   mark.className = 'mark';
-  mark.textContent = `${failed[0].dataset.failed} ${failed.length}`;
+  mark.textContent = `Photo not loaded ${failed.length}`;
   mark.hidden = false;
   mark.closest('details')?.removeAttribute('hidden');
 }

@@ -1,6 +1,7 @@
 /** The pages that `npm run dev` adds to the service, and their files. */
 
 import { type Context, Hono } from 'hono';
+import siteStyle from '../../docs/examples/site.css';
 import previewShot from '../../docs/images/preview.png';
 import listingShot from '../../docs/images/preview-listing.png';
 // The package exports this file under no name.
@@ -11,7 +12,7 @@ import { readConfig } from '../config.ts';
 import apiScript from './api-page.browser.js';
 import apiStyle from './api-page.css';
 import { ApiPage, pageDocument } from './api-page.tsx';
-import { findDocumentPage } from './documents/document-page.tsx';
+import { findDocumentPage, NotFoundPage } from './documents/document-page.tsx';
 import documentStyle from './documents/documents.css';
 import frameStyle from './frame.css';
 import { respond } from './frame.tsx';
@@ -36,12 +37,12 @@ export function pageRoutes() {
         return respond(c, <StartPage apiKey={readConfig(c.env).apiKeys[0]} origin={origin} />);
       })
       .get('/docs', (c) => c.redirect('/docs/README.md'))
-      .get('/docs/page.css', (c) => sendFile(c, frameStyle + style + documentStyle, 'text/css'))
+      .get('/docs/page.css', (c) => sendFile(c, frameStyle + documentStyle, 'text/css'))
       .get('/docs/images/preview.png', (c) => sendImage(c, previewShot, 'image/png'))
       .get('/docs/images/preview-listing.png', (c) => sendImage(c, listingShot, 'image/png'))
       .get('/sample-photos/*', (c) => {
         const photo = findPhoto(c.req.path);
-        return photo ? sendImage(c, photo, 'image/webp') : respond(c, undefined);
+        return photo ? sendImage(c, photo, 'image/webp') : c.notFound();
       })
       .get('/preview', async (c) => {
         const listings = await readListings(c.env);
@@ -59,7 +60,7 @@ export function pageRoutes() {
         const [listing] = await readListings(c.env, c.req.param('slug'));
         return listing && listing.status !== 'hidden' ? c.json(listing) : c.notFound();
       })
-      .get('/preview/preview.css', (c) => sendFile(c, frameStyle + style, 'text/css'))
+      .get('/preview/preview.css', (c) => sendFile(c, siteStyle + frameStyle + style, 'text/css'))
       .get('/preview/pages.js', (c) => sendFile(c, script, 'text/javascript'))
       .get('/api/docs', (c) =>
         respond(c, <ApiPage apiKey={readConfig(c.env).apiKeys[0]} />, {
@@ -77,7 +78,10 @@ export function pageRoutes() {
           origin: new URL(c.req.url).origin,
           apiKey: readConfig(c.env).apiKeys[0] ?? '',
         };
-        return respond(c, findDocumentPage(c.req.param('document'), running));
+        const page = findDocumentPage(c.req.param('document'), running);
+        return page
+          ? respond(c, page)
+          : respond(c, <NotFoundPage asked={c.req.path} />, { status: 404 });
       })
   );
 }

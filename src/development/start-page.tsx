@@ -44,7 +44,7 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       <h2>More</h2>
       <ul class="grid">
         {PARTS.map(({ path, name, subject }) => (
-          <li class="card">
+          <li class="box">
             <h3>
               <a href={path}>{name}</a> <span data-state={path} />
             </h3>

@@ -129,14 +129,14 @@ it('a response that is shown has no button', async () => {
   expect(html).toMatch(/\{&quot;object&quot;:&quot;list&quot;.*<\/pre><\/div>/);
 });
 
-it.each(['/none.md', '/docs/none', '/none', '/constructor'])(
-  '%s, which does not exist, is a page that leads on',
+it.each(['/docs/none', '/none', '/constructor'])(
+  '%s, which does not exist, is a page with the index of the documents',
   async (path) => {
     const response = await ask(path);
     await expectStatus(response, 404);
     const html = await response.text();
     expect(html).toContain(`There is no page <code>${path}</code>`);
-    expect(targetsIn(html)).toContain('/docs');
+    expect(targetsIn(html)).toContain('/docs/guides/quickstart.md');
   },
 );
 

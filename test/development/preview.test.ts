@@ -32,13 +32,11 @@ it('an empty catalogue says how it is filled', async () => {
   expect(await textOf('/preview')).toContain('npm run import-listings -- FILE');
 });
 
-it.each([
-  ['/preview/listings/nowhere?lang=es', 'There is no listing with the slug <code>nowhere</code>'],
-  ['/preview/nowhere', 'There is no page <code>/preview/nowhere</code>'],
-])('%s is a page that says so, and leads on', async (path, text) => {
-  const html = await textOf(path, 404);
-  expect(html).toContain(text);
-  expect(html).toMatch(/<\/h1>(<p>)?<a href="\/(preview\?lang=es)?">/);
+it('a slug that no listing has is a page that leads to the catalogue', async () => {
+  const html = await textOf('/preview/listings/nowhere?lang=es', 404);
+  expect(html).toContain(
+    'There is no listing with the slug <code>nowhere</code></h1><a href="/preview?lang=es">',
+  );
 });
 
 it('texts of a listing and of the address are escaped', async () => {
@@ -47,7 +45,11 @@ it('texts of a listing and of the address are escaped', async () => {
   await storeListings(env.DB, [house]);
   const query = `?find=${encodeURIComponent(text)}`;
   for (const path of [`/preview${query}`, `/preview/listings/house${query}`]) {
-    expect(await textOf(path)).toContain('&quot;&gt;&lt;script&gt;');
-    expect(await textOf(path)).not.toContain('<script>');
+    const html = await textOf(path);
+    // The site's functions and Hono escape in two ways.
+    for (const escaped of ['&#34;&#62;&#60;script&#62;', '&quot;&gt;&lt;script&gt;']) {
+      expect(html).toContain(escaped);
+    }
+    expect(html).not.toContain('<script>');
   }
 });

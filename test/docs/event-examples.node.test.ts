@@ -1,8 +1,15 @@
 /** The programs of docs/examples that send and follow events, and the typed client. */
 
 import { execFile } from 'node:child_process';
-import { copyFileSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { v5 } from 'uuid';
@@ -349,7 +356,11 @@ describe('typed-client.ts, with the types that openapi-typescript generates', ()
     writeFileSync(join(folder(), 'openapi.json'), JSON.stringify(createOpenApiDocument()));
     writeFileSync(join(folder(), 'client.ts'), program);
     copyFileSync(exampleOf('call.ts'), join(folder(), 'call.ts'));
-    symlinkSync(realpathSync('node_modules'), join(folder(), 'node_modules'));
+    const [install = ''] = codeBlocksOf('docs/guides/typed-client.md', 'sh');
+    for (const name of install.match(/(?<=npm install .*)\S+/g) ?? []) {
+      mkdirSync(dirname(join(folder(), 'node_modules', name)), { recursive: true });
+      symlinkSync(realpathSync(`node_modules/${name}`), join(folder(), 'node_modules', name));
+    }
     await runPackage('openapi-typescript', 'openapi.json', '--output', 'api.d.ts');
     const wrong = `${program.replace("aggregate_type: 'booking',", "aggregate_kind: 'booking',")}
       import type { components } from './api.d.ts';

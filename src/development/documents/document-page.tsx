@@ -4,6 +4,7 @@
  */
 
 import { html, raw } from 'hono/html';
+import type { PropsWithChildren } from 'hono/jsx';
 import { Marked } from 'marked';
 import { Frame } from '../frame.tsx';
 import { eventTypesDocument } from './event-types.ts';
@@ -49,17 +50,41 @@ export function findDocumentPage(asked: string, running: Running) {
   const at = PATHS.indexOf(path);
   const neighbours = { Previous: PATHS[at - 1], Next: PATHS[at + 1] };
   return (
-    <Frame title={titleOf(path)} style="/docs/page.css">
+    <IndexedPage title={titleOf(path)} path={path}>
+      {raw(render(path, running))}
+      <ul class="row neighbours">
+        {Object.entries(neighbours).map(([words, path]) => (
+          <li>{path && raw(html`${words}: <a href="/${path}">${titleOf(path)}</a>`)}</li>
+        ))}
+      </ul>
+    </IndexedPage>
+  );
+}
+
+/** The page of an address that nothing has. */
+export function NotFoundPage({ asked }: { asked: string }) {
+  return (
+    <IndexedPage title="Not found">
+      <h1>
+        There is no page <code>{asked}</code>
+      </h1>
+    </IndexedPage>
+  );
+}
+
+/** A page beside the index of all documents. */
+function IndexedPage({
+  title,
+  path,
+  children,
+}: PropsWithChildren<{ title: string; path?: string }>) {
+  return (
+    <Frame title={title} style="/docs/page.css">
       <main id="main" class="document">
         <p class="all">
           <a href="#documents">All documents</a>
         </p>
-        {raw(render(path, running))}
-        <ul class="row neighbours">
-          {Object.entries(neighbours).map(([words, path]) => (
-            <li>{path && raw(html`${words}: <a href="/${path}">${titleOf(path)}</a>`)}</li>
-          ))}
-        </ul>
+        {children}
       </main>
       <nav id="documents" aria-label="Documents">
         {[...FOLDERS].map(([folder, paths]) => (

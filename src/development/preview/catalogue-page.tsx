@@ -1,21 +1,27 @@
 /** The catalogue: filters, what is missing, and a page of cards. */
 
+import { raw } from 'hono/html';
+import { card, plain } from '../../../docs/examples/home-html.ts';
 import { findMissing, type Listing, PARTS } from '../../properties/missing.ts';
-import { textIn } from './catalogue.ts';
-import { formatCount, formatPart, formatPlace, formatPrice, formatSize } from './format.ts';
-import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
+import { formatPart, HiddenMark, Marks, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
-import { WORDS } from './words.ts';
 
 const CARDS_PER_PAGE = 24;
+const STATUSES = {
+  listed: 'Listed',
+  coming_soon: 'Coming soon',
+  sold_out: 'Sold out',
+  hidden: 'Hidden',
+};
+const TYPES = { beach: 'Beach', ski: 'Ski' };
 
 type Props = { listings: readonly Listing[]; view: View };
 
 export function CataloguePage({ listings, view }: Props) {
   const all = { ...view, missing: '' };
   return (
-    <PreviewFrame title={WORDS.catalogue} view={view}>
-      <h1>{WORDS.catalogue}</h1>
+    <PreviewFrame title="Catalogue" view={view}>
+      <h1>Catalogue</h1>
       <Filters listings={listings} view={view} />
       <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
       <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
@@ -24,18 +30,18 @@ export function CataloguePage({ listings, view }: Props) {
 }
 
 function Filters({ listings, view }: Props) {
-  const statuses = Object.entries(WORDS.statuses).map(([status, name]) => {
+  const statuses = Object.entries(STATUSES).map(([status, name]) => {
     const { length } = listings.filter((listing) => listing.status === status);
     return [status, `${name} (${length})`];
   });
   const locations = listings.flatMap(({ location }) =>
-    location === null ? [] : [[location.id, textIn(location.name, view.lang)?.text ?? ''] as const],
+    location === null ? [] : [[location.id, plain(location.name, view.lang)] as const],
   );
   const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
   const choices = [
-    ['status', WORDS.status, statuses],
-    ['type', WORDS.type, Object.entries(WORDS.types)],
-    ['location', WORDS.location, sorted],
+    ['status', 'Status', statuses],
+    ['type', 'Type', Object.entries(TYPES)],
+    ['location', 'Location', sorted],
   ] as const;
   return (
     <form class="row">
@@ -45,7 +51,7 @@ function Filters({ listings, view }: Props) {
         <label>
           {label}
           <select name={name}>
-            <option value="">{WORDS.all}</option>
+            <option value="">All</option>
             {options.map(([value, text]) => (
               <option value={value} selected={view[name] === value}>
                 {text}
@@ -55,11 +61,11 @@ function Filters({ listings, view }: Props) {
         </label>
       ))}
       <label>
-        {WORDS.find}
-        <input name="find" value={view.find} placeholder={WORDS.findIn} />
+        Find
+        <input name="find" value={view.find} placeholder="Title, name, city, reference" />
       </label>
-      <button type="submit">{WORDS.show}</button>
-      <a href={`/preview?lang=${view.lang}`}>{WORDS.showAll}</a>
+      <button type="submit">Show</button>
+      <a href={`/preview?lang=${view.lang}`}>Show all listings</a>
     </form>
   );
 }
@@ -71,8 +77,8 @@ function MissingParts({ listings, view }: Props) {
   return (
     <details class="box" open={view.missing !== ''} hidden={incomplete === 0}>
       <summary>
-        <b>{WORDS.whatIsMissing}</b> {incomplete} {WORDS.of}{' '}
-        {formatCount(listings.length, 'listings')} <span id="not-loaded" hidden />
+        <b>What is missing</b> {incomplete} of {countListings(listings)}{' '}
+        <span id="not-loaded" hidden />
       </summary>
       <p class="pills row">
         {PARTS.map((part) => {
@@ -97,10 +103,14 @@ function Cards({ listings, view }: Props) {
   return (
     <section aria-labelledby="count">
       <h2 id="count">
-        {formatCount(listings.length, 'listings')}
+        {countListings(listings)}
         {filtered && `: ${formatPart(filtered)}`}
       </h2>
-      {listings.length === 0 && <p class="box">{WORDS.noMatch}</p>}
+      {listings.length === 0 && (
+        <p class="box">
+          No listing matches. Remove a filter, or run npm run import-listings -- FILE
+        </p>
+      )}
       <ul class="grid">
         {cards.map((listing) => (
           <Card listing={listing} view={view} />
@@ -108,9 +118,9 @@ function Cards({ listings, view }: Props) {
       </ul>
       {pages > 1 && (
         <nav class="row" aria-label="Pages of cards">
-          {page > 1 && <a href={formatAddress({ ...view, page: page - 1 })}>{WORDS.previous}</a>}
-          {WORDS.page} {page} {WORDS.of} {pages}
-          {page < pages && <a href={formatAddress({ ...view, page: page + 1 })}>{WORDS.next}</a>}
+          {page > 1 && <a href={formatAddress({ ...view, page: page - 1 })}>Previous</a>}
+          Page {page} of {pages}
+          {page < pages && <a href={formatAddress({ ...view, page: page + 1 })}>Next</a>}
         </nav>
       )}
     </section>
@@ -119,24 +129,17 @@ function Cards({ listings, view }: Props) {
 
 /** Its marks name what the listing lacks in this language, and what the filter looks for. */
 function Card({ listing, view }: { listing: Listing; view: View }) {
-  const { slug, name, title, hero_image } = listing;
+  const { slug } = listing;
   const missing = findMissing(listing).filter(
     ({ id, language = view.lang }) => id === view.missing || language === view.lang,
   );
+  const href = formatAddress(view, `/preview/listings/${slug}`);
   return (
-    <li class="card">
-      <div class="cover">
-        <Picture photo={hero_image} view={view} />
-        <Badges listing={listing} />
-      </div>
-      <h3>
-        <a id={`listing-${slug}`} href={formatAddress(view, `/preview/listings/${slug}`)}>
-          <Localized map={title} view={view} instead={name} />
-        </a>
-      </h3>
-      <p lang={view.lang}>{formatPlace(listing, view)}</p>
-      <p>{formatSize(listing)}</p>
-      <b>{formatPrice(listing)}</b>
+    <li id={`listing-${slug}`} tabindex={-1}>
+      <article class="card home" lang={view.lang}>
+        {raw(card(listing, view.lang, { tag: 'h3', href, loading: 'lazy' }))}
+      </article>
+      <HiddenMark listing={listing} />
       <Marks missing={missing} />
     </li>
   );
@@ -150,11 +153,16 @@ function isShown(listing: Listing, view: View): boolean {
     ['', type].includes(view.type) &&
     ['', location?.id].includes(view.location) &&
     (view.missing === '' || findMissing(listing).some(({ id }) => id === view.missing)) &&
-    texts.some((text) => plain(text).includes(plain(view.find)))
+    texts.some((text) => folded(text).includes(folded(view.find)))
   );
 }
 
+/** Writes a number of listings: 1 listing, 71 listings. */
+function countListings({ length }: readonly Listing[]): string {
+  return `${length} ${length === 1 ? 'listing' : 'listings'}`;
+}
+
 /** Drops case and accents: Deià is found by deia. */
-function plain(text: string): string {
+function folded(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }

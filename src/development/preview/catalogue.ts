@@ -3,13 +3,11 @@
 import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readConfig } from '../../config.ts';
-import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import type { Listing } from '../../properties/missing.ts';
 import { render } from '../../properties/render.ts';
 import type { Source } from '../../properties/source.ts';
 import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';
-import type { Language } from './words.ts';
 
 /** Reads every listing in the order of the feed, or the one with a slug. */
 export async function readListings(env: Env, slug?: string): Promise<Listing[]> {
@@ -26,10 +24,4 @@ export async function readListings(env: Env, slug?: string): Promise<Listing[]> 
     const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
     return rendered ? { ...rendered, status: source.status } : [];
   });
-}
-
-/** Returns the text in the language, else in another language; undefined if the map is empty. */
-export function textIn(map: LocaleMap, chosen: Language) {
-  const language = [chosen, ...LOCALES].find((code) => map[code] !== undefined);
-  return language && { text: map[language] ?? '', language };
 }

@@ -1,164 +1,103 @@
-/** The page of one listing, with each missing part marked at its place. */
+/** The page of one listing as the example site shows it, with each missing part marked at its place. */
 
-import type { PropsWithChildren } from 'hono/jsx';
+import { raw } from 'hono/html';
+import * as site from '../../../docs/examples/home-html.ts';
+import type { Language } from '../../../docs/examples/words.ts';
 import { findMissing, type Listing, orderPhotos, type Photo } from '../../properties/missing.ts';
-import { textIn } from './catalogue.ts';
-import { formatCount, formatPlace, formatPrice, formatSize, joined } from './format.ts';
-import { Badges, Localized, Marks, Picture, PreviewFrame } from './parts.tsx';
+import { formatPart, HiddenMark, Marks, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
-import { WORDS } from './words.ts';
 
 type Props = { listing: Listing; view: View };
 
 export function ListingPage({ listing, view }: Props) {
-  const { slug, name, hid, title, amenities } = listing;
-  const features = listing.unique_features.map((each) => ({ ...each, slug: each.icon_slug }));
-  const description = textIn(listing.description, view.lang);
+  const { slug, name, title } = listing;
+  const { lang } = view;
   const [hero, ...photos] = orderPhotos(listing);
   const missing = findMissing(listing);
   return (
-    <PreviewFrame title={textIn(title, view.lang)?.text ?? name} view={view}>
-      <a href={`${formatAddress(view)}#listing-${slug}`}>← {WORDS.catalogue}</a>
-      <Badges listing={listing} />
-      <h1>
-        <Localized map={title} view={view} instead={name} />
-      </h1>
+    <PreviewFrame title={site.plain(title, lang) || name} view={view}>
+      <a href={`${formatAddress(view)}#listing-${slug}`}>← Catalogue</a>
+      <SitePart html={site.heading('h1', listing, lang)} lang={lang} />
       <Marks missing={missing} kinds={['title']} />
-      <p>{joined([formatPlace(listing, view), name, hid, slug])}</p>
-      <div class="grid columns">
-        <div>
-          {hero ? <Figure photo={hero} view={view} /> : <Picture photo={null} view={view} />}
-          <Marks missing={missing} kinds={['photo', 'cover photo']} />
-          <span id="not-loaded" hidden />
-        </div>
-        <Facts listing={listing} view={view} />
-      </div>
-      <Section title={formatCount(photos.length, 'morePhotos')} isEmpty={photos.length === 0}>
-        <div class="grid gallery">
-          {photos.map((photo) => (
-            <Figure photo={photo} view={view} />
-          ))}
-        </div>
-      </Section>
-      {/* Those of this language are marked at their photos. */}
-      <Marks
-        missing={missing.filter(({ language }) => language !== view.lang)}
-        kinds={['alt text']}
-      />
-      <Section title={WORDS.about} isEmpty={description === undefined}>
-        <p class="paragraphs" lang={description?.language}>
-          {description?.text}
-        </p>
-      </Section>
+      <SitePart html={site.place(listing, lang) + site.badges(listing, lang)} lang={lang} />
+      <EditorsLine listing={listing} />
+      <SitePart html={site.price(listing, lang)} lang={lang} />
+      <Marks missing={missing} kinds={['price']} />
+      <SitePart html={site.facts(listing, lang)} lang={lang} />
+      <div class="hero">{hero && <Figure photo={hero} lang={lang} />}</div>
+      <Marks missing={missing} kinds={['photo', 'cover photo']} />
+      <span id="not-loaded" hidden />
+      <SitePart html={site.links(listing, lang)} lang={lang} />
+      <SitePart html={site.text(listing, lang)} lang={lang} />
       <Marks missing={missing} kinds={['description']} />
-      <Labels title={WORDS.features} view={view} labels={features} />
-      <Labels title={WORDS.amenities} view={view} labels={amenities} />
+      <SitePart html={site.features(listing, lang) + site.amenities(listing, lang)} lang={lang} />
+      <SitePart html={site.where(listing, lang)} lang={lang} />
+      <Marks missing={missing} kinds={['location']} />
+      <div class="photos">
+        {photos.map((photo) => (
+          <Figure photo={photo} lang={lang} />
+        ))}
+      </div>
+      {/* Those of this language are marked at their photos. */}
+      <Marks missing={missing.filter(({ language }) => language !== lang)} kinds={['alt text']} />
     </PreviewFrame>
   );
 }
 
+type SitePartProps = { html: string; lang: Language };
+
+/** A part of the site. Its words and, where they have none of their own, its texts are in `lang`. */
+function SitePart({ html, lang }: SitePartProps) {
+  return (
+    <div class="home" lang={lang}>
+      {raw(html)}
+    </div>
+  );
+}
+
+/** What an editor looks for beside what a visitor sees. */
+function EditorsLine({ listing }: { listing: Listing }) {
+  const { slug, name, hid, status, url } = listing;
+  return (
+    <p class="row">
+      <span>{[name, hid, slug].filter(Boolean).join(' · ')}</span>
+      <HiddenMark listing={listing} />
+      {status !== 'hidden' && (
+        <>
+          <a href={url}>Its page on the site</a>
+          <a href={`/preview/listings/${slug}/feed.json`}>Its JSON in the feed</a>
+        </>
+      )}
+    </p>
+  );
+}
+
 /** The photo leads to itself in full size. */
-function Figure({ photo, view }: { photo: Photo; view: View }) {
-  const alt = photo.alt[view.lang];
-  const { openLarge, without, inLanguage } = WORDS;
+function Figure({ photo, lang }: { photo: Photo; lang: Language }) {
+  const alt = photo.alt[lang];
   return (
     <figure>
-      <a href={photo.url} aria-label={joined([openLarge, alt ?? null], ': ')}>
-        <Picture photo={photo} view={view} />
+      <a href={photo.url} aria-label={`Open large ${alt ?? ''}`}>
+        {raw(site.picture(photo, lang, 'lazy'))}
       </a>
       <figcaption>
-        <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
-        {!alt && (
-          <span class="mark">
-            {without['alt text']} {inLanguage[view.lang]}
-          </span>
+        <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={lang}>{alt}</span>
+        {alt === undefined && (
+          <span class="mark">{formatPart({ kind: 'alt text', language: lang })}</span>
         )}
       </figcaption>
     </figure>
   );
 }
 
-type LabelsProps = { title: string; view: View; labels: Listing['amenities'] };
-
-function Labels({ title, view, labels }: LabelsProps) {
-  return (
-    <Section title={title} isEmpty={labels.length === 0}>
-      <ul class="row">
-        {labels.map(({ slug, label }) => (
-          <li class="badge">
-            <Localized map={label} view={view} instead={slug} />
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
-function Facts({ listing, view }: Props) {
-  const { slug, status, beds, bathtubs, weeks_per_year } = listing;
-  const { address, location_text, latitude, longitude } = listing;
-  const missing = findMissing(listing);
-  const weeks =
-    weeks_per_year !== null && `${formatCount(weeks_per_year, 'weeks')} ${WORDS.perYear}`;
-  const isPublic = status !== 'hidden';
-  const links = [
-    [WORDS.itsPage, isPublic && listing.url],
-    [WORDS.itsJson, isPublic && `/preview/listings/${slug}/feed.json`],
-    [WORDS.video, listing.video_url],
-    [WORDS.financialAnalysis, listing.financial_analysis_url],
-  ] as const;
-  return (
-    <div class="box">
-      <Section title={WORDS.atAGlance}>
-        <b>{formatPrice(listing)}</b>
-        <Marks missing={missing} kinds={['price']} />
-        <p>
-          {joined([
-            formatSize(listing),
-            formatCount(beds, 'beds'),
-            formatCount(bathtubs, 'bathtubs'),
-            weeks,
-          ])}
-        </p>
-        <p class="row">{links.map(([text, url]) => url && <a href={url}>{text}</a>)}</p>
-      </Section>
-      <Section title={WORDS.whereItIs}>
-        <p>{joined([address, formatPlace(listing, view)], ', ')}</p>
-        <Marks missing={missing} kinds={['location']} />
-        <p>
-          <Localized map={location_text} view={view} />
-        </p>
-        {latitude !== null && longitude !== null && (
-          <a href={`https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}`}>
-            {WORDS.onAMap}: {latitude.toFixed(4)}, {longitude.toFixed(4)}
-          </a>
-        )}
-      </Section>
-    </div>
-  );
-}
-
 /** The page of a slug that no listing has. */
 export function NoListing({ slug, view }: { slug: string; view: View }) {
-  const { noSuchListing, toCatalogue } = WORDS;
   return (
     <PreviewFrame title={slug} view={view}>
       <h1>
-        {noSuchListing} <code>{slug}</code>
+        There is no listing with the slug <code>{slug}</code>
       </h1>
-      <a href={formatAddress(view)}>{toCatalogue}</a>
+      <a href={formatAddress(view)}>To the catalogue</a>
     </PreviewFrame>
-  );
-}
-
-type SectionProps = PropsWithChildren<{ title: string; isEmpty?: boolean }>;
-
-function Section({ title, isEmpty = false, children }: SectionProps) {
-  if (isEmpty) return null;
-  return (
-    <section aria-label={title}>
-      <h2>{title}</h2>
-      {children}
-    </section>
   );
 }

@@ -1,13 +1,11 @@
 /** The parts that the catalogue and the page of a listing share. */
 
 import type { PropsWithChildren } from 'hono/jsx';
-import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
-import type { Listing, Part, Photo } from '../../properties/missing.ts';
+import { LANGUAGE_NAMES } from '../../../docs/examples/words.ts';
+import { LOCALES } from '../../properties/locale-map.ts';
+import type { Listing, Part } from '../../properties/missing.ts';
 import { Frame } from '../frame.tsx';
-import { textIn } from './catalogue.ts';
-import { formatPart } from './format.ts';
 import { formatAddress, type View } from './view.ts';
-import { LANGUAGES, WORDS } from './words.ts';
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 
@@ -15,14 +13,14 @@ type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   return (
     <Frame title={`${title} – Preview`}>
-      <nav class="pills row" aria-label={WORDS.languageOf}>
+      <nav class="pills row" aria-label="Language of the listings">
         {LOCALES.map((lang) => (
           <a
             href={formatAddress({ ...view, lang }, '')}
             lang={lang}
             aria-current={`${lang === view.lang}`}
           >
-            {LANGUAGES[lang]}
+            {LANGUAGE_NAMES[lang]}
           </a>
         ))}
       </nav>
@@ -31,32 +29,8 @@ export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   );
 }
 
-type LocalizedProps = { map: LocaleMap; view: View; instead?: string };
-
-/** A text in the language of the view, else in another language with a note, else `instead`. */
-export function Localized({ map, view, instead }: LocalizedProps) {
-  const found = textIn(map, view.lang);
-  const { inLanguage, internalName } = WORDS;
-  if (found === undefined && instead === undefined) return null;
-  if (found?.language === view.lang) return <span lang={view.lang}>{found.text}</span>;
-  return (
-    <>
-      <em lang={found?.language}>{found?.text ?? instead}</em>{' '}
-      <span class="mark">{found ? inLanguage[found.language] : internalName}</span>
-    </>
-  );
-}
-
-/** Most listings are listed, so that is no badge. */
-export function Badges({ listing }: { listing: Listing }) {
-  const { status, is_early_access } = listing;
-  const { statuses, earlyAccess } = WORDS;
-  return (
-    <p class="badges row">
-      {status !== 'listed' && <span class={`badge ${status}`}>{statuses[status]}</span>}
-      {is_early_access && <span class="badge early">{earlyAccess}</span>}
-    </p>
-  );
+export function HiddenMark({ listing }: { listing: Listing }) {
+  return listing.status === 'hidden' ? <span class="mark hidden">Hidden</span> : null;
 }
 
 type MarksProps = { missing: readonly Part[]; kinds?: readonly Part['kind'][] };
@@ -66,7 +40,7 @@ export function Marks({ missing, kinds }: MarksProps) {
   const parts = missing.filter(({ kind }) => kinds === undefined || kinds.includes(kind));
   if (parts.length === 0) return null;
   return (
-    <ul class="row" aria-label={WORDS.missing}>
+    <ul class="row" aria-label="Missing">
       {parts.map((part) => (
         <li class="mark">{formatPart(part)}</li>
       ))}
@@ -74,18 +48,9 @@ export function Marks({ missing, kinds }: MarksProps) {
   );
 }
 
-/** A photo. If it cannot be loaded, the style sheet shows its alt text and its address. */
-export function Picture({ photo, view }: { photo: Photo | null; view: View }) {
-  if (photo === null) return <div class="picture" />;
-  return (
-    <img
-      class="picture"
-      src={photo.url}
-      alt={photo.alt[view.lang] ?? ''}
-      lang={view.lang}
-      data-failed={WORDS.notLoaded}
-      loading="lazy"
-      referrerpolicy="no-referrer"
-    />
-  );
+const IN_LANGUAGE = { en: 'in English', es: 'in Spanish', fr: 'in French' };
+
+/** Writes what is missing: No title in French. */
+export function formatPart({ kind, language }: Pick<Part, 'kind' | 'language'>): string {
+  return language === undefined ? `No ${kind}` : `No ${kind} ${IN_LANGUAGE[language]}`;
 }

@@ -1,0 +1,80 @@
+/** The languages and the words of a site, for home-html.ts and for the programs around it. */
+
+/** A text that a language lacks is shown in the first of these that has it. */
+export const LANGUAGES = ['en', 'es', 'fr'] as const;
+export type Language = (typeof LANGUAGES)[number];
+export type Text = { readonly [L in Language]?: string | undefined };
+
+/** The feed names no currency. */
+export const CURRENCY = 'EUR';
+
+export const LANGUAGE_NAMES = { en: 'English', es: 'Español', fr: 'Français' };
+/** As `og:locale` names them. */
+export const LOCALES = { en: 'en_GB', es: 'es_ES', fr: 'fr_FR' };
+
+export const WORDS = {
+  homes: { en: 'Our homes', es: 'Nuestras casas', fr: 'Nos maisons' },
+  noPage: { en: 'No such page', es: 'Esta página no existe', fr: 'Cette page n’existe pas' },
+  from: { en: 'From', es: 'Desde', fr: 'À partir de' },
+  share: { en: 'share of', es: 'participación de', fr: 'part de' },
+  earlyAccess: { en: 'Early access', es: 'Acceso anticipado', fr: 'Accès anticipé' },
+  features: { en: 'What sets it apart', es: 'Lo que la distingue', fr: 'Ce qui la distingue' },
+  amenities: { en: 'Amenities', es: 'Servicios', fr: 'Équipements' },
+  where: { en: 'Where it is', es: 'Dónde está', fr: 'Où elle se trouve' },
+  map: { en: 'See it on a map', es: 'Ver en un mapa', fr: 'Voir sur une carte' },
+  video: { en: 'Watch the video', es: 'Ver el vídeo', fr: 'Voir la vidéo' },
+  analysis: {
+    en: 'Financial analysis',
+    es: 'Análisis financiero',
+    fr: 'Analyse financière',
+  },
+  neighbours: {
+    en: 'More homes in the same place',
+    es: 'Más casas en el mismo lugar',
+    fr: 'D’autres maisons au même endroit',
+  },
+};
+
+/** A value that is not here has no words: the feed may send new ones. */
+export const STATUSES: Readonly<Record<string, Text>> = {
+  coming_soon: { en: 'Coming soon', es: 'Próximamente', fr: 'Bientôt' },
+  sold_out: { en: 'Sold out', es: 'Agotado', fr: 'Épuisé' },
+};
+export const TYPES: Readonly<Record<string, Text>> = {
+  beach: { en: 'Beach', es: 'Playa', fr: 'Plage' },
+  ski: { en: 'Ski', es: 'Esquí', fr: 'Ski' },
+};
+
+type Nouns = Readonly<Record<Language, readonly [one: string, several: string]>>;
+
+/** One and several, by the field that counts them. */
+export const NOUNS = {
+  bedrooms: {
+    en: ['bedroom', 'bedrooms'],
+    es: ['dormitorio', 'dormitorios'],
+    fr: ['chambre', 'chambres'],
+  },
+  beds: { en: ['bed', 'beds'], es: ['cama', 'camas'], fr: ['lit', 'lits'] },
+  bathrooms: {
+    en: ['bathroom', 'bathrooms'],
+    es: ['baño', 'baños'],
+    fr: ['salle de bains', 'salles de bains'],
+  },
+  bathtubs: {
+    en: ['bathtub', 'bathtubs'],
+    es: ['bañera', 'bañeras'],
+    fr: ['baignoire', 'baignoires'],
+  },
+  capacity: {
+    en: ['guest', 'guests'],
+    es: ['huésped', 'huéspedes'],
+    fr: ['personne', 'personnes'],
+  },
+  size: { en: ['m²', 'm²'], es: ['m²', 'm²'], fr: ['m²', 'm²'] },
+  weeks_per_year: {
+    en: ['week a year', 'weeks a year'],
+    es: ['semana al año', 'semanas al año'],
+    fr: ['semaine par an', 'semaines par an'],
+  },
+} satisfies Record<string, Nouns>;
+export type CountedField = keyof typeof NOUNS;
