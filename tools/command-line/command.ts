@@ -1,5 +1,6 @@
 /** Reads a command's arguments, and runs it. */
 
+import { setGlobalProxyFromEnv } from 'node:http';
 import {
   type CommandUnknownOpts,
   Option,
@@ -46,6 +47,7 @@ export async function runToExitCode<Request>(
   let request: Request;
   try {
     resolveEnvironment();
+    useProxy();
     request = parse(args);
   } catch (error) {
     const reason = messageOf(error).replace(/^error: /, '');
@@ -60,6 +62,17 @@ export async function runToExitCode<Request>(
     if (!needsNoStack(error)) throw error;
     console.error(messageOf(error));
     return 1;
+  }
+}
+
+/** Requests go through the proxy of HTTPS_PROXY or HTTP_PROXY, as wrangler's do. */
+function useProxy(): void {
+  const { env } = process;
+  const no_proxy = env.no_proxy || env.NO_PROXY || 'localhost,127.0.0.1,::1';
+  try {
+    setGlobalProxyFromEnv({ ...env, no_proxy });
+  } catch (error) {
+    throw new UserError(`HTTPS_PROXY or HTTP_PROXY: ${messageOf(error)}`);
   }
 }
 

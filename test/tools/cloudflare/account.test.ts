@@ -1,10 +1,13 @@
-/** A command keeps below the limit of Cloudflare's API, and waits when another program does not. */
+/** How commands reach Cloudflare's API, and keep below its limit. */
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { openAccount } from '../../../tools/cloudflare/account.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
 import { MovableClock } from '../../support/node/movable-clock.ts';
+import { ProjectCopy } from '../../support/node/project-copy.ts';
 
 let cloudflare: CloudflareStandIn;
 let clock: MovableClock;
@@ -53,4 +56,32 @@ it('waits as long as Retry-After says, and not for more than 15 minutes', async 
   cloudflare.fault = () => ({ status: 429, retryAfter });
   retryAfter = '901';
   await expect(call(1)).rejects.toThrow('Cloudflare asks for a pause of 901 s');
+});
+
+it('a command goes through the proxy of the environment, with the token and account of .env', async () => {
+  const requests: string[] = [];
+  const proxy = createServer((request, response) => {
+    requests.push(`${request.headers.host}${request.url} ${request.headers.authorization}`);
+    response.writeHead(403).end('{"errors":[{"code":10000,"message":"Authentication error"}]}');
+  }).on('connect', (_request, socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    proxy.emit('connection', socket);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const project = new ProjectCopy();
+  project.write('.env', 'CLOUDFLARE_API_TOKEN=of-the-file\nCLOUDFLARE_ACCOUNT_ID=f00d\n');
+  vi.stubEnv('CLOUDFLARE_API_TOKEN', undefined);
+  vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', undefined);
+  vi.stubEnv('CLOUDFLARE_API_BASE_URL', 'http://api.cloudflare.test/client/v4');
+  vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+  const { stderr } = await project.run('operations.ts', '--remote');
+  expect(stderr).toContain('Authentication error [code: 10000]');
+  expect(requests).toEqual([
+    expect.stringMatching(
+      /^api\.cloudflare\.test\/client\/v4\/accounts\/f00d\/d1\/database\S* Bearer of-the-file$/,
+    ),
+  ]);
+  proxy.closeAllConnections();
+  proxy.close();
+  await project.remove();
 });

@@ -104,6 +104,12 @@ it.each<[script: string, args: string[], message: string]>([
   expect(stderr).toMatch(/\nNothing was done\.\n\nUsage: npm .*\nMore: npm .* -- --help\n$/);
 });
 
+it('a malformed proxy is named', async () => {
+  vi.stubEnv('HTTPS_PROXY', 'proxy.test:3128');
+  const { code, stderr } = await here('operations');
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^HTTPS_PROXY or HTTP_PROXY: Invalid/)]);
+});
+
 it('a reader that ends early does not stop an import, or change its exit code', async () => {
   const project = await copyWithStore('empty');
   const line = 'node tools/import-listings.ts tools/samples/listings.json | head -c 1';
