@@ -35,13 +35,12 @@ Example: npm run import-listings -- catalogue.xlsx --dry-run`)
   .option('--notify-always', 'notify it also when the feed shows nothing new')
   .option('--all', 'with --dry-run: list every change')
   .option('--patch', 'change only the fields that a JSON file contains')
+  .option('--prune', 'hide the public listings that the file does not name')
   .option(
-    '--prune',
-    'hide the public listings that the file does not name: at most a fifth of them, with --prune=all any number',
+    '--many',
+    'hide, empty or rename more than a fifth of the public listings, or import a column that was sorted alone',
   )
-  .option('--allow-emptied', 'empty fields of more than a fifth of the public listings')
-  .option('--allow-renamed', 'change the slug or the hid of more than a fifth of them')
-  .option('--overwrite', 'replace listings that have changed since the file was made');
+  .option('--overwrite', 'the file is the truth: replace what has changed since it was made');
 
 /** Such a workbook takes seconds to unpack. */
 const LARGE_BYTES = 2 ** 20;
@@ -72,20 +71,16 @@ export function declareImport(script: string) {
 }
 
 function parse(args: string[]): ImportRequest {
-  // An optional value would swallow a file that follows.
-  const isPruningAll = args.includes('--prune=all');
-  const plain = args.filter((arg) => arg !== '--prune=all');
-  const { values, positionals } = readArguments(program, plain);
-  const { all = false, patch = false, prune, notifyAlways = false } = values;
-  const { allowEmptied = false, allowRenamed = false, overwrite = false } = values;
+  const { values, positionals } = readArguments(program, args);
+  const { all = false, patch = false, prune: prunes = false, notifyAlways = false } = values;
+  const { many = false, overwrite = false } = values;
   const shared = sharedOptions(values);
   if (all && !shared.isDryRun) throw new UserError('--all needs --dry-run');
   if (notifyAlways && !shared.hook) throw new UserError('--notify-always needs --notify');
   return {
     ...shared,
-    pruning: isPruningAll ? 'all' : prune ? 'some' : 'none',
-    allowEmptied,
-    allowRenamed,
+    prunes,
+    many,
     overwrite,
     listsAll: all,
     notifiesAlways: notifyAlways,
@@ -100,19 +95,19 @@ function parse(args: string[]): ImportRequest {
       using progress = showProgress(process.stdout);
       const onProgress = isLarge ? progress.update : () => {};
       const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole', onProgress);
-      if (file.kind === 'readable') rejectOptions(file, patch, prune || isPruningAll);
+      if (file.kind === 'readable') rejectOptions(file, patch, prunes);
       return file;
     },
   };
 }
 
 /** Rejects the options that a workbook cannot have. */
-function rejectOptions({ workbook }: ListingsFile, isPatch: boolean, prunes = false) {
+function rejectOptions({ workbook }: ListingsFile, isPatch: boolean, prunes: boolean) {
   if (workbook === undefined) return;
   if (isPatch) {
     throw new UsageError('--patch is for JSON: a workbook changes only the columns that it has');
   }
-  if (prunes && !workbook.hasListings) {
+  if (prunes && !workbook.sheets.listings) {
     throw new UsageError('--prune needs the sheet listings, which this workbook does not have');
   }
 }
@@ -134,23 +129,14 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
     console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
     return error instanceof UsageError ? 2 : 1;
   }
-  await report(outcome, request, formatUndoCommand(request, outcome));
+  await report(outcome, request, formatUndoCommand(request));
   return outcome.kind === 'accepted' ? 0 : 1;
 }
 
-function formatUndoCommand(
-  { undo, target }: ImportRequest,
-  { effect }: ImportOutcome,
-): string | undefined {
+function formatUndoCommand({ undo, target }: ImportRequest): string | undefined {
   if (!undo?.isSaved()) return undefined;
   const path = relative(userDirectory(), undo.path);
-  const isRenamed = effect?.listings.some(({ renamed }) => renamed.length > 0);
-  const args = [
-    'import-listings',
-    quoteForShell(path),
-    '--allow-emptied',
-    ...(isRenamed ? ['--allow-renamed'] : []),
-  ] as const;
+  const args = ['import-listings', quoteForShell(path), '--many'] as const;
   if (target.kind === 'local') return formatCommand(undefined, ...args);
   return formatCommand(target.environment, ...args, '--remote');
 }

@@ -20,7 +20,7 @@ export async function* exportListings(
   }
   const listings = [...stored.listings.values()].map(({ listing }) => listing);
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
-  const export_id = randomUUID();
+  const export_id = `${stored.lineage}-${randomUUID()}`;
   if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id, onProgress);
   else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
 }

@@ -33,8 +33,7 @@ export async function importInto(database: D1Database, content: object): Promise
     database,
     publicSiteUrl: 'https://www.example.com',
     isDryRun: false,
-    pruning: 'none',
-    allowRenamed: true,
+    many: true,
     onProgress: () => undefined,
   });
   expect(outcome.kind).toBe('accepted');

@@ -67,6 +67,6 @@ it("yesterday's undo file still undoes its import", async () => {
   await imports.load(change, '--patch', '--undo', undo);
   writeFileSync(undo, JSON.stringify(withoutFields(readFileSync(undo, 'utf8'))));
   storeWithoutFields();
-  expect(await imports.run(undo, '--allow-emptied')).toMatchObject({ code: 0, stderr: '' });
+  expect(await imports.run(undo, '--many')).toMatchObject({ code: 0, stderr: '' });
   expect(await imports.stored('casa-a')).toMatchObject({ price_from: 1, beds: null, videos: [] });
 });

@@ -94,7 +94,7 @@ it('sends a change of locations alone, which changes no listing', async () => {
 
 it('names the slugs of changed listings, former ones too, and of more than a hundred none', async () => {
   const slugsOf = async (...properties: object[]) =>
-    (await notify({ properties })).events[0]?.slugs;
+    (await notify({ properties }, '--many')).events[0]?.slugs;
   const renamed = { ...homes[0], slug: 'second-slug' };
   expect(await slugsOf(renamed)).toEqual(['second-slug', 'one']);
   const hidden = { ...renamed, slug: 'secret-slug', status: 'hidden' };

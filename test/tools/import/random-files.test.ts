@@ -34,7 +34,7 @@ it('any JSON and any bytes are read or rejected without an exception', async () 
           const file = readListingsFile(content);
           if (file.kind === 'unreadable') continue;
           const stored = await readCatalogue(imports.database);
-          completeFromStore(file, stored);
+          completeFromStore(file, stored, false);
         }
       },
     ),
@@ -132,15 +132,15 @@ function sheetsOf({ homes }: Edit): Promise<Uint8Array> {
 
 /** Imports an edit, whose file is `file` unless it is a sheet or a status. */
 async function apply(each: Edit, file: object, ...options: string[]) {
-  const patch = [...options, '--allow-renamed', '--patch'];
-  const whole = [...options, '--allow-renamed', '--allow-emptied'];
+  const patch = [...options, '--many', '--patch'];
+  const whole = [...options, '--many'];
   switch (each.form) {
     case 'sheet':
-      return imports.loadWorkbook(await sheetsOf(each), ...options, '--allow-emptied');
+      return imports.loadWorkbook(await sheetsOf(each), ...options, '--many');
     case 'status':
       return imports.setStatus('sold_out', each.homes[0]?.slug ?? '', ...options);
     case 'pruned':
-      return imports.load(file, ...whole, '--prune=all');
+      return imports.load(file, ...whole, '--prune');
     case 'correction':
       return imports.load(file, ...(each.name === 'One' ? whole : patch));
     default:

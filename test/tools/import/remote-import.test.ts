@@ -49,7 +49,7 @@ describe('a remote import', () => {
     const run = () => project.run('import-listings.ts', file, '--remote', '--env', 'staging');
     const { code, stdout, stderr } = await run();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/\nTo undo it: .* --allow-emptied --remote --env staging\n$/);
+    expect(stdout).toMatch(/\nTo undo it: .* --many --remote --env staging\n$/);
     const [row] = rows(`${NAME}-staging`);
     expect([stored(), row?.slug]).toEqual([[], 'one']);
     expect(JSON.parse(String(row?.document))).toMatchObject({ beds: 2 });

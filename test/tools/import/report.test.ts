@@ -68,7 +68,7 @@ it('a dry run shows every kind of effect, and writes nothing', async () => {
       propertyOf({ ...whole, slug: 'new-home' }),
     ],
   };
-  const dry = await imports.load(file, '--dry-run', '--prune=all', '--allow-emptied');
+  const dry = await imports.load(file, '--dry-run', '--prune', '--many');
   expect(dry.code).toBe(0);
   expect(dry.stdout.split('\n')).toEqual([
     'Dry run: nothing was written. An import would give:',
@@ -108,7 +108,7 @@ it('an emptied text of a location is named once, with three of the listings that
   );
   await imports.load(fileOf(homes));
   const file = { locations: [{ id: BAY, slug: 'bay', name: {} }] };
-  const { stderr } = await imports.load(file, '--allow-emptied');
+  const { stderr } = await imports.load(file, '--many');
   expect(stderr).toContain(
     'Warning: emptied name.en of location bay, shown by 4 listings: home-1, home-2, home-3 and 1 more\n',
   );
@@ -133,15 +133,16 @@ it('a dry run lists the first 50 changes, with --all every one', async () => {
   expect(all.stdout.match(/"Renamed"/g)).toHaveLength(52);
 });
 
-it('--prune hides up to a fifth of the public listings, --prune=all any number', async () => {
+it('--prune hides up to a fifth of the public listings, with --many any number', async () => {
   const homes = Array.from({ length: 10 }, (_, index) => propertyOf({ slug: `home-${index}` }));
   await imports.load({ properties: homes });
-  for (const [kept, option, hidden] of [
-    [8, '--prune', 2],
-    [8, '--prune', 0],
-    [1, '--prune=all', 7],
+  for (const [kept, options, hidden] of [
+    [8, [], 2],
+    [8, [], 0],
+    [1, ['--many'], 7],
   ] as const) {
-    const { code, stdout } = await imports.load({ properties: homes.slice(0, kept) }, option);
+    const file = { properties: homes.slice(0, kept) };
+    const { code, stdout } = await imports.load(file, '--prune', ...options);
     expect(code).toBe(0);
     expect(stdout).toContain(`Hidden, because the file does not name them: ${hidden} listings\n`);
     // The real run prints its changes too.
@@ -197,7 +198,7 @@ it('a change that is rarely meant is worth a look', async () => {
   const lookAfter = async (fields: object) => {
     imports.clear();
     await imports.load(home({}));
-    const { stdout, stderr } = await imports.load(home(fields), '--allow-emptied');
+    const { stdout, stderr } = await imports.load(home(fields), '--many');
     expect(stderr).toBe('');
     return stdout.match(/^Worth a look: .*/gm) ?? [];
   };

@@ -33,7 +33,7 @@ it('an import makes its folder, and names it to the shell of any folder', async 
   const { stdout } = await imports.load(file, '--undo', undo);
   vi.unstubAllEnvs();
   expect(stdout).toContain(
-    `\nTo undo it: npm run import-listings -- '../made/it'\\''s undo.json' --allow-emptied\n`,
+    `\nTo undo it: npm run import-listings -- '../made/it'\\''s undo.json' --many\n`,
   );
   expect(existsSync(undo)).toBe(true);
 });
@@ -48,7 +48,7 @@ it('an import that gives the slug of a home to a new one can be undone, and impo
     ],
   };
   expect(await imports.load(again, '--undo', undo)).toMatchObject({ code: 0 });
-  expect(await imports.run(undo, '--allow-emptied', '--no-undo')).toMatchObject({ code: 0 });
+  expect(await imports.run(undo, '--many', '--no-undo')).toMatchObject({ code: 0 });
   expect((await imports.stored('casa-vieja'))?.hid).toBe('H-1');
   expect(await imports.load(again)).toMatchObject({ code: 0, stderr: '' });
   expect((await imports.stored('casa-vieja'))?.name).toBe('Another');
@@ -101,7 +101,7 @@ it('gives a slug back, and removes the added amenities that no other listing has
   const properties = [{ ...old, slug: 'moved' }, added];
   await imports.load({ amenities, properties }, '--undo', undo);
   await imports.load({ properties: [propertyOf({ slug: 'other', amenities: ['pool'] })] });
-  const undone = await imports.run(undo, '--allow-emptied');
+  const undone = await imports.run(undo, '--many');
   expect(undone.stdout).toContain('Removed: amenity sauna\n');
   expect(imports.rows('SELECT slug FROM amenities')).toEqual([{ slug: 'pool' }]);
   const slugs = imports.rows('SELECT slug FROM properties ORDER BY slug').map(({ slug }) => slug);

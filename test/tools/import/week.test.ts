@@ -139,7 +139,7 @@ it.each(WEEK)('%s, and its undo', async (day, edit, lines, added) => {
   expect(again.stdout, again.stderr).toContain('Nothing changed');
   expect(catalogue()).not.toEqual(added === undefined ? before : []);
 
-  const undone = await imports.run(undo, '--allow-emptied', '--no-undo');
+  const undone = await imports.run(undo, '--many', '--no-undo');
   expect(undone.code, undone.stderr).toBe(0);
   expect(catalogue()).toEqual(before);
   if (added !== undefined) expect(await imports.stored(added)).toMatchObject({ status: 'hidden' });

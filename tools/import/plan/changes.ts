@@ -3,6 +3,7 @@
 import type { Location, Source } from '../../../src/properties/source.ts';
 import { formatOperation } from '../../database/operations.ts';
 import type { ImportProblem, RecordName } from '../read/problem.ts';
+import type { CompleteFile } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import { type Catalogue, findUsers, type StoredListing } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
@@ -23,11 +24,11 @@ type Planned = {
   recordChanges: RecordChange[];
   /** The ids of the public listings that `--prune` hides. */
   pruned: ReadonlySet<string>;
-  exportId: string | undefined;
+  file: CompleteFile;
 };
 
 export function findChanges(
-  { rows, known, recordChanges, pruned, exportId }: Planned,
+  { rows, known, recordChanges, pruned, file }: Planned,
   stored: Catalogue,
   publicSiteUrl: string,
 ): Effect {
@@ -56,7 +57,10 @@ export function findChanges(
     problems.push(...checkSize(now, { kind: 'listing', place: 'the stored listing', key }));
     listings.push(resolveChange(reason, old, now, recordChanges));
   }
-  const conflicts = findConflicts(stale, exportId, stored);
+  const conflicts = [
+    ...(file.touched?.conflicts ?? []),
+    ...findConflicts(stale, file.exportId, stored),
+  ];
   const unused = findUnused(listings, known, stored);
   return { recordChanges, listings, problems, conflicts, unused };
 }
@@ -132,15 +136,15 @@ function resolveChange(
     isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
     changes,
     latest: resolveLatestChange(old, columns),
-    renamed: findRenamed(old?.listing, listing),
+    isRenamed: isRenamed(old?.listing, listing),
     emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
     warnings: findWarnings(listing, old?.listing),
   };
 }
 
-function findRenamed(old: Source | undefined, now: Source) {
-  if (old === undefined || now.status === 'hidden') return [];
-  return (['slug', 'hid'] as const).filter((key) => old[key] !== null && old[key] !== now[key]);
+function isRenamed(old: Source | undefined, now: Source): boolean {
+  if (old === undefined || now.status === 'hidden') return false;
+  return (['slug', 'hid'] as const).some((key) => old[key] !== null && old[key] !== now[key]);
 }
 
 /** Includes the texts that the location and the amenities lose. */

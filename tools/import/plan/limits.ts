@@ -4,43 +4,36 @@ import { counted, type ImportProblem, type RecordName, THE_FILE } from '../read/
 import type { Catalogue } from '../read/store.ts';
 import type { FileForm } from '../read/types.ts';
 import type { ListingRow } from './rows.ts';
-import type { Effect, PlanOptions } from './types.ts';
+import type { Effect } from './types.ts';
 
 /** Of the public listings, unless the user allows more. */
 const MAX_SHARE = 1 / 5;
 
+/**
+ * Rejects a file that changes more of the public listings than is usual. A patch names each listing
+ * that it hides and each field that it empties.
+ */
 export function checkShare(
-  code: 'prunes_too_many' | 'empties_too_many' | 'renames_too_many',
-  count: number,
-  stored: Catalogue,
-  field = '',
-): ImportProblem[] {
-  const all = listPublicIds(stored).length;
-  if (count <= all * MAX_SHARE) return [];
-  const details = { field, count, all: counted(all, 'public listing') };
-  return [{ record: THE_FILE, path: '', code, details }];
-}
-
-/** Rejects a file that empties or renames more of the public listings than is usual. */
-export function checkShares(
   { listings }: Effect,
   form: FileForm,
   stored: Catalogue,
-  { allowEmptied, allowRenamed }: PlanOptions,
 ): ImportProblem[] {
   const changes = listings.filter(({ old }) => old !== undefined && old.status !== 'hidden');
-  const emptied = changes.filter((each) => each.emptied.length > 0);
-  const renamed = (['slug', 'hid'] as const).flatMap((field) => {
-    const { length } = changes.filter(({ renamed }) => renamed.includes(field));
-    // A column that is sorted alone changes two at least.
-    return length < 2 ? [] : checkShare('renames_too_many', length, stored, field);
-  });
-  return [
-    ...(form === 'patch' || allowEmptied
-      ? []
-      : checkShare('empties_too_many', emptied.length, stored)),
-    ...(allowRenamed ? [] : renamed),
-  ];
+  const hidden = changes.filter(({ listing }) => listing.status === 'hidden').length;
+  const emptied = changes.filter((each) => each.emptied.length > 0).length;
+  const renamed = changes.filter((each) => each.isRenamed).length;
+  const all = listPublicIds(stored).length;
+  const most = all * MAX_SHARE;
+  const isRejected = form !== 'patch' && (hidden > most || emptied > most);
+  // One listing may always get another slug.
+  if (!isRejected && renamed <= Math.max(1, most)) return [];
+  const counts = Object.entries({
+    hide: hidden,
+    'empty something of': emptied,
+    'change the slug or hid of': renamed,
+  }).flatMap(([verb, count]) => (count === 0 ? [] : `${verb} ${count}`));
+  const details = { counts: counts.join(', '), all: counted(all, 'public listing') };
+  return [{ record: THE_FILE, path: '', code: 'too_many', details }];
 }
 
 export function listPublicIds({ listings }: Catalogue): string[] {

@@ -12,15 +12,15 @@ import type { CompleteRecord, ListingsFile } from '../read/types.ts';
 import { findChanges } from './changes.ts';
 import { checkCatalogue, type Known } from './check.ts';
 import { compareRecords } from './differences.ts';
-import { checkShare, checkShares, checkSize, listPublicIds } from './limits.ts';
+import { checkShare, checkSize, listPublicIds } from './limits.ts';
 import { renderRow } from './rows.ts';
 import type { Plan, PlanOptions, RecordChange } from './types.ts';
 
 export function plan(written: ListingsFile, stored: Catalogue, options: PlanOptions): Plan {
-  const { publicSiteUrl, pruning = 'none' } = options;
+  const { publicSiteUrl, prunes = false, overwrite = false, many = false } = options;
   // Import, 3.
-  const file = completeFromStore(written, stored);
-  const { properties, removed, exportId } = file;
+  const file = completeFromStore(written, stored, overwrite);
+  const { properties, removed } = file;
   const locations = changeRecords('location', stored.locations, removed, file.locations);
   const amenities = changeRecords('amenity', stored.amenities, removed, file.amenities);
   const known: Known = { locations: new Map(locations.now), amenities: amenities.now };
@@ -30,7 +30,7 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
   const listed = properties.filter(({ isUnlisted }) => !isUnlisted);
   const named = new Set(listed.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
-  const pruned = new Set(pruning === 'none' ? [] : unnamed);
+  const pruned = new Set(prunes ? unnamed : []);
   const rows = properties.flatMap((record) => {
     if (record.value === undefined) return [];
     const source = resolveSource(record.value, known);
@@ -40,18 +40,18 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
   const problems = distinct(file.problems, [
     ...checkCatalogue(file, stored, known, rows),
     ...rows.flatMap((row) => checkSize(row, row.record.name)),
-    ...(pruning === 'some' ? checkShare('prunes_too_many', pruned.size, stored) : []),
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };
 
   // Import, 4.
   const recordChanges = [...locations.changes, ...amenities.changes];
-  const planned = { rows, known, recordChanges, pruned, exportId };
+  const planned = { rows, known, recordChanges, pruned, file };
   const effect = findChanges(planned, stored, publicSiteUrl);
+  const { moved = [] } = file.touched ?? {};
   const late = [
-    ...(options.overwrite ? [] : effect.conflicts),
+    ...(overwrite ? [] : effect.conflicts),
     ...effect.problems,
-    ...checkShares(effect, file.form, stored, options),
+    ...(many ? [] : [...moved, ...checkShare(effect, file.form, stored)]),
   ];
   if (late.length > 0) return { kind: 'rejected', problems: late, effect };
   return { kind: 'accepted', file, effect };

@@ -7,15 +7,13 @@ import type { StoredListing } from '../read/store.ts';
 import type { Differences } from './differences.ts';
 import type { ListingRow, resolveLatestChange } from './rows.ts';
 
-/** Hides public listings outside the file. `some`: at most a fifth of all public ones. */
-export type Pruning = 'none' | 'some' | 'all';
-
 export type PlanOptions = {
   /** Has no trailing slash. */
   publicSiteUrl: string;
-  pruning?: Pruning;
-  allowEmptied?: boolean;
-  allowRenamed?: boolean;
+  /** Whether public listings that the file does not name are hidden. */
+  prunes?: boolean;
+  /** Whether more listings than usual may be hidden, emptied or renamed. */
+  many?: boolean;
   /** Whether a listing that has changed since the file was made is replaced, with a warning. */
   overwrite?: boolean;
 };
@@ -58,8 +56,8 @@ export type ListingChange = ListingRow & {
   latest: ReturnType<typeof resolveLatestChange>;
   changes: string[];
   emptied: Finding[];
-  /** The keys that a listing has lost which stays public. */
-  renamed: ('slug' | 'hid')[];
+  /** Whether it stays public and loses its slug or its `hid`. */
+  isRenamed: boolean;
   /** Only new ones. */
   warnings: Finding[];
 };

@@ -21,21 +21,24 @@ export type Cell = {
 /** The value of a cell: null if it is empty. */
 export type CellValue = string | number | boolean | string[] | null;
 
+/** What a cell of an export has. */
+type ShownCell = string | number | null;
+
 type ReadCell = { value: CellValue } | Pick<Fault, 'code' | 'details'>;
 
 const MAX_CHARACTERS = 32_767;
 const CUT = '…';
 const MAX_DIGITS = 15;
 
-/** Returns the value that a cell of the column shows of a record. */
-export function showCell(column: Column, record: Patch): CellValue {
+/** Writes the cell of a column: for an export, for the comparison, and for a conflict. */
+export function showCell(column: Column, record: Patch): ShownCell {
   const own = record[column.field];
+  if (column.locale !== undefined && !isMap(own)) return null;
   const value = column.locale !== undefined && isMap(own) ? own[column.locale] : own;
-  if (column.locale !== undefined && value === own) return null;
-  if (Array.isArray(value)) return value.map(String);
+  if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
   if (isRichText(value)) return showText(toPlainText(value));
   if (typeof value === 'number') return Number(value.toPrecision(MAX_DIGITS));
-  return typeof value === 'boolean' ? value : null;
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : null;
 }
 
 function isRichText(value: unknown): value is RichText {
@@ -55,21 +58,9 @@ function showText(text: string): string | null {
   return `${cut.toWellFormed().replace(/\ufffd$/, '')}${CUT}`;
 }
 
-/** Whether a cell has the value that is shown of the stored record. */
-export function showsStored(cell: unknown, column: Column, record: Patch): boolean {
-  const shown = showCell(column, record);
-  if (typeof cell === 'number' && typeof shown === 'number') {
-    return Number(cell.toPrecision(MAX_DIGITS)) === shown;
-  }
-  if (typeof cell === 'string' && typeof shown === 'string') {
-    return trimLines(showText(cell) ?? '') === trimLines(shown);
-  }
-  return JSON.stringify(cell ?? null) === JSON.stringify(shown);
-}
-
-/** An .ods drops the tabs at the ends of a line. */
-function trimLines(text: string): string {
-  const lines = text.split('\n').map((line) => line.trim());
+/** A cell as its reader sees it: a program that saves a workbook may drop spaces and tabs. */
+export function asRead(cell: ShownCell): string {
+  const lines = `${cell ?? ''}`.split('\n').map((line) => line.trim());
   return lines.join('\n').trim();
 }
 

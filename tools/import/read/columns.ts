@@ -43,8 +43,8 @@ const LISTING: Column = {
 };
 const ORDER: Column = { name: 'order', field: 'order', kind: 'number' };
 const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
-/** Of an export: the version of a listing, and the slug of a location, which listings name. */
-export const VERSION: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
+/** Of an export: the marks of the row, see marks.ts. */
+export const AS_OF: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
 
 const listing = columnsOf(writtenListing, ['slug', 'hid', 'name', 'status', 'type', 'location']);
 const feature = columnsOf(property.shape.unique_features.element);
@@ -58,36 +58,35 @@ type SheetSpec = {
   kind: 'listing' | 'location' | 'amenity';
   /** One of these columns is needed: it identifies the record of a row. */
   keys: readonly string[];
-  /** Of a listing, if each row is an entry of a list. */
-  list?: { field: 'photos' | 'videos' | 'unique_features'; order: string };
 };
 
 export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
-  listings: { columns: [...listing, VERSION], kind: 'listing', keys: ['slug', 'hid', 'id'] },
+  listings: { columns: [...listing, AS_OF], kind: 'listing', keys: ['slug', 'hid', 'id'] },
   photos: {
-    columns: [LISTING, ...ofPhoto.slice(0, -1), HERO, ...ofPhoto.slice(-1)],
+    columns: [LISTING, ...ofPhoto.slice(0, -1), HERO, ...ofPhoto.slice(-1), AS_OF],
     kind: 'listing',
     keys: ['url', 'id'],
-    list: { field: 'photos', order: 'web_sort_order' },
   },
   videos: {
-    columns: [LISTING, ...ofVideo],
+    columns: [LISTING, ...ofVideo, AS_OF],
     kind: 'listing',
     keys: ['url', 'id'],
-    list: { field: 'videos', order: 'sort_order' },
   },
   features: {
-    columns: [LISTING, ORDER, ...feature],
+    columns: [LISTING, ORDER, ...feature, AS_OF],
     kind: 'listing',
     keys: ['icon_slug'],
-    list: { field: 'unique_features', order: ORDER.field },
   },
   locations: {
-    columns: [...columnsOf(writtenLocation, ['slug', 'name']), VERSION],
+    columns: [...columnsOf(writtenLocation, ['slug', 'name']), AS_OF],
     kind: 'location',
     keys: ['slug', 'id'],
   },
-  amenities: { columns: columnsOf(amenity, ['slug', 'label']), kind: 'amenity', keys: ['slug'] },
+  amenities: {
+    columns: [...columnsOf(amenity, ['slug', 'label']), AS_OF],
+    kind: 'amenity',
+    keys: ['slug'],
+  },
 };
 
 export const SHEET_NAMES = [
@@ -98,6 +97,24 @@ export const SHEET_NAMES = [
   'locations',
   'amenities',
 ] as const;
+
+/** A row of these sheets is an entry of a list of its listing. `address` is what an editor knows it by. */
+export const LISTS = {
+  photos: { field: 'photos', order: 'web_sort_order', address: 'url' },
+  videos: { field: 'videos', order: 'sort_order', address: 'url' },
+  features: { field: 'unique_features', order: ORDER.field, address: 'icon_slug' },
+} as const;
+
+export type ListName = keyof typeof LISTS;
+export const LIST_NAMES = ['photos', 'videos', 'features'] as const satisfies ListName[];
+
+/** They place a row, or say what a whole list has: its order and its hero photo. */
+const NO_CELLS = ['id', 'listing', 'order', 'hero', AS_OF.name];
+
+/** The columns whose cells are values of the record of their row. */
+export function cellsOf(sheet: SheetName): Column[] {
+  return SHEETS[sheet].columns.filter(({ name }) => !NO_CELLS.includes(name));
+}
 
 /** An import ignores it, but for its `EXPORT_LABEL`. */
 export const READ_ME = 'read me';

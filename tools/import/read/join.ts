@@ -1,248 +1,239 @@
 /**
- * Joins the sheets of a workbook into records that are merged into the stored ones: the rows of a
- * list become the list of their listing, and a cell that shows what is stored gives no value. Pure.
+ * Joins the sheets of a workbook into patches of the stored records. A patch has only what an editor
+ * has touched. Pure.
  */
 
-import { property } from '../../../src/properties/property.ts';
-import type { Source } from '../../../src/properties/source.ts';
+import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema.ts';
-import { showsStored } from './cells.ts';
-import { type Column, SHEETS } from './columns.ts';
-import { isMap, url } from './listing-schemas.ts';
-import { mergeRecord } from './merge.ts';
-import type { ImportProblem, RecordName } from './problem.ts';
-import { deriveId, listOf, type Patch, type RecordKeys, readKeys } from './records.ts';
-import type { Catalogue } from './store.ts';
-import type { ListingsFile, ListRow, RawRecord, SheetList } from './types.ts';
+import { LIST_NAMES, SHEETS } from './columns.ts';
+import { type FoundRow, findRows, type StoredRow } from './found-rows.ts';
+import { joinList } from './join-list.ts';
+import { hashCell, hashId } from './marks.ts';
+import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
+import { type Patch, readKeys } from './records.ts';
+import { makeResolver } from './resolve.ts';
+import { showListing } from './shown.ts';
+import { type Catalogue, findLastChange, sourcesOf } from './store.ts';
+import { differsFromMarks, type Touches, trackTouches } from './touched.ts';
+import type { ListingsFile, RawRecord, SheetRow, WorkbookParts } from './types.ts';
 
-type JoinedRecord = RawRecord & { value: Patch };
+export type Join = {
+  stored: Catalogue;
+  sheets: WorkbookParts['sheets'];
+  /** Whether the workbook was exported from this database. */
+  isOwnExport: boolean;
+  touches: Touches;
+  problems: ImportProblem[];
+  /** Copies and removed records, for the report. */
+  notes: string[];
+};
 
-/**
- * `findIds` finds the stored listings that the keys of a row name. A row of a list names a listing
- * by its slug, in the file or else in the store: so a listing with a new slug keeps its photos.
- */
+/** A listing that rows of some sheet name. */
+export type JoinedListing = Pick<FoundRow, 'name' | 'old' | 'marks' | 'exported'> & {
+  slug: unknown;
+  source: Source | undefined;
+  patch: Patch;
+  /** The rows of its entries, by field: they have the cells of the patch. */
+  entries: Record<string, (RecordName | undefined)[]>;
+  /** Whether only the sheets of lists name it. */
+  isUnlisted: boolean;
+};
+
 export function joinSheets(
   file: ListingsFile,
+  { sheets }: WorkbookParts,
   stored: Catalogue,
-  findIds: (keys: RecordKeys) => string[],
+  overwrite: boolean,
 ): ListingsFile {
-  const { lists = [] } = file.workbook ?? {};
-  const named = file.properties.map(
-    (raw): JoinedRecord => ({ ...raw, value: isMap(raw.value) ? { ...raw.value } : {} }),
-  );
-  const bySlug = new Map(named.map((raw) => [readKeys(raw.value).slug, raw]));
-  const byId = new Map(named.map((raw) => [findIds(readKeys(raw.value))[0], raw]));
-  // A workbook in which a listing got its new slug may be imported again: its photos have the former.
-  const listings = [...stored.listings.values()];
-  const storedIds = new Map<string, string>();
-  for (const { former_slugs, id } of listings) {
-    const slugs: string[] = JSON.parse(former_slugs);
-    for (const slug of slugs) storedIds.set(slug, id);
-  }
-  for (const { slug, id } of listings) storedIds.set(slug, id);
-  const known = [...storedIds.keys(), ...bySlug.keys()].filter((each) => each !== undefined);
-  const others: JoinedRecord[] = [];
-  const problems: ImportProblem[] = [];
-  const findRecord = ({ listing = '', name, faults }: ListRow) => {
-    const id = storedIds.get(listing);
-    const found = bySlug.get(listing) ?? (id === undefined ? undefined : byId.get(id));
-    if (found !== undefined || id !== undefined) return found ?? addRecord(id, name);
-    if (faults.some(({ path }) => path === 'listing')) return undefined;
-    const unknown = { name: listing, known };
-    const value = listing || undefined;
-    problems.push({ record: name, path: 'listing', code: 'no_listing', value, unknown });
-    return undefined;
-  };
-  const addRecord = (id: string | undefined, name: RecordName) => {
-    const record = { name, value: { id }, isUnlisted: true };
-    others.push(record);
-    byId.set(id, record);
-    return record;
-  };
-  const rowsOf = new Map<JoinedRecord, Partial<Record<string, ListRow[]>>>();
-  for (const { field, rows } of lists) {
-    for (const raw of named) raw.value[field] = [];
-    for (const [raw, own] of Map.groupBy(rows, findRecord)) {
-      if (raw !== undefined) rowsOf.set(raw, { ...rowsOf.get(raw), [field]: own });
-      for (const { name: record, faults } of own) {
-        // The others are of the entry, below.
-        const ofRow = raw === undefined ? faults : faults.filter(({ path }) => path === 'listing');
-        problems.push(...ofRow.map((fault) => ({ record, ...fault })));
-      }
+  const touches = trackTouches(file.exportId, overwrite);
+  const isOwnExport = file.exportId?.startsWith(stored.lineage) ?? false;
+  const join: Join = { stored, sheets, isOwnExport, touches, problems: [], notes: [] };
+  const locations = findRecords('locations', stored.locations, join);
+  const amenities = findRecords('amenities', stored.amenities, join);
+  const listings = findListings(join).map((row) => joinListing(row, locations, join));
+  const findListing = makeListingFinder(listings, join);
+  for (const sheet of LIST_NAMES) {
+    if (sheets[sheet] === undefined) continue;
+    const rows = Map.groupBy(sheets[sheet], findListing);
+    for (const listing of listings) {
+      const own = rows.get(listing) ?? [];
+      if (own.length > 0 || !listing.isUnlisted) joinList(sheet, own, listing, join);
     }
   }
-  const properties = [...named, ...others].map((raw): RawRecord => {
-    const own = rowsOf.get(raw) ?? {};
-    const sorted = lists.map((list) => ({ list, rows: sortRows(list, own[list.field] ?? []) }));
-    const name = withEntries(raw.name, sorted);
-    for (const { list, rows } of sorted) {
-      if (rows.length > 0) raw.value[list.field] = rows.map(({ value }) => value);
-      for (const [index, { faults }] of rows.entries()) {
-        const ofEntry = faults.filter(({ path }) => path !== 'listing');
-        const prefix = `${list.field}.${index}`;
-        problems.push(
-          ...ofEntry.map((each) => ({ ...each, record: name, path: `${prefix}.${each.path}` })),
-        );
-      }
-      const [, second] = rows.filter(({ value }) => value.hero === true);
-      if (second !== undefined) {
-        problems.push({ record: second.name, path: 'hero', code: 'two_heroes' });
-      }
-    }
-    return { ...raw, name };
-  });
-  return { ...file, properties, problems: [...file.problems, ...problems] };
+  const { newer, conflicts } = touches;
+  return {
+    ...file,
+    locations: locations.flatMap((row) => joinRecord('locations', row, join)),
+    amenities: amenities.flatMap((row) => joinRecord('amenities', row, join)),
+    properties: listings.map(
+      ({ name, patch, entries, isUnlisted }): RawRecord => ({
+        name: withEntries(name, entries),
+        value: patch,
+        isUnlisted,
+      }),
+    ),
+    problems: distinct(file.problems, join.problems),
+    touched: { newer, conflicts, moved: touches.findMoved(), notes: join.notes },
+  };
 }
 
-/** Sorts by the numbers of the rows. A row without number follows the row before it. */
-function sortRows({ order }: SheetList, rows: readonly ListRow[]): ListRow[] {
-  let last = Number.NEGATIVE_INFINITY;
-  const numbered = rows.map((row) => {
-    const number = row.value[order];
-    if (typeof number === 'number') last = number;
-    return { row, number: last };
+function findRecords(
+  sheet: 'locations' | 'amenities',
+  records: readonly (Location | Amenity)[],
+  { stored, sheets, isOwnExport }: Join,
+): FoundRow[] {
+  const lastChange = findLastChange(stored, sheet);
+  const byKey = new Map<string | undefined, StoredRow>();
+  for (const record of records) {
+    const { id = record.slug, slug } = { id: undefined, ...record };
+    const name = `${SHEETS[sheet].kind} ${slug ?? id}`;
+    const row = { record: { ...record }, hash: hashId(`${id}`), name, lastChange };
+    if (slug !== null) byKey.set(slug, row);
+    if (id !== null) byKey.set(id, row);
+  }
+  return findRows(sheets[sheet] ?? [], isOwnExport, 'slug', ({ value }) => {
+    const { id, slug } = readKeys(value);
+    return byKey.get(id ?? slug);
   });
-  return numbered.sort((a, b) => a.number - b.number || 0).map(({ row }) => row);
+}
+
+function joinRecord(sheet: 'locations' | 'amenities', row: FoundRow, join: Join): RawRecord[] {
+  const { name, value, old, exported } = row;
+  noteCopy(row, join);
+  const isRemoved = old === undefined && exported?.row === hashId(`${value.id ?? value.slug}`);
+  if (isRemoved && join.isOwnExport) {
+    if (!differsFromMarks(sheet, value, exported))
+      join.notes.push(`${formatName(name)} was removed from the store since the export`);
+    else join.problems.push({ record: name, path: '', code: 'removed_since' });
+    return [];
+  }
+  const { id, slug } = old?.record ?? {};
+  const key = id === undefined ? { slug } : { id };
+  return [{ name, value: { ...(old && key), ...join.touches.takeCells(sheet, row) } }];
+}
+
+export function noteCopy({ name, original }: FoundRow, { notes }: Join): void {
+  if (original === undefined) return;
+  notes.push(`${name.place} is a copy of ${original.name.place}: a new record with its own id`);
+}
+
+function findListings({ stored, sheets, isOwnExport, problems }: Join): FoundRow[] {
+  const resolve = makeResolver(sourcesOf(stored), 'workbook');
+  const ids = listIdsBySlug(stored);
+  const rows = findRows(sheets.listings ?? [], isOwnExport, 'slug', ({ value }) => {
+    const keys = readKeys(value);
+    const resolution = resolve(keys);
+    if (resolution.kind === 'stored') return showStored(stored, resolution.old.id);
+    return keys.id === undefined ? showStored(stored, ids.get(keys.slug)) : undefined;
+  });
+  const named = new Set(rows.map(({ old }) => old?.hash));
+  const hashes = new Map(sourcesOf(stored).map(({ id, slug }) => [hashId(id), slug]));
+  for (const { name, old, exported, value, original } of rows) {
+    const isLost = old === undefined && original === undefined && value.id === undefined;
+    const slug = hashes.get(exported?.row ?? '');
+    if (!isLost || slug === undefined || named.has(exported?.row)) continue;
+    problems.push({
+      record: name,
+      path: 'slug',
+      code: 'lost_id',
+      value: value.slug,
+      details: { slug },
+    });
+  }
+  return rows;
+}
+
+function showStored(stored: Catalogue, id = ''): StoredRow | undefined {
+  const found = stored.listings.get(id);
+  if (found === undefined) return undefined;
+  const lastChange = stored.operations.get(found.operation ?? '');
+  return { ...showListing(found.listing), name: found.slug, lastChange };
+}
+
+/** Former slugs too: a row may be older than the slug of its listing. */
+function listIdsBySlug({ listings }: Catalogue): Map<string | undefined, string> {
+  const ids = new Map<string | undefined, string>();
+  for (const { former_slugs, id } of listings.values()) {
+    const slugs: string[] = JSON.parse(former_slugs);
+    for (const slug of slugs) ids.set(slug, id);
+  }
+  for (const { slug, id } of listings.values()) ids.set(slug, id);
+  return ids;
+}
+
+function joinListing(row: FoundRow, locations: readonly FoundRow[], join: Join): JoinedListing {
+  const { name, value, old, marks, exported } = row;
+  noteCopy(row, join);
+  const source = join.stored.listings.get(`${old?.record.id}`)?.listing;
+  const locationId = findLocation(value.location, locations, join.stored);
+  const isSame = locationId !== undefined && locationId === source?.location?.id;
+  // The location may have another slug since.
+  const shown = isSame ? { ...value, location: old?.record.location } : value;
+  const cells = join.touches.takeCells('listings', { ...row, value: shown });
+  const patch: Patch = { ...(source && { id: source.id }), ...cells };
+  if (patch.location != null && locationId !== undefined) {
+    delete patch.location;
+    patch.location_id = locationId;
+  }
+  const { slug } = value;
+  return { name, slug, old, source, marks, exported, patch, entries: {}, isUnlisted: false };
+}
+
+/** The cell has a slug of the export, of the file or of the store, or the id of a location without. */
+function findLocation(cell: unknown, rows: readonly FoundRow[], { locations }: Catalogue) {
+  if (typeof cell !== 'string') return undefined;
+  const showed = hashCell('slug', cell);
+  const row =
+    rows.find(({ exported, original }) => !original && exported?.cells.has(showed)) ??
+    rows.find(({ value }) => value.slug === cell);
+  const keys = readKeys(row?.old?.record ?? row?.value);
+  const stored = locations.find(({ slug }) => slug === cell);
+  return keys.id ?? (row ? undefined : stored?.id) ?? uuid.safeParse(cell).data;
+}
+
+/** A row of a list names a listing by its slug in the file, in the export or in the store. */
+function makeListingFinder(listings: JoinedListing[], { stored, problems }: Join) {
+  const ids = listIdsBySlug(stored);
+  const search = (slug: string, name: RecordName): JoinedListing | undefined => {
+    const source = stored.listings.get(ids.get(slug) ?? '')?.listing;
+    const showed = hashCell('slug', slug);
+    const found =
+      listings.find((each) => each.slug === slug) ??
+      listings.find(({ exported }) => exported?.cells.has(showed)) ??
+      listings.find((each) => source !== undefined && each.source === source);
+    if (found !== undefined || source === undefined) return found;
+    const old = showStored(stored, source.id);
+    const none = { marks: undefined, exported: undefined, slug: undefined };
+    const unlisted = { name, old, source, patch: { id: source.id }, entries: {}, isUnlisted: true };
+    listings.push({ ...unlisted, ...none });
+    return listings.at(-1);
+  };
+  const found = new Map<unknown, JoinedListing | undefined>();
+  return ({ name, value: { listing: slug } }: SheetRow): JoinedListing | undefined => {
+    if (typeof slug === 'string' && !found.has(slug)) found.set(slug, search(slug, name));
+    const listing = found.get(slug);
+    if (listing === undefined) {
+      const known = [...ids.keys(), ...listings.map((each) => each.slug)];
+      const unknown = {
+        name: `${slug ?? ''}`,
+        known: known.filter((each) => typeof each === 'string'),
+      };
+      const value = slug ?? undefined;
+      problems.push({ record: name, path: 'listing', code: 'no_listing', value, unknown });
+    }
+    return listing;
+  };
 }
 
 /** The cells of an entry are in its own row, e.g. `photos.3.alt.en` in `photos!E12`. */
-function withEntries(name: RecordName, lists: readonly { list: SheetList; rows: ListRow[] }[]) {
+function withEntries(name: RecordName, entries: JoinedListing['entries']): RecordName {
   const cellAt: RecordName['cellAt'] = (path) => {
-    const [field, index, ...rest] = path.split('.');
-    const rows = lists.find(({ list }) => list.field === field)?.rows ?? [];
-    const row = rows[Number(index ?? 0)]?.name ?? name;
-    return row.cellAt?.(rows.length > 0 ? rest.join('.') : path) ?? { cell: row.place, column: '' };
+    const [field = '', index, ...rest] = path.split('.');
+    const row = entries[field]?.[Number(index ?? 0)];
+    const own = row === undefined ? name : row;
+    return (
+      own.cellAt?.(row === undefined ? path : rest.join('.')) ?? { cell: own.place, column: '' }
+    );
   };
   return { ...name, cellAt };
-}
-
-/** Drops the values of cells that show what is stored. Keys stay: they identify the record. */
-export function dropShown(columns: readonly Column[], patch: Patch, stored: Patch): Patch {
-  const changed = { ...patch };
-  for (const column of columns) {
-    const { field, locale } = column;
-    const own = changed[field];
-    if (own === undefined) continue;
-    const cell = locale !== undefined && isMap(own) ? own[locale] : own;
-    if (cell === undefined || !showsStored(cell, column, stored)) continue;
-    if (isKey(field)) changed[field] = stored[field];
-    else if (locale === undefined) delete changed[field];
-    else if (isMap(own)) {
-      const { [locale]: _, ...others } = own;
-      changed[field] = others;
-      if (Object.keys(others).length === 0) delete changed[field];
-    }
-  }
-  return changed;
-}
-
-function isKey(field: string): boolean {
-  return ['id', 'hid', 'slug', 'url'].includes(field);
-}
-
-/**
- * Returns the ids of locations by their slugs in the export: a workbook in which one got another
- * slug may be imported again, and its listings have the former.
- */
-export function listExportedLocations({ locations }: ListingsFile): Map<unknown, string> {
-  const pairs = locations.map(({ version, value }) => [version, readKeys(value).id] as const);
-  return new Map(pairs.flatMap(([slug, id]) => (slug && id ? [[slug, id]] : [])));
-}
-
-/** The stored listing as its row shows it. */
-export function toShownListing(source: Source): Patch {
-  const { location, amenities } = source;
-  const slugs = amenities.map(({ slug }) => slug);
-  return { ...source, location: location && (location.slug ?? location.id), amenities: slugs };
-}
-
-/** The entries of a list in the order in which an export writes them, and a site shows them. */
-export function sortEntries(entries: readonly Patch[], order: string): Patch[] {
-  const number = (each: Patch) => Number(each[order] ?? 0);
-  return entries.toSorted(
-    (a, b) => number(a) - number(b) || (`${a.id ?? ''}` < `${b.id ?? ''}` ? -1 : 0),
-  );
-}
-
-/** Returns what the rows of a listing change in it, as a patch. */
-export function changesOfListing(
-  patch: Patch,
-  stored: Source | undefined,
-  exportedLocations: ReadonlyMap<unknown, string>,
-): Patch {
-  const old = stored && toShownListing(stored);
-  const changed = old ? dropShown(SHEETS.listings.columns, patch, old) : dropEmpty(patch);
-  // The cell of a location without a slug has its id.
-  const { data: ownId } = uuid.safeParse(changed.location);
-  const location_id = exportedLocations.get(changed.location) ?? ownId;
-  if (location_id !== undefined) {
-    delete changed.location;
-    changed.location_id = location_id;
-  }
-  for (const { columns, list } of Object.values(SHEETS)) {
-    if (list === undefined) continue;
-    const { field, order } = list;
-    const rows = listOf(changed[field]).filter(isMap).map(fillEmpty);
-    if (changed[field] === undefined) continue;
-    const before = sortEntries(listOf(old?.[field]).filter(isMap), order);
-    const entries = rows.map(({ hero: _, order: __, ...row }, index) => {
-      const match = findEntry(before, row, index, columns);
-      const rest = match === undefined ? dropEmpty(row) : dropShown(columns, row, match);
-      const isSame = match === before[index] && Object.keys(rest).every((key) => isKey(key));
-      return {
-        match,
-        isSame,
-        entry: { ...rest, ...(match?.id !== undefined && { id: match.id }) },
-      };
-    });
-    const isUnchanged = entries.length === before.length && entries.every(({ isSame }) => isSame);
-    changed[field] = entries.map(({ match, entry }) =>
-      field === 'unique_features' ? mergeRecord({ ...match }, entry, FEATURE) : entry,
-    );
-    // A photo that is not stored has the id that follows from its address.
-    const hero = entries[rows.findIndex((row) => row.hero === true)]?.entry;
-    if (rows.some((row) => 'hero' in row)) {
-      changed.hero_photo_id = (hero && deriveId(hero).id) ?? null;
-    }
-    if (isUnchanged) delete changed[field];
-  }
-  return changed;
-}
-
-const FEATURE = property.shape.unique_features.element;
-
-/** Finds the stored entry of a row: by its id or address, and a feature by what it shows. */
-function findEntry(
-  stored: readonly Patch[],
-  row: Patch,
-  index: number,
-  columns: readonly Column[],
-): Patch | undefined {
-  const here = stored[index];
-  const nearFirst = here === undefined ? stored : [here, ...stored];
-  const byKey = (key: string, value: unknown) =>
-    nearFirst.find((each) => value !== undefined && each[key] === value);
-  if (!('icon_slug' in row)) {
-    return byKey('id', uuid.safeParse(row.id).data) ?? byKey('url', url.safeParse(row.url).data);
-  }
-  const isShown = (each: Patch) => Object.keys(dropShown(columns, row, each)).length === 0;
-  return nearFirst.find(isShown) ?? byKey('icon_slug', row.icon_slug);
-}
-
-/** The empty cells of a photo or video: it is visible, in the gallery, after the row before. */
-function fillEmpty(row: Patch): Patch {
-  const filled = {
-    ...row,
-    ...(row.section === null && { section: 'gallery' }),
-    ...(row.web_visible === null && { web_visible: true }),
-  };
-  const orders = ['web_sort_order', 'sort_order'];
-  return Object.fromEntries(
-    Object.entries(filled).filter(([name, value]) => value !== null || !orders.includes(name)),
-  );
-}
-
-/** A new record has no field to empty. */
-function dropEmpty(record: Patch): Patch {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 }

@@ -74,7 +74,7 @@ const MAX_ORDER = 2 ** 31 - 1;
  * Gives the entries ascending numbers, in the order of the list. A number stays if it is above the
  * one before: 10, none, 20 → 10, 11, 20, and 20, none, 10 → 20, 21, 22.
  */
-function numberInOrder(entries: readonly Patch[], field: string): void {
+export function numberInOrder(entries: readonly Patch[], field: string): void {
   const numbers: number[] = [];
   for (const entry of entries) {
     const next = (numbers.at(-1) ?? 0) + 1;

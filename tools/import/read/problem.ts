@@ -69,11 +69,14 @@ export const SENTENCES = {
   not_known: 'is not known',
   too_large: 'is too large to {use}: {bytes} bytes, at most {most}',
   changed_since: 'has changed since the file was made, {by}: the file would change {changes}',
-  renames_too_many:
-    'would change the {field} of {count} of the {all}, more than a fifth: --allow-renamed changes them',
-  prunes_too_many: 'leaves out {count} of the {all}, more than a fifth: --prune=all hides them all',
-  empties_too_many:
-    'would empty something of {count} of the {all}, more than a fifth: a JSON file with --patch, or a workbook without the column, keeps it; --allow-emptied empties it',
+  cell_changed: '{written} is {stored} in the store now, changed {by}',
+  removed_since:
+    'has been removed from the store since the export: delete the row, or clear its hidden cells to add it again',
+  lost_id:
+    'has no id, and the listing of its mark has the slug {slug} now: give it that slug, or clear "as of" of a new listing',
+  moved_alone:
+    'has the value of another row, as {count} of the {all} changed cells of this column: it was sorted or shifted alone. --many imports it',
+  too_many: 'would {counts} of the {all}, more than a fifth. --many imports it',
 } as const;
 
 export type Fault = {
@@ -101,7 +104,8 @@ export function formatName({ place, key }: RecordName): string {
 
 /** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
 export function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
-  const nameValue = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
+  const nameValue = ({ record, path }: ImportProblem) =>
+    record.cellAt?.(path).cell ?? `${record.place} ${path}`;
   const known = new Set(first.map(nameValue));
   return [...first, ...later.filter((each) => each.path === '' || !known.has(nameValue(each)))];
 }

@@ -2,9 +2,8 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
-import { SHEETS } from './columns.ts';
 import { entryFaults, referenceFaults } from './faults.ts';
-import { changesOfListing, dropShown, joinSheets, listExportedLocations } from './join.ts';
+import { joinSheets } from './join.ts';
 import { isMap } from './listing-schemas.ts';
 import { mergeListing, mergeRecord } from './merge.ts';
 import { parseValue } from './parse.ts';
@@ -12,7 +11,6 @@ import { distinct, type Fault } from './problem.ts';
 import {
   deriveIds,
   type FileListing,
-  type RecordKeys,
   readKeys,
   toFileListing,
   writtenListing,
@@ -25,19 +23,15 @@ import type { CompleteRecord, ListingsFile, RawRecord, Resolution } from './type
 /** A file whose records are all whole, and every problem of them. */
 export type CompleteFile = ReturnType<typeof completeFromStore>;
 
-export function completeFromStore(file: ListingsFile, stored: Catalogue) {
-  const { form, exportId, workbook } = file;
+export function completeFromStore(written: ListingsFile, stored: Catalogue, overwrite: boolean) {
+  const { form, exportId, workbook } = written;
+  const file = workbook ? joinSheets(written, workbook, stored, overwrite) : written;
   const isMerged = form !== 'whole';
-  const shows = form === 'workbook';
   const amenities = file.amenities.map((raw) => {
     const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
-    const own = shows ? takeChanges(raw, 'amenities', old) : raw;
-    return completeRecord(own, isMerged, amenity, { kind: 'new' }, old);
+    return completeRecord(raw, isMerged, amenity, { kind: 'new' }, old);
   });
-  const resolve = makeResolver(sourcesOf(stored), form);
-  const findIds = (keys: RecordKeys) => storedIds(resolve(keys));
-  const joined = shows ? joinSheets(file, stored, findIds) : file;
-  const properties = completeListings(joined, resolve, stored);
+  const properties = completeListings(file, stored);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const keptRemovals = new Set<string>();
@@ -51,8 +45,7 @@ export function completeFromStore(file: ListingsFile, stored: Catalogue) {
     const resolution = resolveLocation(readKeys(raw.value));
     const [id] = storedIds(resolution);
     const old = keptLocations.find((each) => each.id === id);
-    const own = shows ? takeChanges(raw, 'locations', old) : raw;
-    return completeRecord(own, isMerged, writtenLocation, resolution, old);
+    return completeRecord(raw, isMerged, writtenLocation, resolution, old);
   });
   const sections = [locations, amenities, properties];
   const faulty = sections
@@ -60,10 +53,11 @@ export function completeFromStore(file: ListingsFile, stored: Catalogue) {
     .flatMap(({ name: record, faults }) =>
       faults.map((fault) => ({ record, ...fault, ...knownNames(fault, stored) })),
     );
-  const problems = distinct(joined.problems, faulty);
+  const problems = distinct(file.problems, faulty);
   return {
     form,
     exportId,
+    touched: file.touched,
     ignoredSheets: workbook?.ignored ?? [],
     locations,
     amenities,
@@ -75,13 +69,11 @@ export function completeFromStore(file: ListingsFile, stored: Catalogue) {
 }
 
 function completeListings(
-  file: ListingsFile,
-  resolve: ReturnType<typeof makeResolver>,
+  { properties, form, mustBeStored = false }: ListingsFile,
   stored: Catalogue,
 ): CompleteRecord<FileListing>[] {
-  const { properties, form, mustBeStored = false } = file;
   const isMerged = form !== 'whole';
-  const exportedLocations = form === 'workbook' ? listExportedLocations(file) : new Map();
+  const resolve = makeResolver(sourcesOf(stored), form);
   const known = () => sourcesOf(stored).map(({ slug }) => slug);
   return properties.map((raw) => {
     const keys = readKeys(raw.value);
@@ -90,18 +82,8 @@ function completeListings(
     const source = stored.listings.get(id)?.listing;
     const old = source && toFileListing(source);
     const keyFault = isMerged ? findKeyFault(resolution, keys, mustBeStored, known) : undefined;
-    const own =
-      form === 'workbook' && isMap(raw.value)
-        ? { ...raw, value: changesOfListing(raw.value, source, exportedLocations) }
-        : raw;
-    return completeRecord(own, isMerged, writtenListing, resolution, old, keyFault);
+    return completeRecord(raw, isMerged, writtenListing, resolution, old, keyFault);
   });
-}
-
-/** Drops what a row of a workbook shows as it is stored. */
-function takeChanges(raw: RawRecord, sheet: 'locations' | 'amenities', old: object | undefined) {
-  if (old === undefined || !isMap(raw.value)) return raw;
-  return { ...raw, value: dropShown(SHEETS[sheet].columns, raw.value, { ...old }) };
 }
 
 /** Names the stored slugs beside one that is malformed: `hot tub` may mean `hot-tub`. */

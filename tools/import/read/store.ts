@@ -6,7 +6,7 @@ import type { Amenity, Location, Source } from '../../../src/properties/source.t
 import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
 import { statementOf } from '../../../src/storage/statement.ts';
 import { databaseIdentity } from '../../../src/storage/table.ts';
-import { findOperations, type Operation } from '../../database/operations.ts';
+import { listOperations, type Operation } from '../../database/operations.ts';
 import { readPages } from '../../database/tables.ts';
 import type { OnProgress } from './types.ts';
 import { readSource } from './version.ts';
@@ -33,6 +33,7 @@ type State = {
   lastImport: string | null;
   /** See `database_identity`. */
   generation: string;
+  lineage: string;
   /** New changes of listings are numbered after it. */
   newestChange: number;
 };
@@ -42,7 +43,7 @@ export type Catalogue = State & {
   amenities: Amenity[];
   /** By id. */
   listings: ReadonlyMap<string, StoredListing>;
-  /** By id: the last operations of the listings. */
+  /** By id, newest first. */
   operations: ReadonlyMap<string, Operation>;
 };
 
@@ -50,6 +51,7 @@ const STATE = statementOf(sql<State>`
   select
     (select ${importStaging.import_id} from ${importStaging} where kind = 'applied') as "lastImport",
     (select ${databaseIdentity.generation} from ${databaseIdentity}) as "generation",
+    (select ${databaseIdentity.lineage} from ${databaseIdentity}) as "lineage",
     (select coalesce(max(${properties.change_seq}), 0) from ${properties}) as "newestChange"`);
 const LOCATIONS = statementOf(sql<typeof locations.$inferSelect>`
   select id, slug, name from ${locations} order by slug, id`);
@@ -78,8 +80,7 @@ export async function readCatalogue(
     }
     onProgress('listings read', listings.size, listings.size);
   }
-  const last = new Set([...listings.values()].flatMap(({ operation }) => operation ?? []));
-  const operations = await findOperations(database, [...last]);
+  const operations = await listOperations(database);
   return {
     ...state,
     locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
@@ -99,4 +100,12 @@ export function findUsers({ listings }: Catalogue, key: string): StoredListing[]
 
 export function sourcesOf({ listings }: Catalogue): Source[] {
   return [...listings.values()].map(({ listing }) => listing);
+}
+
+/** Finds the last operation that changed a location or an amenity. */
+export function findLastChange(
+  { operations }: Catalogue,
+  kind: 'locations' | 'amenities',
+): Operation | undefined {
+  return [...operations.values()].find(({ counts }) => JSON.parse(counts)[kind] > 0);
 }

@@ -1,5 +1,7 @@
 /** The records of a listings file. */
 
+import type { Operation } from '../../database/operations.ts';
+import type { SheetName } from './columns.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
 
@@ -9,7 +11,7 @@ export type OnProgress = (phase: string, done: number, total: number) => void;
 export type RawRecord = {
   name: RecordName;
   value: unknown;
-  /** The `versionOf` the listing that it was made from, or the slug of the location, in a workbook. */
+  /** In JSON, the `versionOf` the listing that it was made from. */
   version?: string | undefined;
   /** Whether only sheets of lists name the listing: with `--prune` it is hidden. */
   isUnlisted?: boolean;
@@ -21,30 +23,39 @@ export type RawRecord = {
  */
 export type FileForm = 'whole' | 'patch' | 'workbook';
 
-/** A row of a sheet of photos, videos or features. */
-export type ListRow = {
+/** A row of a sheet. */
+export type SheetRow = {
   name: RecordName;
-  /** The slug in the row, if it has one. */
-  listing: string | undefined;
   value: Patch;
-  /** Their paths are in the entry, e.g. `alt.en`. */
-  faults: Fault[];
-};
-
-/** The sheet of a list of listings. */
-export type SheetList = {
-  field: 'photos' | 'videos' | 'unique_features';
-  /** The field that orders the entries of a listing. */
-  order: string;
-  rows: ListRow[];
+  /** The cell of an export that has its marks. */
+  asOf: unknown;
 };
 
 /** What a workbook has besides records. */
 export type WorkbookParts = {
-  hasListings: boolean;
-  lists: SheetList[];
+  sheets: Partial<Record<SheetName, SheetRow[]>>;
   /** The names of unknown sheets, with the known name that each resembles. */
   ignored: { name: string; meant: string | undefined }[];
+};
+
+/** A value that another import has changed since the export, and that the editor has not touched. */
+export type Newer = {
+  /** The slug of the record. */
+  name: string;
+  column: string;
+  written: string;
+  stored: string;
+  lastChange: Operation | undefined;
+};
+
+/** What the comparison of a workbook with the store has found. */
+export type TouchedCells = {
+  newer: Newer[];
+  /** Touched values that another import has changed since, too. */
+  conflicts: ImportProblem[];
+  /** Columns that were sorted or shifted alone. */
+  moved: ImportProblem[];
+  notes: string[];
 };
 
 /** A file as it is written. */
@@ -55,6 +66,7 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   exportId?: string | undefined;
   problems: ImportProblem[];
   workbook?: WorkbookParts | undefined;
+  touched?: TouchedCells;
   /** Whether a listing that is not stored is a problem, and no new listing. */
   mustBeStored?: boolean;
   /** Ids of locations and slugs of amenities, removed if no listing shows them. */

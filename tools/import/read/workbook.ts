@@ -3,29 +3,29 @@
 import type { Sheet } from 'hucre';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
+  AS_OF,
   type Column,
   EXPORT_LABEL,
+  LISTS,
   READ_ME,
   SHEET_NAMES,
   SHEETS,
   type SheetName,
-  VERSION,
 } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import { unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, nearest, type RecordName, THE_FILE } from './problem.ts';
 import type { Patch } from './records.ts';
 import { openSheets } from './sheets.ts';
-import type { ListRow, OnProgress, ParsedFile, RawRecord, SheetList } from './types.ts';
+import type { OnProgress, ParsedFile, SheetRow } from './types.ts';
 
-type Row = { name: RecordName; value: Patch; faults: Fault[] };
-type SheetRows = { rows: Row[]; problems: ImportProblem[] };
+type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
 export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): Promise<ParsedFile> {
   const opened = await openSheets(bytes);
   if (opened.kind === 'rejected') return unreadable([{ path: '', ...opened }]);
   const { sheets } = opened;
-  const known = new Map<string, SheetRows>();
+  const known = new Map<SheetName, SheetRows>();
   const ignored: string[] = [];
   for (const sheet of sheets) {
     const name = SHEET_NAMES.find((each) => each === toWord(sheet.name));
@@ -44,23 +44,17 @@ export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): P
   const isEmpty = [...known.values()].every(
     ({ rows, problems }) => rows.length + problems.length === 0,
   );
-  const rowsOf = (name: SheetName) => known.get(name)?.rows ?? [];
-  const lists = SHEET_NAMES.flatMap((name): SheetList[] => {
-    const { list } = SHEETS[name];
-    return list && known.has(name) ? [{ ...list, rows: rowsOf(name).map(toListRow) }] : [];
-  });
-  const records = [...rowsOf('listings'), ...rowsOf('locations'), ...rowsOf('amenities')];
+  const rows = Object.fromEntries(known.entries().map(([name, sheet]) => [name, sheet.rows]));
   return {
     kind: 'readable',
     form: 'workbook',
     exportId,
-    locations: rowsOf('locations').map(takeVersion),
-    amenities: rowsOf('amenities'),
-    properties: rowsOf('listings').map(takeVersion),
+    locations: [],
+    amenities: [],
+    properties: [],
     removed: [],
     workbook: {
-      hasListings: known.has('listings'),
-      lists,
+      sheets: rows,
       ignored: ignored.map((name) => ({ name, meant: nearest(name, SHEET_NAMES) })),
     },
     problems: [
@@ -68,7 +62,6 @@ export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): P
         ? [{ record: THE_FILE, path: '', code: 'no_row' } as const]
         : []),
       ...[...known.values()].flatMap(({ problems }) => problems),
-      ...records.flatMap(({ name: record, faults }) => faults.map((each) => ({ record, ...each }))),
     ],
   };
 }
@@ -77,14 +70,6 @@ function findExportId(sheets: readonly Sheet[]): string | undefined {
   const readMe = sheets.find(({ name }) => toWord(name) === READ_ME);
   const [, id] = readMe?.rows.find(([label]) => label === EXPORT_LABEL) ?? [];
   return typeof id === 'string' ? id.trim() : undefined;
-}
-
-function takeVersion({ name, value: { [VERSION.field]: version, ...value } }: Row): RawRecord {
-  return { name, value, ...(typeof version === 'string' && { version: version.trim() }) };
-}
-
-function toListRow({ name, faults, value: { listing, ...value } }: Row): ListRow {
-  return { name, faults, value, listing: typeof listing === 'string' ? listing : undefined };
 }
 
 /** Names a cell as a spreadsheet does, e.g. `photos!C12`. Row and column count from 0. */
@@ -114,7 +99,7 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
     const found = columnFault(cell, at, columns, SHEETS[sheet].columns);
     if (found !== undefined) reject(0, at, found);
   }
-  const read = rows.slice(1).flatMap((row, index): Row[] => {
+  const read = rows.slice(1).flatMap((row, index): SheetRow[] => {
     const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
     if (stray !== -1) {
       const details = { head: cellName(sheet, 0, stray) };
@@ -122,7 +107,9 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
     }
     if (row.every((cell, at) => columns[at] === undefined || isBlankCell(cell))) return [];
     const typed = row.map((value, at): Cell => ({ ...cells?.get(`${index + 1},${at}`), value }));
-    return [readRow(sheet, index + 1, columns, typed)];
+    const { faults, ...found } = readRow(sheet, index + 1, columns, typed);
+    problems.push(...faults.map((each) => ({ record: found.name, ...each })));
+    return [found];
   });
   return { rows: read, problems };
 }
@@ -146,7 +133,7 @@ function headerFault(
   found: readonly (Column | undefined)[],
   rows: readonly Cell['value'][][],
 ): Omit<Fault, 'path'> | undefined {
-  const { columns, keys, list } = SHEETS[sheet];
+  const { columns, keys } = SHEETS[sheet];
   const names = found.flatMap((each) => each?.name ?? []);
   const later = rows
     .slice(1, MAX_ROWS_BEFORE_HEADER + 1)
@@ -155,7 +142,7 @@ function headerFault(
     return { code: 'later_header', details: { row: later + 2 } };
   }
   const isKeyed = keys.some((key) => names.includes(key));
-  if (isKeyed && (list === undefined || names.includes('listing'))) return undefined;
+  if (isKeyed && (!(sheet in LISTS) || names.includes('listing'))) return undefined;
   const column = isKeyed ? 'listing' : keys.join(' or ');
   return { code: 'no_key_column', details: { sheet, column } };
 }
@@ -185,7 +172,7 @@ function readRow(
   row: number,
   columns: readonly (Column | undefined)[],
   cells: readonly Cell[],
-): Row {
+): SheetRow & { faults: Fault[] } {
   const value: Patch = {};
   const faults: Fault[] = [];
   for (const [at, column] of columns.entries()) {
@@ -212,9 +199,10 @@ function readRow(
       column: columns[at]?.name ?? path,
     };
   };
-  const { kind, list } = SHEETS[sheet];
+  const { kind } = SHEETS[sheet];
   const name: RecordName = { kind, place: cellAt('').cell, cellAt };
   // The report never names a photo by its id.
-  const keys = list === undefined ? value : { slug: value.listing };
-  return { name: withKey(name, keys), value, faults };
+  const keys = sheet in LISTS ? { slug: value.listing } : value;
+  const { [AS_OF.field]: asOf, ...own } = value;
+  return { name: withKey(name, keys), value: own, asOf, faults };
 }

@@ -8,16 +8,16 @@ import type {
   Finding,
   ImportOutcome,
   ListingChange,
-  Pruning,
 } from '../plan/types.ts';
 import { counted, type ImportProblem } from '../read/problem.ts';
+import type { Newer } from '../read/types.ts';
 import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
 import { problemLines } from './problem-lines.ts';
 
 export type ReportOptions = {
   isDryRun: boolean;
-  pruning?: Pruning;
+  prunes?: boolean;
   /** A dry run lists all changes, not only the first. */
   listsAll: boolean;
   hook: Hook | undefined;
@@ -25,6 +25,7 @@ export type ReportOptions = {
   notifiesAlways?: boolean;
 };
 
+const OUTDATED = ['changed_since', 'cell_changed'];
 const OUT_OF_DATE =
   'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
 
@@ -66,14 +67,16 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
   for (const line of lines) console.error(styleText(colour, line, { stream: process.stderr }));
 }
 
-function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptions): string[] {
+function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOptions): string[] {
   const { recordChanges, listings } = effect;
+  const { notes = [], newer = [] } = file.touched ?? {};
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
   const removed = recordChanges.filter(({ now }) => now === undefined);
   const others = recordChanges.filter(({ now }) => now !== undefined);
   const { location, amenity } = Object.groupBy(others, ({ kind }) => kind);
   const lines = [
     ...file.ignoredSheets.map(ignoredLine),
+    ...notes.map(printable),
     ...summaryLine('listing', file.properties, own),
     ...summaryLine('location', file.locations, location),
     ...summaryLine('amenity', file.amenities, amenity),
@@ -89,16 +92,39 @@ function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptio
     );
   }
   if (removed.length > 0) lines.push(`Removed: ${removed.map(({ name }) => name).join(', ')}`);
-  if (listings.length + recordChanges.length === 0) {
+  if (newer.length > 0) lines.push(newerLine(newer));
+  else if (listings.length + recordChanges.length === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
   const warnings = listings.flatMap((each) => each.warnings);
   lines.push(...findingLines('Worth a look:', warnings));
-  if ((pruning ?? 'none') !== 'none') {
+  if (prunes) {
     const hidden = counted(pruned.length, 'listing');
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
   return lines;
+}
+
+/** e.g. `3 cells are newer in the store, and stay: casa-marea price_from 298000 (21 Nov, ana), …` */
+function newerLine(newer: readonly Newer[]): string {
+  const verb =
+    newer.length === 1 ? 'is newer in the store, and stays' : 'are newer in the store, and stay';
+  const cells = newer.map(({ name, column, stored, written, lastChange }) => {
+    const by = lastChange && ` (${formatDay(lastChange.at)}, ${lastChange.who})`;
+    return `${name} ${column} ${stored}${by ?? ''}, the file has ${written} as in its export`;
+  });
+  return printable(
+    `${counted(newer.length, 'cell')} ${verb}: ${formatList(cells, MAX_EXAMPLES, '; ')}`,
+  );
+}
+
+/** e.g. `21 Nov` */
+function formatDay(at: number): string {
+  return new Date(at).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'UTC',
+  });
 }
 
 /** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
@@ -139,7 +165,7 @@ function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOp
   return [
     ...lines.slice(0, most),
     ...(more > 0 ? [`And ${counted(more, 'more change')}: --all lists them`] : []),
-    ...(added.length > 0 ? [`New: ${formatSlugs(added, most)}`] : []),
+    ...(added.length > 0 ? [`New: ${formatList(added, most)}`] : []),
   ];
 }
 
@@ -147,7 +173,7 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
   if (problems.some(({ code }) => code === 'not_known')) lines.push(KNOWN_ONES);
-  if (problems.some(({ code }) => code === 'changed_since')) lines.push(OUT_OF_DATE);
+  if (problems.some(({ code }) => OUTDATED.includes(code))) lines.push(OUT_OF_DATE);
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
@@ -177,11 +203,11 @@ function findingLines(head: string, findings: readonly Finding[]): string[] {
   const causes = Map.groupBy(findings, ({ cause }) => cause);
   return [...causes].map(([cause, same]) => {
     const examples = same.map(({ example }) => example);
-    return `${head} ${cause} ${counted(same.length, 'listing')}: ${formatSlugs(examples, MAX_EXAMPLES)}`;
+    return `${head} ${cause} ${counted(same.length, 'listing')}: ${formatList(examples, MAX_EXAMPLES)}`;
   });
 }
 
-function formatSlugs(slugs: readonly string[], most: number): string {
-  const more = slugs.length - most;
-  return `${slugs.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+function formatList(items: readonly string[], most: number, separator = ', '): string {
+  const more = items.length - most;
+  return `${items.slice(0, most).join(separator)}${more > 0 ? ` and ${more} more` : ''}`;
 }

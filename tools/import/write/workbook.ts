@@ -9,13 +9,20 @@ import {
   type CellValue as XlsxValue,
 } from 'hucre/xlsx';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import { type CellValue, showCell } from '../read/cells.ts';
-import { type Column, SHEET_NAMES, SHEETS, type SheetName, VERSION } from '../read/columns.ts';
-import { sortEntries, toShownListing } from '../read/join.ts';
-import { isMap } from '../read/listing-schemas.ts';
-import { listOf, type Patch } from '../read/records.ts';
+import { showCell } from '../read/cells.ts';
+import {
+  AS_OF,
+  type Column,
+  LIST_NAMES,
+  type ListName,
+  SHEET_NAMES,
+  SHEETS,
+  type SheetName,
+} from '../read/columns.ts';
+import { hashId } from '../read/marks.ts';
+import type { Patch } from '../read/records.ts';
+import { formatAsOf, listTexts, showEntries, showListing } from '../read/shown.ts';
 import type { OnProgress } from '../read/types.ts';
-import { versionOf } from '../read/version.ts';
 import { readMeSheet } from './read-me.ts';
 
 /** Formatted below the last row, so that a new row keeps its texts too. */
@@ -40,34 +47,41 @@ export async function writeWorkbook(
   exportId: string,
   onProgress: OnProgress,
 ): Promise<Uint8Array> {
-  const shown = listings.map((listing) => ({
-    ...toShownListing(listing),
-    [VERSION.field]: versionOf(listing),
-  }));
-  const entriesOf = (name: SheetName) => {
-    const { list } = SHEETS[name];
-    if (list === undefined) return [];
-    return shown.flatMap((listing: Patch) =>
-      sortEntries(listOf(listing[list.field]).filter(isMap), list.order).map((entry, index) => ({
-        // A feature has no number of its own.
-        order: index + 1,
-        ...entry,
-        hero: entry.id === listing.hero_photo_id ? true : null,
-        listing: listing.slug,
-      })),
-    );
+  const entriesOf = (name: ListName) =>
+    listings.flatMap((listing) => {
+      const lists = listTexts(listing, name);
+      return showEntries(listing, name).map(
+        (row, index): Patch => ({
+          // A feature has no number of its own.
+          order: index + 1,
+          ...row.record,
+          hero: row.record.id === listing.hero_photo_id ? true : null,
+          listing: listing.slug,
+          [AS_OF.field]: formatAsOf(name, row, lists),
+        }),
+      );
+    });
+  const showRecord = (name: SheetName, record: Location | Amenity): Patch => {
+    const key = 'id' in record ? record.id : record.slug;
+    const row = { hash: hashId(key), record: { ...record } };
+    return { ...record, [AS_OF.field]: formatAsOf(name, row) };
   };
   const records: Record<SheetName, readonly Patch[]> = {
-    listings: shown,
+    listings: listings.map((listing) => {
+      const row = showListing(listing);
+      const lists = LIST_NAMES.map((name) => listTexts(listing, name));
+      const asOf = formatAsOf('listings', row, Object.assign({}, ...lists));
+      return { ...row.record, [AS_OF.field]: asOf };
+    }),
     photos: entriesOf('photos'),
     videos: entriesOf('videos'),
     features: entriesOf('features'),
-    locations: locations.map((each) => ({ ...each, [VERSION.field]: each.slug })),
-    amenities,
+    locations: locations.map((each) => showRecord('locations', each)),
+    amenities: amenities.map((each) => showRecord('amenities', each)),
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
   const sheets = SHEET_NAMES.map((name) => {
-    onProgress(`listings in the sheet ${name}`, shown.length, shown.length);
+    onProgress(`listings in the sheet ${name}`, listings.length, listings.length);
     return writeSheet(name, records[name], lastRows);
   });
   return await writeXlsx({ sheets: [...sheets, readMeSheet(exportId)] });
@@ -148,9 +162,7 @@ function formatChoices({ kind, choices }: Column, lastRows: (name: SheetName) =>
 
 /** In XLSX, `_x0041_` is the letter A. */
 function formatCell(column: Column, record: Patch): XlsxValue {
-  const shown: CellValue = showCell(column, record);
-  if (typeof shown === 'boolean') return shown ? 'yes' : 'no';
-  if (Array.isArray(shown)) return shown.length === 0 ? null : shown.join(', ');
+  const shown = showCell(column, record);
   return typeof shown === 'string' ? shown.replaceAll(/_(?=x[\da-f]{4}_)/gi, '_x005F_') : shown;
 }
 

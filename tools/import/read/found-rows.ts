@@ -1,0 +1,61 @@
+/** Finds the stored record of each row of a sheet, its marks, and the copies of other rows. Pure. */
+
+import type { Operation } from '../../database/operations.ts';
+import { type Marks, parseMarks } from './marks.ts';
+import type { Patch } from './records.ts';
+import type { SheetRow } from './types.ts';
+
+/** The stored record of a row. */
+export type StoredRow = {
+  /** The record as its row shows it. */
+  record: Patch;
+  /** Of the id. */
+  hash: string;
+  /** The slug of its listing, location or amenity. */
+  name: string;
+  lastChange: Operation | undefined;
+};
+
+export type FoundRow = SheetRow & {
+  /** Undefined for a new record. */
+  old: StoredRow | undefined;
+  /** Of the row in its export. */
+  exported: Marks | undefined;
+  /** `exported`, if they count. */
+  marks: Marks | undefined;
+  /** The row that it is a copy of: a new record, without the id and the `hid`. */
+  original?: SheetRow;
+};
+
+/**
+ * Marks count in the database that the export came from, for the record that they were made of. Of
+ * several rows with one record, the others are copies of the only one with its stored `address`.
+ */
+export function findRows(
+  rows: readonly SheetRow[],
+  isOwnExport: boolean,
+  address: 'slug' | 'url' | 'icon_slug',
+  find: (row: SheetRow, exported: Marks | undefined) => StoredRow | undefined,
+): FoundRow[] {
+  const found = rows.map((row): FoundRow => {
+    const exported = parseMarks(row.asOf);
+    const old = find(row, exported);
+    const counts = isOwnExport && exported?.row === old?.hash;
+    return { ...row, old, exported, marks: counts ? exported : undefined };
+  });
+  const byRecord = Map.groupBy(found, ({ old }) => old?.hash);
+  const originals = new Map(
+    [...byRecord].map(([hash, same]) => {
+      const own = same.filter(({ value, old }) => value[address] === old?.record[address]);
+      // A feature has no id that two rows could repeat.
+      const isClear = own.length === 1 || address === 'icon_slug';
+      return [hash, isClear ? (own[0] ?? same[0]) : undefined];
+    }),
+  );
+  return found.map((row) => {
+    const original = originals.get(row.old?.hash);
+    if (row.old === undefined || original === undefined || original === row) return row;
+    const { id, hid, ...value } = row.value;
+    return { ...row, value, old: undefined, marks: undefined, exported: undefined, original };
+  });
+}

@@ -1,0 +1,184 @@
+/**
+ * Joins the rows of a listing in `photos`, `videos` or `features` into its list. Which rows it has,
+ * and their order, are touched as a whole, and the cells of a row one by one. Pure.
+ */
+
+import { property } from '../../../src/properties/property.ts';
+import { LISTS, type ListName } from './columns.ts';
+import { type FoundRow, findRows } from './found-rows.ts';
+import { type Join, type JoinedListing, noteCopy } from './join.ts';
+import { url } from './listing-schemas.ts';
+import { hashId, type Marks, parseMarks } from './marks.ts';
+import { mergeRecord, numberInOrder } from './merge.ts';
+import { counted } from './problem.ts';
+import { deriveId, type Patch, readKeys } from './records.ts';
+import { formatAsOf, identifyEntries, type ShownRow, showEntries } from './shown.ts';
+import { differsFromMarks } from './touched.ts';
+import type { SheetRow } from './types.ts';
+
+const FEATURE = property.shape.unique_features.element;
+
+export function joinList(
+  name: ListName,
+  sheetRows: readonly SheetRow[],
+  listing: JoinedListing,
+  join: Join,
+): void {
+  const { field, order } = LISTS[name];
+  const stored = listing.source === undefined ? [] : showEntries(listing.source, name);
+  const rows = findEntries(name, sortRows(sheetRows, order), stored, listing, join);
+  const marks = listing.marks ?? rows.find((row) => row.marks !== undefined)?.marks;
+  if (name === 'photos') joinHero(rows, marks, listing, join);
+  const changes = new Map(rows.map((row) => [row, join.touches.takeCells(name, row)]));
+  const isTouched = isListTouched(name, rows, stored, marks, listing, join);
+  const kept = isTouched
+    ? rows.map((row) => ({ row, record: row.old?.record ?? {} }))
+    : stored.map(({ hash, record }) => ({
+        row: rows.find(({ old }) => old?.hash === hash),
+        record,
+      }));
+  const entries = kept.map(({ row, record }): Patch => {
+    const change = (row && changes.get(row)) ?? {};
+    if (field === 'unique_features') return mergeRecord(record, change, FEATURE);
+    const { id } = record;
+    const number = isTouched ? row?.value[order] : record[order];
+    // An editor may write 1.5.
+    const own = typeof number === 'number' ? Math.floor(number) : record[order];
+    return { ...(id !== undefined && { id }), ...change, [order]: own };
+  });
+  if (isTouched && !isInOrder(entries, order)) numberInOrder(entries, order);
+  if (!isTouched && kept.every(({ row }) => isEmpty((row && changes.get(row)) ?? {}))) return;
+  listing.patch[field] = entries;
+  listing.entries[field] = kept.map(({ row }) => row?.name);
+}
+
+/** A site sorts by number, then by id. Features have neither. */
+function isInOrder(entries: readonly Patch[], order: string): boolean {
+  return entries.every((entry, index) => {
+    const before = entries[index - 1];
+    if (before === undefined || order === 'order') return true;
+    const difference = Number(entry[order]) - Number(before[order]);
+    return (
+      difference > 0 || (difference === 0 && `${deriveId(before).id}` < `${deriveId(entry).id}`)
+    );
+  });
+}
+
+function isEmpty(patch: Patch): boolean {
+  return Object.keys(patch).length === 0;
+}
+
+/** Sorts by the numbers of the rows. A row without number follows the row before it. */
+function sortRows(rows: readonly SheetRow[], order: string): SheetRow[] {
+  let last = Number.NEGATIVE_INFINITY;
+  const numbered = rows.map((row) => {
+    const number = row.value[order];
+    if (typeof number === 'number') last = number;
+    return { row: { ...row, value: fillEmpty(row.value) }, number: last };
+  });
+  return numbered.sort((a, b) => a.number - b.number || 0).map(({ row }) => row);
+}
+
+/** The empty cells of a photo or video: it is visible, in the gallery. */
+function fillEmpty(row: Patch): Patch {
+  return {
+    ...row,
+    ...(row.section === null && { section: 'gallery' }),
+    ...(row.web_visible === null && { web_visible: true }),
+  };
+}
+
+/** A photo or video is found by its id, else its address, and a feature by its mark, else its icon. */
+function findEntries(
+  name: ListName,
+  rows: readonly SheetRow[],
+  stored: readonly ShownRow[],
+  { source, old }: JoinedListing,
+  join: Join,
+): FoundRow[] {
+  const { address } = LISTS[name];
+  const byHash = new Map(stored.map((entry) => [entry.hash, entry]));
+  const byUrl = new Map(stored.map((entry) => [entry.record.url, entry]));
+  const listingId = `${source?.id}`;
+  const values = rows.map(({ value }) => value);
+  const icons = new Map(
+    identifyEntries(listingId, values).map(({ hash, record }) => [record, hash]),
+  );
+  const findFeature = ({ value }: SheetRow, exported: Marks | undefined) =>
+    byHash.get(exported?.row ?? '') ??
+    stored.find((entry) => shows(name, entry, value)) ??
+    byHash.get(icons.get(value) ?? '');
+  const found = findRows(rows, join.isOwnExport, address, (row, exported) => {
+    const { id } = readKeys(row.value);
+    const entry =
+      name === 'features'
+        ? findFeature(row, exported)
+        : (byHash.get(hashId(`${listingId} ${id} 0`)) ??
+          byUrl.get(url.safeParse(row.value.url).data));
+    return old && entry && { ...old, ...entry };
+  });
+  for (const row of found) noteCopy(row, join);
+  return found;
+}
+
+/** Whether the cells of a row are those of the entry. */
+function shows(name: ListName, entry: ShownRow, row: Patch): boolean {
+  const marks = parseMarks(formatAsOf(name, entry));
+  return marks !== undefined && !differsFromMarks(name, row, marks);
+}
+
+function isListTouched(
+  name: ListName,
+  rows: readonly FoundRow[],
+  stored: readonly ShownRow[],
+  marks: Marks | undefined,
+  { name: record, old }: JoinedListing,
+  { touches, problems }: Join,
+): boolean {
+  if (old === undefined) return rows.length > 0;
+  const hashes = rows.map(({ old, exported }, at) => old?.hash ?? exported?.row ?? `new ${at}`);
+  const value = {
+    column: name,
+    written: hashes.join(' '),
+    stored: stored.map(({ hash }) => hash).join(' '),
+    shown: [counted(rows.length, 'row'), counted(stored.length, 'row')] as const,
+    record: rows[0]?.name ?? record,
+    path: name,
+  };
+  if (touches.isTouched(value, old, marks)) return true;
+  // Rows that another editor has removed stay removed.
+  for (const { name: record, value, old, exported } of rows) {
+    const isLost = old === undefined && exported && differsFromMarks(name, value, exported);
+    if (isLost) problems.push({ record, path: '', code: 'removed_since' });
+  }
+  return false;
+}
+
+/** The hero photo belongs to the listing: one row may have yes. */
+function joinHero(
+  rows: readonly FoundRow[],
+  marks: Marks | undefined,
+  { name, source, old, patch }: JoinedListing,
+  { touches, problems }: Join,
+): void {
+  const [hero, second] = rows.filter(({ value }) => value.hero === true);
+  if (second !== undefined) {
+    problems.push({ record: second.name, path: 'hero', code: 'two_heroes' });
+  }
+  if (!rows.some(({ value }) => 'hero' in value)) return;
+  const { id, url: address } = hero?.value ?? {};
+  const heroId =
+    hero?.old?.record.id ??
+    (hero && deriveId({ ...(id !== undefined && { id }), url: address }).id);
+  const storedId = source?.hero_photo_id ?? '';
+  const addressOf = (wanted: string) => source?.photos.find((each) => each.id === wanted)?.url;
+  const value = {
+    column: 'hero',
+    written: `${heroId ?? ''}`,
+    stored: storedId,
+    shown: [`${address ?? 'none'}`, addressOf(storedId) ?? 'none'] as const,
+    record: (hero ?? rows[0])?.name ?? name,
+    path: 'hero',
+  };
+  if (old ? touches.isTouched(value, old, marks) : heroId) patch.hero_photo_id = heroId ?? null;
+}

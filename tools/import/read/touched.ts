@@ -1,0 +1,136 @@
+/**
+ * Compares the values of a workbook with the store. Only touched cells count:
+ *
+ *     as stored       nothing to do
+ *     as in its mark  untouched: the store keeps its value, which is newer. With --overwrite it
+ *                     counts as touched
+ *     else            touched. It conflicts if another import has changed the stored value since the
+ *                     export
+ *
+ * A value without mark is touched if it is not as stored. Pure.
+ */
+
+import { quote } from '../../command-line/printable.ts';
+import { formatOperation } from '../../database/operations.ts';
+import { asRead, showCell } from './cells.ts';
+import { type Column, cellsOf, type SheetName } from './columns.ts';
+import type { FoundRow, StoredRow } from './found-rows.ts';
+import { isMap } from './listing-schemas.ts';
+import { hashCell, type Marks } from './marks.ts';
+import type { ImportProblem, RecordName } from './problem.ts';
+import type { Patch } from './records.ts';
+import type { Newer } from './types.ts';
+
+type Value = {
+  column: string;
+  written: string;
+  stored: string;
+  /** Both as the report shows them. */
+  shown: readonly [written: string, stored: string];
+  record: RecordName;
+  path: string;
+};
+
+/** The share of the touched cells of a column from which on it was sorted or shifted alone. */
+const MOVED_SHARE = 0.9;
+const MIN_MOVED = 3;
+
+export type Touches = ReturnType<typeof trackTouches>;
+
+export function trackTouches(exportId: string | undefined, overwrite: boolean) {
+  const newer: Newer[] = [];
+  const conflicts: ImportProblem[] = [];
+  const columns = new Map<string, Value[]>();
+
+  function isTouched(value: Value, old: StoredRow, marks: Marks | undefined): boolean {
+    const { column, written, stored, record, path } = value;
+    if (written === stored) return false;
+    if (marks === undefined) return true;
+    const isMarked = (text: string) => marks.cells.has(hashCell(column, text));
+    const { lastChange } = old;
+    const isOwnChange = exportId !== undefined && lastChange?.export_id === exportId;
+    const [shown, now] = value.shown;
+    if (!overwrite && isMarked(written)) {
+      newer.push({ name: old.name, column, written: shown, stored: now, lastChange });
+      return false;
+    }
+    if (!isOwnChange && !isMarked(stored)) {
+      const by = lastChange
+        ? `${formatOperation(lastChange)} (${lastChange.id})`
+        : 'by an unknown operation';
+      const details = { written: shown, stored: now, by };
+      conflicts.push({ record, path, code: 'cell_changed', details });
+    }
+    return true;
+  }
+
+  return {
+    newer,
+    conflicts,
+    isTouched,
+    /** Returns the touched cells of a row as a patch of its record. */
+    takeCells(sheet: SheetName, { name: record, value: row, old, marks }: FoundRow): Patch {
+      const patch: Patch = old === undefined && row.id !== undefined ? { id: row.id } : {};
+      for (const column of cellsOf(sheet)) {
+        const { field, locale } = column;
+        const own = row[field];
+        const cell = locale !== undefined && isMap(own) ? own[locale] : own;
+        if (cell === undefined) continue;
+        // A new record has no field to empty, but a text without language.
+        if (old === undefined && cell === null) {
+          if (locale !== undefined) patch[field] ??= {};
+          continue;
+        }
+        const written = showCell(column, row);
+        const stored = showCell(column, old?.record ?? {});
+        const value = {
+          column: column.name,
+          written: asRead(written),
+          stored: asRead(stored),
+          shown: [formatShown(written), formatShown(stored)] as const,
+          record,
+          path: locale === undefined ? field : `${field}.${locale}`,
+        };
+        if (old !== undefined && !isTouched(value, old, marks)) continue;
+        const texts = patch[field];
+        patch[field] = locale === undefined ? cell : { ...(isMap(texts) && texts), [locale]: cell };
+        const key = `${sheet} ${column.name}`;
+        if (old && canBeMoved(column)) columns.set(key, [...(columns.get(key) ?? []), value]);
+      }
+      return patch;
+    },
+    /** Finds the columns that were sorted or shifted alone: their cells have values of other rows. */
+    findMoved(): ImportProblem[] {
+      return [...columns.values()].flatMap((cells): ImportProblem[] => {
+        const filled = cells.filter(({ written }) => written !== '');
+        const former = new Set(cells.map(({ stored }) => stored));
+        const moved = filled.filter(({ written }) => former.has(written));
+        const [first] = moved;
+        if (first === undefined || moved.length < MIN_MOVED) return [];
+        if (moved.length < MOVED_SHARE * filled.length) return [];
+        const { record, path } = first;
+        const details = { count: moved.length, all: filled.length };
+        return [{ record, path, code: 'moved_alone', details }];
+      });
+    },
+  };
+}
+
+function formatShown(cell: ReturnType<typeof showCell>): string {
+  return cell === null ? 'none' : quote(cell);
+}
+
+/** The order, words, booleans and references may have the value of another row. */
+function canBeMoved({ kind, field }: Column): boolean {
+  return (kind === 'text' || kind === 'number') && field !== 'display_order';
+}
+
+/** Whether a row that the store lacks has a cell that its mark does not show. */
+export function differsFromMarks(sheet: SheetName, row: Patch, marks: Marks): boolean {
+  return cellsOf(sheet).some((column) => {
+    const own = row[column.field];
+    const isThere =
+      column.locale === undefined ? own !== undefined : isMap(own) && column.locale in own;
+    return isThere && !marks.cells.has(hashCell(column.name, asRead(showCell(column, row))));
+  });
+}
