@@ -151,10 +151,9 @@ const EDITS: [title: string, edit: Edit, line: string, expected: () => Promise<v
       ]),
   ],
   [
-    'a row without its hidden cells is found by its former slug',
+    'a row without its hidden cells is found by its hid',
     ({ listings }) => {
       const row = rowOf(listings, 'casa-0');
-      // The slug of another database, or of last week.
       Object.assign(row, { id: null, hid: 'H-0', 'as of': null, slug: 'casa-cero' });
     },
     'casa-0: slug "casa-0" → "casa-cero"',
@@ -388,6 +387,22 @@ describe('two editors', () => {
       price_from: 100,
       location: { name: { en: 'The bay' } },
     });
+  });
+
+  it('a row without its hidden cells, whose slug another editor has changed, is found by the former slug', async () => {
+    const exported = await imports.exportedWorkbook();
+    await patch({ hid: 'H-0', slug: 'casa-cero' });
+    const done = await importEdited(exported, ({ listings = [] }) => {
+      Object.assign(rowOf(listings, 'casa-0'), {
+        id: null,
+        hid: null,
+        'as of': null,
+        price_from: 1,
+      });
+    });
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    expect(await stored('casa-cero')).toMatchObject({ hid: null, price_from: 1 });
+    expect(await imports.stored('casa-0')).toBeUndefined();
   });
 
   it('a list that both have changed is a problem', async () => {

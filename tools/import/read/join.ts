@@ -124,7 +124,9 @@ function findListings({ stored, sheets, isOwnExport, problems }: Join): FoundRow
     const keys = readKeys(value);
     const resolution = resolve(keys);
     if (resolution.kind === 'stored') return showStored(stored, resolution.old.id);
-    return keys.id === undefined ? showStored(stored, ids.get(keys.slug)) : undefined;
+    // A row without id may be older than the slug of its listing.
+    const isOlder = isOwnExport && keys.id === undefined;
+    return isOlder ? showStored(stored, ids.get(keys.slug)) : undefined;
   });
   const named = new Set(rows.map(({ old }) => old?.hash));
   const hashes = new Map(sourcesOf(stored).map(({ id, slug }) => [hashId(id), slug]));
@@ -150,7 +152,7 @@ function showStored(stored: Catalogue, id = ''): StoredRow | undefined {
   return { ...showListing(found.listing), name: found.slug, lastChange };
 }
 
-/** Former slugs too: a row may be older than the slug of its listing. */
+/** Former slugs too, where no listing has them now. */
 function listIdsBySlug({ listings }: Catalogue): Map<string | undefined, string> {
   const ids = new Map<string | undefined, string>();
   for (const { former_slugs, id } of listings.values()) {
@@ -167,8 +169,14 @@ function joinListing(row: FoundRow, locations: readonly FoundRow[], join: Join):
   const source = join.stored.listings.get(`${old?.record.id}`)?.listing;
   const locationId = findLocation(value.location, locations, join.stored);
   const isSame = locationId !== undefined && locationId === source?.location?.id;
-  // The location may have another slug since.
-  const shown = isSame ? { ...value, location: old?.record.location } : value;
+  const isOlder = source !== undefined && value.id === undefined && value.hid == null;
+  const shown = {
+    ...value,
+    // Only its key: it was found by a former slug.
+    ...(isOlder && { slug: source.slug }),
+    // The location may have another slug since.
+    ...(isSame && { location: old?.record.location }),
+  };
   const cells = join.touches.takeCells('listings', { ...row, value: shown });
   const patch: Patch = { ...(source && { id: source.id }), ...cells };
   if (patch.location != null && locationId !== undefined) {
