@@ -65,7 +65,7 @@ const SERVED = `
   0       | 6 at 0        |               | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
   65.999  |               | failed 4.999  | stalls   | memory |            | 0    | 0     | Before: isolate; hit; ttl=-6; detail=failed, Age 65
   66      |               | failed 5      | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
-  -7200   |               | failed -7261  | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
+  61      |               | failed -39    | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
   3004.9  |               | stalled 4.9   | stalls   | memory |            | 0    | 0     | Before: isolate; hit; ttl=-2945; detail=failed, Age 3004
   3061    |               | stalled 59.69 | stalls   | memory |            | 300  | 1     | Before: isolate; hit; ttl=-3002; detail=failed, Age 3061
   3061    |               | stalled 59.7  | stalls   | memory |            | 2000 | 1     | Before: isolate; hit; ttl=-3003; detail=failed, Age 3063
