@@ -39,33 +39,31 @@ export async function findAggregate(
 /** Returns the other statements of the last transaction, given the number of erased events. */
 export type Finish = (erased: number) => D1PreparedStatement[];
 
+/** Of a list of `[type, id, erasedAt]`, as JSON. */
+const UNERASED_OF_LIST = `aggregate_type = value ->> 0 AND aggregate_id = value ->> 1
+  AND created_at <= value ->> 2 AND erased_at IS NULL`;
+
 /** Returns the number of events, counted before because a transaction may be repeated. */
 export async function eraseAggregates(
   database: D1Database,
   erasures: readonly AggregateErasure[],
   finish: Finish = () => [],
 ): Promise<number> {
+  // An aggregate may be in the list twice.
   const count = database.prepare(
-    `SELECT count(*) AS events FROM events WHERE ${OF_AGGREGATE} AND ${UNERASED}`,
+    `SELECT count(DISTINCT seq) AS events FROM json_each(?1), events WHERE ${UNERASED_OF_LIST}`,
   );
   const erase = database.prepare(
-    `UPDATE events SET payload = '{}', erased_at = ?3 WHERE ${OF_AGGREGATE} AND ${UNERASED}`,
+    `UPDATE events SET payload = '{}', erased_at = value ->> 2
+     FROM json_each(?1) WHERE ${UNERASED_OF_LIST}`,
   );
   let erased = 0;
   for (let start = 0; start === 0 || start < erasures.length; start += ERASURES_PER_CALL) {
     const part = erasures.slice(start, start + ERASURES_PER_CALL);
-    // The latest erasure of an aggregate covers the events of those before it.
-    const latest = Map.groupBy(part, ({ type, id }) => JSON.stringify([type, id]));
-    const counts = [...latest.values()].map((all) => {
-      const { type, id } = all[0] ?? { type: '', id: '' };
-      return count.bind(type, id, Math.max(...all.map(({ erasedAt }) => erasedAt)));
-    });
-    const counted = counts.length > 0 ? await database.batch<{ events: number }>(counts) : [];
-    for (const { results } of counted) erased += z.int().parse(results[0]?.events);
+    const list = JSON.stringify(part.map(({ type, id, erasedAt }) => [type, id, erasedAt]));
+    erased += z.int().parse(await count.bind(list).first('events'));
     const isLast = start + ERASURES_PER_CALL >= erasures.length;
-    const statements = part.map(({ type, id, erasedAt }) => erase.bind(type, id, erasedAt));
-    if (isLast) statements.push(...finish(erased));
-    if (statements.length > 0) await database.batch(statements);
+    await database.batch([erase.bind(list), ...(isLast ? finish(erased) : [])]);
   }
   return erased;
 }
