@@ -24,7 +24,7 @@ Example: npm run restore -- backups/local-2026-11-21T12-00-00-000Z.sql`)
   .argument('<file>', 'the backup', pathFor('restore'));
 
 const INTERRUPTED =
-  'The restore may be unfinished. Run the same command again: it continues where it stopped. Another file or ledger starts over. If it then finds rows, this restore had succeeded.';
+  'The restore may be unfinished. Run the same command again: it continues where it stopped. Another file or ledger starts over.';
 
 type Request = ReturnType<typeof parse>;
 
@@ -43,7 +43,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);
       const erased = await open(target, async (database) => {
-        await requireRestorable(database);
+        await requireRestorable(database, dump.scratch);
         state = INTERRUPTED;
         using progress = showProgress(process.stdout);
         const onProgress = (done: number, total: number) => progress.update('rows', done, total);

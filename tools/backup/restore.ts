@@ -50,13 +50,14 @@ type Names = ReadonlyMap<string, string>;
 type Places = ReadonlyMap<string, { count: number; last: number | null }>;
 
 /** Throws a `UserError` for a database with rows that no interrupted restore has left. */
-export async function requireRestorable(target: D1Database): Promise<void> {
-  await readState(target);
+export async function requireRestorable(target: D1Database, scratch: D1Database): Promise<void> {
+  const state = await readState(target);
   for (const table of (await readTables(target)).filter(mustBeEmpty)) {
     if (!(await hasRows(target, table))) continue;
-    throw new UserError(
-      `the database has rows already (in ${table}): it must be empty. If an earlier restore ended without a word, it is complete`,
-    );
+    const isRestored =
+      state === 'whole' && (await readLineage(target)) === (await readLineage(scratch));
+    const reason = isRestored ? 'an earlier restore is complete' : 'it must be empty';
+    throw new UserError(`the database has rows already (in ${table}): ${reason}`);
   }
 }
 
