@@ -32,7 +32,8 @@ const LEARNING = { path: '/api/v1/web/locations?fresh=true' };
  * in a version that no isolate knows. `age` is of the check of the response: with
  * FEED_CACHE_SECONDS=60, ttl = 60 - age, and at most -1 for a stale response. `known imports`: versions
  * between the two that the isolates have learned of, e.g. six at second 30. `fault`: D1 failed or
- * stalled so many seconds ago. `ms`: how long the request waits, to the millisecond. `reads`: of D1.
+ * stalled so many seconds ago, or later, before the clock was set back. `ms`: how long the request
+ * waits, to the millisecond. `reads`: of D1.
  */
 const SERVED = `
   age     | known imports | fault         | D1       | from   | FEED_STALE | ms   | reads | response

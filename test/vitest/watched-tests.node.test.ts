@@ -5,7 +5,10 @@ const CONTRACT = 'test/contract.test.ts';
 
 it.each([
   ['src/auth/bearer.ts', ['test/auth/bearer.test.ts', CONTRACT]],
-  ['src/http/cors.ts', ['test/http/cors-in-browser.node.test.ts', CONTRACT]],
+  [
+    'src/http/response-headers.ts',
+    ['test/http/response-headers-in-browser.node.test.ts', CONTRACT],
+  ],
   ['src/app.ts', [CONTRACT]],
   [
     'src/development/api-page.css',
