@@ -1,6 +1,6 @@
 /**
- * The isolate's part of the rate limit: one client's requests in the current window, which this
- * isolate reports to the client's counter (counter.ts). Most requests pass at once. While many
+ * The isolate's part of the rate limit: one client's requests in the window, which this isolate
+ * reports to the client's counter (counter.ts). Most requests pass at once. While many
  * requests are unconfirmed, a request reserves a place and asks the counter for it.
  */
 
@@ -10,7 +10,16 @@ import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
 import type { RateCounter } from './counter.ts';
-import { type PolicyName, type Reply, WINDOW_MS, WINDOW_SECONDS } from './counter-arithmetic.ts';
+import {
+  keepWindow,
+  type PolicyName,
+  type Reply,
+  SPAN_MS,
+  SPANS,
+  SPANS_AHEAD,
+  totalOf,
+  WINDOW_MS,
+} from './counter-arithmetic.ts';
 
 /** An isolate reports each twelfth of the limit. From an unconfirmed fifth on, requests ask. */
 const REPORT_DIVISOR = 12;
@@ -29,113 +38,126 @@ type Quota = { client: string; isKey: boolean; policy: PolicyName; limit: number
 /** `overloaded`: the client floods its own counter. */
 type Verdict = 'passed' | 'rejected' | 'overloaded';
 
-/** A window, as this isolate knows it. */
-const beginWindow = (now: number) => ({
-  /** The random id of `Report`. */
-  record: crypto.randomUUID(),
-  beganAt: now,
-  passed: 0,
-  /** Requests that wait for the counter. */
-  reserved: 0,
-  /** The count of the latest report, perhaps not received yet. */
-  sent: 0,
-  /** The greatest count that the counter has confirmed. */
-  confirmed: 0,
-  /** The requests of all other isolates, from the counter's replies. */
-  others: 0,
-});
-
-type Window = ReturnType<typeof beginWindow>;
-
-/** The current window of one client under one policy. Times are milliseconds since the epoch. */
+/** The window of one client under one policy. Times are milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
   readonly #maxUnsent: number;
   readonly #maxUnconfirmed: number;
-  #window: Window;
+  /** The random id of `Report`. */
+  readonly #record = crypto.randomUUID();
+  /** The requests that passed here, or wait for the counter, in the span in which they began. */
+  readonly #own = new Map<number, number>();
+  /** The requests of all other isolates, from the counter's replies. */
+  readonly #others = new Map<number, number>();
+  /** The requests of both in the window of a span: a running total, which is not added up again. */
+  #used = 0;
+  #current = Number.NaN;
+  /** Own requests since the start: all, those of the latest report, and those confirmed. */
+  #begun = 0;
+  #sent = 0;
+  #confirmed = 0;
+  #waiting = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
   /** The first call since the latest reply. Infinite without one, negative after a fault. */
   #silentSince = Number.POSITIVE_INFINITY;
 
-  constructor(quota: Quota, now: number) {
+  constructor(quota: Quota) {
     const shareOf = (divisor: number) => Math.max(1, Math.floor(quota.limit / divisor));
     this.#quota = quota;
     this.#maxUnsent = Math.min(shareOf(REPORT_DIVISOR), MAX_UNSENT);
     this.#maxUnconfirmed = Math.min(shareOf(UNCONFIRMED_DIVISOR), MAX_UNCONFIRMED);
-    this.#window = beginWindow(now);
   }
 
-  /** The next request begins another window. A clock that was set back by a window ends it too. */
-  hasEnded(now: number): boolean {
-    return Math.abs(now - this.#window.beganAt) >= WINDOW_MS;
-  }
-
-  /** After the end, the state of a new window. */
-  stateAt(now: number): { remaining: number; resetSeconds: number } {
+  /** The seconds until the newest request leaves the window, and until a request passes. */
+  stateAt(now: number) {
     const { limit } = this.#quota;
-    if (this.hasEnded(now)) return { remaining: limit, resetSeconds: WINDOW_SECONDS };
-    const { beganAt, passed, reserved, others } = this.#window;
-    const remaining = Math.max(0, limit - passed - reserved - others);
-    const resetSeconds = Math.max(1, Math.ceil((beganAt + WINDOW_MS - now) / 1_000));
-    return { remaining, resetSeconds };
+    const current = Math.floor(now / SPAN_MS);
+    let [used, resetMs, retryMs] = [0, WINDOW_MS, 1];
+    for (let span = current + SPANS_AHEAD; span > current - SPANS; span -= 1) {
+      const count = (this.#own.get(span) ?? 0) + (this.#others.get(span) ?? 0);
+      const leavesInMs = span * SPAN_MS + WINDOW_MS - now;
+      if (used === 0 && count > 0) resetMs = leavesInMs;
+      if (used < limit && used + count >= limit) retryMs = leavesInMs;
+      used += count;
+    }
+    return {
+      remaining: Math.max(0, limit - used),
+      resetSeconds: Math.ceil(resetMs / 1_000),
+      retrySeconds: Math.ceil(retryMs / 1_000),
+    };
   }
 
   /** Decides about a request. Only one that asks for a place waits, at most 300 ms. Never throws. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
-    if (this.hasEnded(now)) this.#window = beginWindow(now);
-    const { passed, reserved, sent, confirmed, others } = this.#window;
-    if (passed + reserved + others >= this.#quota.limit) return 'rejected';
+    const span = Math.floor(now / SPAN_MS);
+    if (span !== this.#current) this.#moveTo(span);
+    if (this.#used >= this.#quota.limit) return 'rejected';
 
     const isFailing = now > this.#silentSince + CALL_DEADLINE_MS;
-    if (!isFailing && passed + reserved - confirmed >= this.#maxUnconfirmed) {
-      const asking = this.#askForPlace(env, this.#window);
+    const mustAsk = !isFailing && this.#begun - this.#confirmed >= this.#maxUnconfirmed;
+    // Before a call, so that concurrent requests do not exceed the limit.
+    this.#own.set(span, (this.#own.get(span) ?? 0) + 1);
+    this.#used += 1;
+    this.#begun += 1;
+    if (mustAsk) {
+      const asking = this.#askForPlace(env, span);
       // Even if the request is cancelled.
       executionCtx.waitUntil(asking);
       return asking;
     }
-
-    this.#window.passed += 1;
-    // `sent` may fall below `confirmed`: a request that asks sends `passed + reserved`, a later
-    // report only `passed`.
-    const unsent = this.#window.passed - Math.max(sent, confirmed);
-    const isDue = isFailing ? now - this.#sentAt >= PROBE_PAUSE_MS : unsent >= this.#maxUnsent;
-    if (isDue) executionCtx.waitUntil(this.#call(env, this.#window, this.#window.passed, false));
+    const isDue = isFailing
+      ? now - this.#sentAt >= PROBE_PAUSE_MS
+      : this.#begun - Math.max(this.#sent, this.#confirmed) >= this.#maxUnsent;
+    // Requests that wait are reported already, and are not to be counted yet.
+    if (isDue && this.#waiting === 0) executionCtx.waitUntil(this.#call(env, false));
     return 'passed';
   }
 
+  /** Adds up the window of a span. What has left it needs no report. */
+  #moveTo(span: number): void {
+    for (const counts of [this.#own, this.#others]) keepWindow(counts, span);
+    const own = totalOf(this.#own);
+    this.#current = span;
+    this.#used = own + totalOf(this.#others);
+    this.#confirmed = Math.max(this.#confirmed, this.#begun - own);
+  }
+
   /** The counter decides in time, or else the isolate alone: the place was free when it asked. */
-  async #askForPlace(env: Env, window: Window): Promise<Verdict> {
+  async #askForPlace(env: Env, span: number): Promise<Verdict> {
     const startedAt = Date.now();
-    // Before the call, so that concurrent requests do not exceed the limit.
-    window.reserved += 1;
-    const calling = this.#call(env, window, window.passed + window.reserved, true);
-    const inTime = await firstWithin(calling, CALL_DEADLINE_MS, undefined);
+    this.#waiting += 1;
+    const inTime = await firstWithin(this.#call(env, true), CALL_DEADLINE_MS, undefined);
+    this.#waiting -= 1;
     if (inTime === undefined) this.#noteFault(new Error('no reply within the deadline'));
     const verdict = inTime ?? 'passed';
     addToLogField('counter_ms', Date.now() - startedAt);
-    window.reserved -= 1;
-    if (verdict === 'passed') window.passed += 1;
+    if (verdict !== 'passed') {
+      this.#own.set(span, (this.#own.get(span) ?? 0) - 1);
+      this.#moveTo(this.#current);
+    }
     return verdict;
   }
 
   /** Returns the verdict on a request that asks for a place: `passed` if the counter fails. */
-  async #call(env: Env, window: Window, count: number, wantsPlace: boolean): Promise<Verdict> {
+  async #call(env: Env, wantsPlace: boolean): Promise<Verdict> {
     const { client, isKey, policy, limit } = this.#quota;
-    window.sent = count;
+    const report = { record: this.#record, counts: new Map(this.#own), wantsPlace };
+    const begun = this.#begun;
+    this.#sent = begun;
     this.#sentAt = Date.now();
     this.#silentSince = Math.min(this.#silentSince, this.#sentAt);
     try {
       const name = isKey ? client : await nameOfAddress(env, client);
-      const { record, beganAt } = window;
-      const reply = await send(env, name, policy, limit, { record, count, beganAt, wantsPlace });
+      const { isGranted, others, isFormer } = await send(env, name, policy, limit, report);
       this.#silentSince = Number.POSITIVE_INFINITY;
-      // Replies may overtake each other: a smaller count is old.
-      window.confirmed = Math.max(window.confirmed, reply.own);
-      window.others = Math.max(window.others, reply.others);
-      // The client's first request may have met another isolate. Without another, an earlier begin
-      // is a difference of clocks: with a clock 2 s ahead, the limit would return each 58 s.
-      if (reply.others > 0) window.beganAt = Math.min(window.beganAt, reply.beganAt);
-      return reply.isGranted ? 'passed' : 'rejected';
+      if (isFormer) this.#others.clear();
+      // Replies may overtake each other: smaller counts are old.
+      for (const [span, count] of others) {
+        this.#others.set(span, Math.max(count, this.#others.get(span) ?? 0));
+      }
+      if (isGranted || !wantsPlace) this.#confirmed = Math.max(this.#confirmed, begun);
+      this.#moveTo(this.#current);
+      return isGranted ? 'passed' : 'rejected';
     } catch (error) {
       this.#noteFault(error);
       // The platform's mark of an object with too many requests.
@@ -151,30 +173,40 @@ export class ClientWindow {
   }
 }
 
-type Message = Parameters<RateCounter['count']>;
+type Message = Parameters<RateCounter['add']>;
 
 /** Calls an object that is named `health`. An empty report stores nothing. */
 export async function callCounter(env: Env): Promise<void> {
-  const report = { record: 'health', count: 0, beganAt: Date.now(), wantsPlace: false };
-  await send(env, 'health', 'default', 1, report);
+  await send(env, 'health', 'default', 1, {
+    record: 'health',
+    counts: new Map(),
+    wantsPlace: false,
+  });
 }
 
-async function send(env: Env, name: string, ...message: Message): Promise<Reply> {
+/** The others of a counter of 1.0.0, `isFormer`, replace the known ones. */
+async function send(
+  env: Env,
+  name: string,
+  ...message: Message
+): Promise<Reply & { isFormer: boolean }> {
   const { jurisdiction } = readConfig(env);
   const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
   const id = counters.idFromName(name);
   try {
     // The result of a remote call keeps the call open until it is disposed of.
-    using reply = await counters.get(id).count(...message);
-    return { ...reply };
+    using reply = await counters.get(id).add(...message);
+    return { ...reply, isFormer: false };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // The method is missing: a deployment has not replaced this counter of 1.0.0 yet. A stub that
-    // has thrown stays broken.
-    const [policy, limit, report] = message;
-    const former = { ...report, ageMs: Date.now() - report.beganAt };
+    // The method is missing: a deployment has not replaced this counter of 1.0.0 yet. There for
+    // 1.0.0 alone: goes with the release after 2.0.0. A stub that has thrown stays broken.
+    const [policy, limit, { record, counts, wantsPlace }] = message;
+    const former = { record, count: totalOf(counts), ageMs: 0, wantsPlace };
     using reply = await counters.get(id).report(policy, limit, former);
-    return { ...reply, beganAt: Date.now() - reply.ageMs };
+    const span = Math.floor((Date.now() - reply.ageMs) / SPAN_MS);
+    const others = new Map([[span, reply.others]]);
+    return { isGranted: reply.isGranted, others, isFormer: true };
   }
 }
 

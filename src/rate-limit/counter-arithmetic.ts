@@ -1,100 +1,89 @@
 /**
- * The arithmetic of a counter, which only grows: each isolate reports its count so far, and the
- * counter adds up the greatest counts, so a report may be repeated, late or lost.
+ * The arithmetic of a counter. Requests are counted by spans of the clock, and the window is the
+ * last twelve spans, so that isolates and counters agree on it without a word. Counts only grow:
+ * the counter keeps the greatest of each span, so a report may be repeated, late or lost.
+ *
+ *     span      … 360000  360001  360002 …      five seconds each, numbered since the epoch
+ *     requests         3      40       2
  */
 
 export const WINDOW_SECONDS = 60;
 export const WINDOW_MS = WINDOW_SECONDS * 1_000;
+export const SPAN_MS = 5_000;
+/** In a window, with the current one. */
+export const SPANS = WINDOW_MS / SPAN_MS;
+/** Clocks differ: a later span may have begun. Others are of a clock that was set back. */
+export const SPANS_AHEAD = 2;
 
 /** The limits of an address. A key with a limit of its own uses `default` for all routes. */
 export type PolicyName = 'default' | 'ingest';
 
-/** A message of an isolate about one window of one client. Times are milliseconds since the epoch. */
+/** Span → requests. */
+export type Counts = ReadonlyMap<number, number>;
+
+/** A message of an isolate about one client. */
 export type Report = {
-  /** A random id of the isolate's window: a restarted isolate hides no count. */
+  /** A random id of the isolate's counts: a restarted isolate hides none. */
   record: string;
-  /** The requests so far. A request that wants a place has its own number here. */
-  count: number;
-  /** By the isolate's clock. An age would be wrong by the time that the report was under way. */
-  beganAt: number;
+  /** The requests so far. A request that wants a place is the last of them. */
+  counts: Counts;
   /** Whether a request waits for the reply. */
   wantsPlace: boolean;
 };
 
-/** `own` is the count of the record, and `others` the sum of all other records in the window. */
-export type Reply = { isGranted: boolean; own: number; others: number; beganAt: number };
+/** `others` are the requests of all other records in the window. */
+export type Reply = { isGranted: boolean; others: Counts };
 
-/** The client's window, by the counter's clock. */
-export type CounterWindow = {
-  beganAt: number;
-  /** Record → its requests in the window, and in the window before. */
-  counts: ReadonlyMap<string, number>;
-  countsBefore: ReadonlyMap<string, number>;
-  /** Reports that changed a count. */
+export type CounterState = {
+  /** Span → record → its requests. */
+  spans: ReadonlyMap<number, ReadonlyMap<string, number>>;
+  /** Reports that changed a count, since the window was last empty. */
   changes: number;
+  /** The time of the latest change, under the name that the alarm of 1.0.0 reads. */
+  beganAt: number;
 };
 
-const NO_WINDOW: CounterWindow = {
-  beganAt: Number.NEGATIVE_INFINITY,
-  counts: new Map(),
-  countsBefore: new Map(),
-  changes: 0,
-};
-
-/** Windows of one isolate begin 60 s apart. To the counter they may seem up to 10 s closer. */
-const APART_MS = WINDOW_MS - 10_000;
-/** Of an isolate and the counter, as far as it is provided for. */
-const MAX_CLOCK_DIFFERENCE_MS = 5_000;
-/** A clock with a larger error is not used. */
-const MAX_CLOCK_ERROR_MS = 2 * WINDOW_MS;
-
-/**
- * Adds a report to the open window, and grants a place while the total with the request's number is
- * within the limit. Each request is in one window: the counts of the window before are subtracted.
- * `changed` is the window with the new count, if there is one.
- */
-export function addReport(
-  last: CounterWindow | undefined,
-  report: Report,
-  limit: number,
-  now: number,
-): { reply: Reply; changed?: CounterWindow } {
-  const { record, count, wantsPlace } = report;
-  const isUsable = Math.abs(now - report.beganAt) <= MAX_CLOCK_ERROR_MS;
-  const recordBeganAt = isUsable ? report.beganAt : now;
-  const open = openWindow(last ?? NO_WINDOW, recordBeganAt, now);
-
-  // The record's window had ended when the open one began: the window before has its requests. In
-  // the open one, after a stall of 64 s, they would take the places of the isolate's next window.
-  const isLate = open.beganAt - recordBeganAt >= WINDOW_MS - MAX_CLOCK_DIFFERENCE_MS;
-  // A counter that lost its memory may get the report of a later record first.
-  const isFirst = !isLate && open.countsBefore.size === 0;
-  const window = isFirst ? { ...open, beganAt: Math.min(open.beganAt, recordBeganAt) } : open;
-
-  const counts = isLate ? window.countsBefore : window.counts;
-  const before = isLate ? 0 : (window.countsBefore.get(record) ?? 0);
-  const number = count - before;
-  const known = counts.get(record) ?? 0;
-  const others = counts.values().reduce((sum, each) => sum + each, 0) - known;
-  // Already counted, because a later number was reported first: it has its place.
-  const isGranted = wantsPlace && (number <= known || number + others <= limit);
-  const own = isGranted || !wantsPlace ? Math.max(known, number) : known;
-  const beganAt = isLate ? window.beganAt - WINDOW_MS : window.beganAt;
-  const reply = { isGranted, own: own + before, others, beganAt };
-  if (own === known) return { reply };
-
-  const name = isLate ? 'countsBefore' : 'counts';
-  const changes = window.changes + 1;
-  return { reply, changed: { ...window, [name]: new Map(counts).set(record, own), changes } };
+/** Drops the spans that are not in the window whose last span is `current`. */
+export function keepWindow(spans: Map<number, unknown>, current: number): void {
+  for (const span of spans.keys()) {
+    if (span <= current - SPANS || span > current + SPANS_AHEAD) spans.delete(span);
+  }
 }
 
-/** Returns the last window, or begins the next one: at the record's begin, but never after `now`. */
-function openWindow(last: CounterWindow, recordBeganAt: number, now: number): CounterWindow {
-  // A clock that was set back by a whole window ends it too.
-  const hasEnded = Math.abs(now - last.beganAt) >= WINDOW_MS;
-  if (!hasEnded && recordBeganAt - last.beganAt < APART_MS) return last;
-  const endAt = last.beganAt + WINDOW_MS;
-  const beganAt = Math.min(Math.max(recordBeganAt, endAt), now);
-  const countsBefore = beganAt - endAt < APART_MS ? last.counts : NO_WINDOW.counts;
-  return { ...NO_WINDOW, beganAt, countsBefore };
+export function totalOf(counts: ReadonlyMap<unknown, number>): number {
+  let total = 0;
+  for (const count of counts.values()) total += count;
+  return total;
+}
+
+/**
+ * Adds a report, and grants a place while all requests of the window are within the limit.
+ * `changed` is the state with the new counts, if there are any.
+ */
+export function addReport(
+  last: CounterState | undefined,
+  { record, counts, wantsPlace }: Report,
+  limit: number,
+  now: number,
+): { reply: Reply; changed?: CounterState } {
+  const current = Math.floor(now / SPAN_MS);
+  const [spans, reported] = [new Map(last?.spans), new Map(counts)];
+  for (const each of [spans, reported]) keepWindow(each, current);
+
+  const knownIn = (span: number) => spans.get(span)?.get(record) ?? 0;
+  const others = new Map(
+    spans.entries().map(([span, each]) => [span, totalOf(each) - knownIn(span)]),
+  );
+  const news = [...reported].filter(([span, count]) => count > knownIn(span));
+  // The counts as reported: the isolate may have dropped a span that is known here still.
+  const isWithin = totalOf(reported) + totalOf(others) <= limit;
+  // Nothing is granted uncounted: the place is in the latest span of the report. Without news, a
+  // later report came first, and it is counted already.
+  const isInTime = reported.has(Math.max(...counts.keys()));
+  const isGranted = wantsPlace && isInTime && (isWithin || news.length === 0);
+  const reply = { isGranted, others };
+  if (news.length === 0 || (wantsPlace && !isGranted)) return { reply };
+  const changes = spans.size === 0 || last === undefined ? 1 : last.changes + 1;
+  for (const [span, count] of news) spans.set(span, new Map(spans.get(span)).set(record, count));
+  return { reply, changed: { spans, changes, beganAt: now } };
 }

@@ -1,62 +1,73 @@
 /**
  * The Durable Object of one client, which adds up the client's requests over all isolates. It loses
- * its memory after about ten seconds without a call, and stores a window from its second report on.
- * An isolate's next report restores a lost count.
+ * its memory after about ten seconds without a call, and stores its state from the second report
+ * on. An isolate's next report restores lost counts.
  */
 
 import { DurableObject } from 'cloudflare:workers';
 import {
   addReport,
-  type CounterWindow,
+  type CounterState,
   type PolicyName,
   type Reply,
   type Report,
+  SPAN_MS,
+  totalOf,
   WINDOW_MS,
 } from './counter-arithmetic.ts';
 
-/** Clocks differ, and an alarm in the past fires at once, again and again. */
-const MIN_ALARM_MS = 1_000;
 const STORED_FROM_CHANGE = 2;
-/** A window is kept for a minute after its end: the next one needs its counts. */
-const KEPT_MS = 2 * WINDOW_MS;
+/** After the latest change. The window is empty before: an alarm may come early, clocks differ. */
+const ALARM_MS = 2 * WINDOW_MS;
 
 /** Versions of Workers and counters mix. Never change a method's signature: add a method. */
 export class RateCounter extends DurableObject<Env> {
-  readonly #windows = new Map<PolicyName, CounterWindow>();
+  readonly #states = new Map<PolicyName, CounterState>();
 
   /**
-   * Awaits nothing, so that reports do not interleave. Stores a window under `POLICY window`.
-   * Version 1.0.0 stored another form under `POLICY`. Every form has a `beganAt`, for all alarms.
+   * Awaits nothing, so that reports do not interleave. Stores a state under `POLICY spans`. Version
+   * 1.0.0 stored another form under `POLICY`. Every form has a `beganAt`, for all alarms.
    */
-  count(policy: PolicyName, limit: number, report: Report): Reply {
-    const { kv } = this.ctx.storage;
-    const key = `${policy} window`;
-    const last = this.#windows.get(policy) ?? kv.get<CounterWindow>(key);
-    const { reply, changed } = addReport(last, report, limit, Date.now());
+  add(policy: PolicyName, limit: number, report: Report): Reply {
+    const { reply, changed } = addReport(this.#stateOf(policy), report, limit, Date.now());
     if (changed === undefined) return reply;
-    this.#windows.set(policy, changed);
-    if (changed.changes >= STORED_FROM_CHANGE) kv.put(key, changed);
-    if (changed.changes === STORED_FROM_CHANGE) this.#setAlarm(changed.beganAt + KEPT_MS);
+    this.#states.set(policy, changed);
+    if (changed.changes >= STORED_FROM_CHANGE) this.ctx.storage.kv.put(`${policy} spans`, changed);
+    if (changed.changes === STORED_FROM_CHANGE) this.#setAlarm(changed.beganAt);
     return reply;
   }
 
-  /** The method that isolates of version 1.0.0 call. */
-  report(policy: PolicyName, limit: number, former: Omit<Report, 'beganAt'> & { ageMs: number }) {
-    const now = Date.now();
-    const report = { beganAt: now - former.ageMs, ...former };
-    const { beganAt, ...reply } = this.count(policy, limit, report);
-    return { ...reply, ageMs: now - beganAt };
+  #stateOf(policy: PolicyName): CounterState | undefined {
+    return this.#states.get(policy) ?? this.ctx.storage.kv.get<CounterState>(`${policy} spans`);
   }
 
-  /** Deletes everything once no window is needed any more: an idle counter stores nothing. */
+  /**
+   * There for isolates of 1.0.0 alone: goes with the release after 2.0.0. Their record is of one
+   * window, and has one span, whatever age its later reports tell.
+   */
+  report(
+    policy: PolicyName,
+    limit: number,
+    former: { record: string; count: number; ageMs: number; wantsPlace: boolean },
+  ) {
+    const { record, count, ageMs, wantsPlace } = former;
+    const spans = this.#stateOf(policy)?.spans.entries() ?? [];
+    const known = [...spans].find(([, records]) => records.has(record));
+    const [span] = known ?? [Math.floor((Date.now() - ageMs) / SPAN_MS)];
+    const report = { record, counts: new Map([[span, count]]), wantsPlace };
+    const { isGranted, others } = this.add(policy, limit, report);
+    return { isGranted, own: count, others: totalOf(others), ageMs };
+  }
+
+  /** Deletes everything once no state is needed any more: an idle counter stores nothing. */
   override async alarm(): Promise<void> {
     const stored = [...this.ctx.storage.kv.list<{ beganAt: number }>()];
-    const keptUntil = Math.max(...stored.map(([, { beganAt }]) => beganAt + KEPT_MS));
-    if (keptUntil <= Date.now()) await this.ctx.storage.deleteAll();
-    else this.#setAlarm(keptUntil);
+    const changedAt = Math.max(...stored.map(([, { beganAt }]) => beganAt));
+    if (changedAt + 1.5 * WINDOW_MS <= Date.now()) await this.ctx.storage.deleteAll();
+    else this.#setAlarm(changedAt);
   }
 
-  #setAlarm(at: number): void {
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(Math.max(at, Date.now() + MIN_ALARM_MS)));
+  #setAlarm(changedAt: number): void {
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(changedAt + ALARM_MS));
   }
 }

@@ -45,22 +45,27 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     const name = `${policy} ${client}`;
     let window = windows.get(name);
     if (window === undefined) {
-      window = new ClientWindow({ client, isKey: own !== undefined, policy, limit }, now);
+      window = new ClientWindow({ client, isKey: own !== undefined, policy, limit });
       windows.set(name, window, { size: 1 });
     }
     // Feed read, 1; ingest, 1.
     const verdict = await window.admit(c, now);
     if (verdict === 'passed') await next();
 
-    // Feed read, 8. A request may have outlived its window.
-    const { remaining, resetSeconds } = window.stateAt(Date.now());
+    // Feed read, 8.
+    const { remaining, resetSeconds, retrySeconds } = window.stateAt(Date.now());
     if (verdict !== 'passed') {
       const key = early ?? (await identifyKey(sentKey, config, now));
       if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
       const isOverloaded = verdict === 'overloaded';
-      // With places left, the request was denied one in a window that has ended.
-      const retrySeconds = isOverloaded || remaining > 0 ? 1 : resetSeconds;
-      c.res = renderError(rateLimitExceeded(retrySeconds, isOverloaded ? undefined : limit), c);
+      const excess = isOverloaded
+        ? 'Too many requests at once.'
+        : `More than ${limit} requests in ${WINDOW_SECONDS} seconds.`;
+      const seconds = isOverloaded ? 1 : retrySeconds;
+      const error = new ApiError('rate_limit_exceeded', `${excess} Retry in ${seconds} s.`, {
+        headers: { 'Retry-After': String(seconds) },
+      });
+      c.res = renderError(error, c);
     }
     const { headers } = c.res;
     headers.set('X-RateLimit-Limit', String(limit));
@@ -70,16 +75,5 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     headers.set('RateLimit-Policy', `"${policyName}";q=${limit};w=${WINDOW_SECONDS}`);
     headers.set('RateLimit', `"${policyName}";r=${remaining};t=${resetSeconds}`);
     return undefined;
-  });
-}
-
-/** 429 `rate_limit_exceeded`. Without `limit`, requests come too fast to be counted. */
-export function rateLimitExceeded(retryAfterSeconds: number, limit?: number): ApiError {
-  const excess =
-    limit === undefined
-      ? 'Too many requests at once.'
-      : `More than ${limit} requests in ${WINDOW_SECONDS} seconds.`;
-  return new ApiError('rate_limit_exceeded', `${excess} Retry in ${retryAfterSeconds} s.`, {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 }

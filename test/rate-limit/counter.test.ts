@@ -6,10 +6,10 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { freshAddress } from '../support/http.ts';
-import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
-const WINDOW_MS = WINDOW_SECONDS * 1_000;
+const SPAN_MS = 5_000;
+const FIRST = START / SPAN_MS;
 const LIMIT = 100;
 
 let object: ReturnType<typeof env.RATE_COUNTER.get>;
@@ -19,230 +19,176 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: START });
 });
 
-/** Lets time pass since the start of the test. */
-const setTime = (ms: number) => vi.setSystemTime(START + ms);
+/** Sets the time to the start of a span after the first one. */
+const setSpan = (span: number) => vi.setSystemTime(START + span * SPAN_MS);
 
-/** Reports a count of a record, whose window began at `beganAt` after the start of the test. */
-async function report(record: string, count: number, more: object = {}, isIngest = false) {
-  const message = { record, count, beganAt: Date.now(), wantsPlace: false, ...more };
-  using reply = await object.count(isIngest ? 'ingest' : 'default', LIMIT, message);
-  const { isGranted, own, others, beganAt } = reply;
-  return { isGranted, own, others, beganAt: beganAt - START };
+/** Spans after the first one → requests. */
+type Counts = Record<number, number>;
+
+async function report(record: string, counts: Counts, wantsPlace = false, isIngest = false) {
+  const spans = Object.entries(counts).map(([span, count]) => [FIRST + Number(span), count]);
+  const message = { record, counts: new Map(spans as [number, number][]), wantsPlace };
+  using reply = await object.add(isIngest ? 'ingest' : 'default', LIMIT, message);
+  const others = [...reply.others].filter(([, count]) => count > 0);
+  return {
+    isGranted: reply.isGranted,
+    others: Object.fromEntries(others.map(([span, count]) => [span - FIRST, count])),
+  };
 }
 
-const at = (ms: number) => ({ beganAt: START + ms });
-const place = { wantsPlace: true };
+const place = (record: string, counts: Counts) => report(record, counts, true);
 
-type Stored = { counts: Map<string, number>; countsBefore: Map<string, number> };
+/** All that has been counted: of a record that has reported nothing. */
+const total = async () => (await report('none', {})).others;
 
-/** The stored counts of each policy with those of the window before, and the alarm in seconds. */
+type Stored = { spans: Map<number, Map<string, number>> };
+
+/** The stored spans of each policy, and the seconds after the start at which the alarm comes. */
 function stored() {
   return runInDurableObject(object, async (_, { storage }) => {
     const alarm = await storage.getAlarm();
-    return {
-      counts: [...storage.kv.list<Stored>()].map(([key, { counts, countsBefore }]) => [
-        key,
-        Object.fromEntries(counts),
-        Object.fromEntries(countsBefore),
-      ]),
-      alarmSeconds: alarm === null ? null : (alarm - START) / 1_000,
-    };
+    const values = [...storage.kv.list<Stored>()].map(([key, { spans }]) => {
+      const records = [...spans].map(([span, each]) => [span - FIRST, Object.fromEntries(each)]);
+      return [key, Object.fromEntries(records)];
+    });
+    return { ...Object.fromEntries(values), alarm: alarm && (alarm - START) / 1_000 };
   });
 }
 
-const NOTHING = { counts: [], alarmSeconds: null };
-
 describe('the total of a window', () => {
-  it('is the sum of the greatest count of each record, in any order', async () => {
-    await report('a', 8);
-    await report('b', 16);
-    await report('a', 24);
-    expect(await report('a', 16)).toMatchObject({ own: 24, others: 16 });
-    expect(await report('a', 24)).toMatchObject({ own: 24, others: 16 });
-    expect(await report('b', 17)).toMatchObject({ own: 17, others: 24 });
+  it('is the sum of the greatest count of each record and span, in any order', async () => {
+    await report('a', { 0: 8 });
+    await report('b', { 0: 16 });
+    await report('a', { 0: 24, 1: 2 });
+    expect(await report('a', { 0: 16, 1: 1 })).toMatchObject({ others: { 0: 16 } });
+    expect(await report('b', { 0: 17 })).toMatchObject({ others: { 0: 24, 1: 2 } });
+    expect(await total()).toEqual({ 0: 41, 1: 2 });
   });
 
   it('is separate for each policy', async () => {
-    await report('a', 24);
-    expect(await report('b', 3, {}, true)).toMatchObject({ own: 3, others: 0 });
-  });
-
-  it('has a place while it is below the limit', async () => {
-    await report('a', 70);
-    expect(await report('b', 29, place)).toMatchObject({ isGranted: true, own: 29 });
-    expect(await report('b', 30, place)).toMatchObject({ isGranted: true, own: 30 });
-    expect(await report('b', 31, place)).toMatchObject({ isGranted: false, own: 30 });
-  });
-
-  it('counts a place that was asked for late once: its request has been reported', async () => {
-    await report('a', 10);
-    await report('b', LIMIT);
-    for (const number of [6, 10]) {
-      expect(await report('a', number, place)).toMatchObject({ isGranted: true, own: 10 });
-    }
-    expect(await report('b', 0)).toMatchObject({ others: 10 });
-  });
-});
-
-describe('the first window', () => {
-  it('begins when the window of its first report did', async () => {
-    setTime(30_000);
-    expect(await report('a', 8, at(5_000))).toMatchObject({ beganAt: 5_000 });
-  });
-
-  it('begins with the earliest window of its reports: a counter forgets', async () => {
-    setTime(30_000);
-    await report('a', 8, at(15_000));
-    expect(await report('b', 8, at(5_000))).toMatchObject({ others: 8, beganAt: 5_000 });
-    setTime(65_000);
-    expect(await report('c', 8, at(15_000))).toMatchObject({ others: 0, beganAt: 65_000 });
-  });
-
-  it('never begins after the report has arrived: clocks differ', async () => {
-    expect(await report('a', 8, at(1_500))).toMatchObject({ beganAt: 0 });
+    await report('a', { 0: 24 });
+    expect(await report('b', { 0: 3 }, false, true)).toMatchObject({ others: {} });
   });
 
   it.each([
-    [2 * WINDOW_MS, -2 * WINDOW_MS],
-    [2 * WINDOW_MS + 1, 0],
+    [-12, {}],
+    [-11, { [-11]: 8 }],
+    [2, { 2: 8 }],
+    [3, {}],
+    [720, {}],
   ])(
-    'of a begin %i ms ago begins at %i: a clock with a larger error is not used',
-    async (age, ms) => {
-      expect(await report('a', 8, at(-age))).toMatchObject({ beganAt: ms });
+    'of a report of the span %i is %o: twelve spans, and two of clocks ahead',
+    async (span, all) => {
+      await report('a', { [span]: 8 });
+      expect(await total()).toEqual(all);
     },
   );
+
+  it('loses a span when it leaves', async () => {
+    await report('a', { 0: 60, 2: 20 });
+    setSpan(11);
+    expect(await place('b', { 11: 21 })).toEqual({ isGranted: false, others: { 0: 60, 2: 20 } });
+    setSpan(12);
+    expect(await place('b', { 12: 80 })).toEqual({ isGranted: true, others: { 2: 20 } });
+  });
 });
 
-describe('the next window', () => {
-  // The last one begins at 0 s with 50 requests of `a`.
-  beforeEach(() => report('a', 50));
-
-  it.each([
-    ['a report at 60 s', 60_000, 20_000],
-    ['a report of a window that began 50 s after the last one', 50_000, 50_000],
-  ])('begins with %s', async (_, now, beganAt) => {
-    setTime(now - 1);
-    expect(await report('c', 1, at(beganAt - 1))).toMatchObject({ others: 50, beganAt: 0 });
-    setTime(now);
-    expect(await report('b', 8, at(beganAt))).toMatchObject({ others: 0, beganAt: now });
+describe('a place', () => {
+  it('is granted while all requests of the window are within the limit', async () => {
+    await report('a', { [-3]: 50, 0: 20 });
+    expect(await place('b', { [-1]: 9, 0: 20 })).toMatchObject({ isGranted: true });
+    expect(await place('b', { [-1]: 9, 0: 21 })).toMatchObject({ isGranted: true });
+    expect(await place('b', { [-1]: 9, 0: 22 })).toMatchObject({ isGranted: false });
+    expect(await total()).toEqual({ [-3]: 50, [-1]: 9, 0: 41 });
   });
 
-  it.each([
-    ['at the end of the last one', 10_000, 60_000],
-    ['with the window of the report, if this began later', 65_000, 65_000],
-  ])('begins %s', async (_, recordBeganAt, beganAt) => {
-    setTime(70_000);
-    expect(await report('b', 8, at(recordBeganAt))).toMatchObject({ beganAt });
+  it('that was asked for late is counted once: a later request has been reported', async () => {
+    await report('a', { 0: 10 });
+    await report('b', { 0: LIMIT });
+    for (const number of [6, 10]) {
+      expect(await place('a', { 0: number })).toMatchObject({ isGranted: true });
+    }
+    expect(await total()).toEqual({ 0: LIMIT + 10 });
   });
 
-  it('has the requests of a record that the last one has not counted', async () => {
-    await report('a', 60, at(20_000));
-    setTime(75_000);
-    // `b` has 60 places in this window. Of the 100 requests of `a`, 60 were in the last window.
-    await report('b', 60, at(61_000));
-    expect(await report('a', 100, { ...place, ...at(20_000) })).toEqual({
-      isGranted: true,
-      own: 100,
-      others: 60,
-      beganAt: 61_000,
-    });
-    expect(await report('a', 101, { ...place, ...at(20_000) })).toMatchObject({ isGranted: false });
-    expect(await report('b', 60)).toMatchObject({ others: 40 });
-  });
+  it.each([{}, { [-12]: 1 }, { 3: 1 }, { 0: 1, 3: 1 }])(
+    'of a clock that is wrong, %o, is not granted: it would not be counted',
+    async (counts) => {
+      await report('a', { 0: 1 });
+      expect(await place('a', counts)).toMatchObject({ isGranted: false });
+    },
+  );
 
-  it('has no request of a window that ended before it began', async () => {
-    setTime(60_000);
-    await report('next', 8, at(60_000));
-    // Sent before 60 s: they are in the window before, which began at 0 s and has 100 places.
-    const before = { isGranted: true, beganAt: 0 };
-    expect(await report('a', 90, { ...place, ...at(0) })).toMatchObject({ ...before, own: 90 });
-    expect(await report('b', 10, { ...place, ...at(5_000) })).toMatchObject(before);
-    expect(await report('b', 11, { ...place, ...at(5_000) })).toMatchObject({ isGranted: false });
-    expect(await report('next', 9, at(60_000))).toMatchObject({ own: 9, others: 0 });
-    // This window goes on until 65,001 ms.
-    expect(await report('c', 1, at(5_001))).toMatchObject({ own: 1, others: 9 });
-  });
-
-  it('begins anew after a pause of 50 s: no report can be of the window before', async () => {
-    setTime(109_999);
-    await report('b', 1);
-    expect(await report('c', 1, at(50_000))).toMatchObject({ others: 50 });
-    setTime(219_999);
-    await report('d', 1);
-    expect(await report('e', 1, at(160_000))).toMatchObject({ others: 0 });
-  });
-
-  it('begins when the clock was set back by a window', async () => {
-    setTime(-WINDOW_MS);
-    expect(await report('b', 8)).toMatchObject({ others: 0, beganAt: -WINDOW_MS });
-    expect(await report('c', 8)).toMatchObject({ others: 8 });
+  it('is granted to an isolate whose clock has dropped a span that is known here', async () => {
+    await report('a', { [-11]: 60, 0: 40 });
+    expect(await place('a', { 0: 100 })).toMatchObject({ isGranted: true });
+    expect(await place('a', { 0: 101 })).toMatchObject({ isGranted: false });
   });
 });
 
 describe('the storage of a counter', () => {
   it('has nothing after one report', async () => {
-    await report('health', 0);
-    await report('a', 8);
-    expect(await stored()).toEqual(NOTHING);
+    await report('health', {});
+    await report('a', { 0: 8 });
+    expect(await stored()).toEqual({ alarm: null });
   });
 
-  it('has the counts after each change from the second on, with one alarm', async () => {
-    await report('a', 8);
-    setTime(5_000);
-    await report('a', 16, at(0));
-    const alarmSeconds = 2 * WINDOW_SECONDS;
-    expect(await stored()).toEqual({ counts: [['default window', { a: 16 }, {}]], alarmSeconds });
-    await report('b', 1);
-    const counts = [['default window', { a: 16, b: 1 }, {}]];
-    expect(await stored()).toEqual({ counts, alarmSeconds });
+  it('has the spans of the window after each change from the second on, with one alarm', async () => {
+    await report('a', { [-11]: 8, 0: 8 });
+    await report('a', { [-11]: 8, 0: 16 });
+    const spans = { [-11]: { a: 8 }, 0: { a: 16 } };
+    expect(await stored()).toEqual({ 'default spans': spans, alarm: 120 });
+    setSpan(1);
+    await report('b', { [-11]: 8, 1: 1 });
+    const later = { 0: { a: 16 }, 1: { b: 1 } };
+    expect(await stored()).toEqual({ 'default spans': later, alarm: 120 });
   });
 
   it('outlives an eviction; a forgotten count is restored by the next report', async () => {
-    await report('a', 8);
+    await report('a', { 0: 8 });
     await evictDurableObject(object);
-    setTime(20_000);
-    await report('a', 16, at(0));
-    expect(await report('b', 1)).toMatchObject({ others: 16, beganAt: 0 });
+    await report('a', { 0: 16 });
+    await report('b', { 0: 1 });
     await evictDurableObject(object);
-    setTime(WINDOW_MS / 2);
-    expect(await report('c', 1)).toMatchObject({ others: 17, beganAt: 0 });
+    expect(await total()).toEqual({ 0: 17 });
   });
 
-  it('has the counts of the window before', async () => {
-    for (const count of [8, 16]) await report('a', count);
-    setTime(WINDOW_MS);
-    for (const count of [8, 16]) await report('next', count);
-    await evictDurableObject(object);
-    expect(await stored()).toMatchObject({ counts: [['default window', { next: 16 }, { a: 16 }]] });
-    expect(await report('b', 1, at(1_000))).toMatchObject({ others: 16 });
+  it('is deleted by the alarm, two minutes after the latest change of any policy', async () => {
+    const fill = async (span: number, isIngest: boolean) => {
+      setSpan(span);
+      for (const count of [8, 16]) await report('a', { [span]: count }, false, isIngest);
+    };
+    await fill(0, false);
+    await fill(6, true);
+    setSpan(23);
+    await runDurableObjectAlarm(object);
+    const spans = { 'default spans': { 0: { a: 16 } }, 'ingest spans': { 6: { a: 16 } } };
+    expect(await stored()).toEqual({ ...spans, alarm: 150 });
+    setSpan(30);
+    await runDurableObjectAlarm(object);
+    expect(await stored()).toEqual({ alarm: null });
+    await fill(30, false);
+    expect(await stored()).toMatchObject({ alarm: 270 });
   });
 });
 
-describe('the alarm', () => {
-  async function fill(record: string, isIngest = false) {
-    for (const count of [8, 16]) await report(record, count, {}, isIngest);
-  }
-
-  it('deletes nothing until a minute after the end of the last window, and is set again', async () => {
-    await fill('a');
-    setTime(WINDOW_MS / 2);
-    await fill('a', true);
-    setTime(2 * WINDOW_MS);
-    expect(await runDurableObjectAlarm(object)).toBe(true);
-    const counts = ['default', 'ingest'].map((policy) => [`${policy} window`, { a: 16 }, {}]);
-    expect(await stored()).toEqual({ counts, alarmSeconds: 2.5 * WINDOW_SECONDS });
-    setTime(2.5 * WINDOW_MS);
-    await runDurableObjectAlarm(object);
-    expect(await stored()).toEqual(NOTHING);
-    await fill('b');
-    expect(await stored()).toMatchObject({ alarmSeconds: 4.5 * WINDOW_SECONDS });
-  });
-
-  it('that comes early deletes nothing, and is never set within a second: clocks differ', async () => {
-    await fill('a');
-    setTime(2 * WINDOW_MS - 10);
-    await runDurableObjectAlarm(object);
-    const counts = [['default window', { a: 16 }, {}]];
-    expect(await stored()).toEqual({ counts, alarmSeconds: 2 * WINDOW_SECONDS + 0.99 });
-  });
+it('a record of 1.0.0 has one span, whatever age its later reports tell', async () => {
+  const former = async (count: number, ageMs: number) => {
+    using reply = await object.report('default', LIMIT, {
+      record: 'a',
+      count,
+      ageMs,
+      wantsPlace: true,
+    });
+    const { isGranted, own, others } = reply;
+    return { isGranted, own, others, ageMs: reply.ageMs };
+  };
+  setSpan(3);
+  await report('b', { 1: 20 });
+  const reply = { isGranted: true, own: 8, others: 20, ageMs: 7_000 };
+  expect(await former(8, 7_000)).toEqual(reply);
+  setSpan(4);
+  expect(await former(80, 4_000)).toEqual({ ...reply, own: 80, ageMs: 4_000 });
+  expect(await former(81, 4_000)).toMatchObject({ isGranted: false });
+  expect(await total()).toEqual({ 1: 100 });
 });

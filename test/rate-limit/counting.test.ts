@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
 import { createApp } from '../../src/app.ts';
 import {
   addReport,
-  type CounterWindow,
+  type CounterState,
   type Report,
 } from '../../src/rate-limit/counter-arithmetic.ts';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
@@ -18,6 +18,7 @@ import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
+const SPAN_MS = 5_000;
 
 let error: MockInstance<typeof console.error>;
 
@@ -33,9 +34,9 @@ type Fate = number | Error;
 /** The counter of one client, which adds up as the real one does. `fateOf` decides on each call. */
 function counterWith(fateOf: (call: number) => Fate = () => 10) {
   const reports: Report[] = [];
-  let last: CounterWindow | undefined;
+  let last: CounterState | undefined;
   const stub = {
-    async count(_policy: string, limit: number, report: Report) {
+    async add(_policy: string, limit: number, report: Report) {
       const fate = fateOf(reports.push(report));
       if (fate instanceof Error) throw fate;
       const { changed, reply } = addReport(last, report, limit, Date.now());
@@ -46,6 +47,12 @@ function counterWith(fateOf: (call: number) => Fate = () => 10) {
   };
   return { reports, binding: bindingOf(stub) };
 }
+
+/** The requests in a report of each span after the start. */
+const countsIn = ({ counts }: Report) =>
+  Object.fromEntries([...counts].map(([span, count]) => [span - START / SPAN_MS, count]));
+
+const totalIn = ({ counts }: Report) => counts.values().reduce((sum, count) => sum + count, 0);
 
 function bindingOf(stub: object): Env['RATE_COUNTER'] {
   const binding = { idFromName: (name: string) => name, get: () => stub };
@@ -123,35 +130,52 @@ describe.each<[string, (call: number) => Fate]>([
 });
 
 describe('the calls of the counter', () => {
-  it('carry the count so far, the begin of the window, and a new record for each window', async () => {
+  it('carry the counts so far of each span in the window, under one record', async () => {
     const counter = counterWith();
     const isolate = isolateOf(counter);
-    await isolate.send();
-    await vi.advanceTimersByTimeAsync(5_000);
-    // 16 requests in the first window: reports at 8 and 16. Then 8 in the next one.
-    await sendInTurn(isolate, 15);
-    await vi.advanceTimersByTimeAsync(20);
-    vi.setSystemTime(START + WINDOW_MS);
-    await sendInTurn(isolate, 8);
-    const [first, second, next] = counter.reports;
-    expect(counter.reports.map(({ count }) => count)).toEqual([8, 16, 8]);
-    const begins = counter.reports.map(({ beganAt }) => beganAt - START);
-    expect(begins).toEqual([0, 0, WINDOW_MS]);
-    expect(second?.record).toBe(first?.record);
-    expect(next?.record).not.toBe(first?.record);
+    for (let span = 0; span < 15; span += 1) {
+      vi.setSystemTime(START + span * SPAN_MS);
+      await sendInTurn(isolate, 8);
+      await vi.advanceTimersByTimeAsync(20);
+    }
+    expect(counter.reports.slice(0, 3).map(countsIn)).toEqual([
+      { 0: 8 },
+      { 0: 8, 1: 8 },
+      { 0: 8, 1: 8, 2: 8 },
+    ]);
+    const last = countsIn(
+      counter.reports.at(-1) ?? { record: '', counts: new Map(), wantsPlace: false },
+    );
+    expect(Object.keys(last).map(Number)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    expect(new Set(counter.reports.map(({ record }) => record)).size).toBe(1);
   });
 
-  it('have the form of 1.0.0 for a counter of 1.0.0, which lacks the method', async () => {
+  it('count a request that waits over the edge of a span in the span in which it began', async () => {
+    const counter = counterWith(() => 100);
+    const isolate = isolateOf(counter);
+    vi.setSystemTime(START + SPAN_MS - 50);
+    // 20 pass at once. The other 10 ask, and pass in the next span.
+    await sendAtOnce(isolate, 30);
+    await sendInTurn(isolate, 8);
+    expect(counter.reports.slice(-2).map(countsIn)).toEqual([{ 0: 30 }, { 0: 30, 1: 8 }]);
+  });
+
+  it('have the form of 1.0.0 for a counter of 1.0.0, whose others replace the known ones', async () => {
     const stub = {
+      others: 3,
       report(_policy: string, _limit: number, message: { count: number }) {
-        const reply = { isGranted: true, own: message.count, others: 3, ageMs: 20_000 };
+        const reply = { isGranted: true, own: message.count, others: stub.others, ageMs: 20_000 };
         return Promise.resolve({ ...reply, [Symbol.dispose]: () => {} });
       },
     };
-    const responses = await sendInTurn(isolateOf({ binding: bindingOf(stub) }), 9);
-    // 9 requests of this isolate, 3 of others, in a window that is 20 s old.
-    const { headers } = responses[8] ?? new Response();
-    expect(headers.get('RateLimit')).toBe('"default";r=88;t=40');
+    const isolate = isolateOf({ binding: bindingOf(stub) });
+    expect((await sendInTurn(isolate, 9)).at(-1)?.headers.get('RateLimit')).toContain(';r=88;');
+    stub.others = 5;
+    vi.setSystemTime(START + SPAN_MS);
+    expect((await sendInTurn(isolate, 8)).at(-1)?.headers.get('RateLimit')).toContain(';r=78;');
+    // The window of that counter, which was 20 s old, has ended.
+    vi.setSystemTime(START + SPAN_MS + 40_000);
+    expect((await isolate.send()).headers.get('RateLimit')).toContain(';r=82;');
     expect(error).not.toHaveBeenCalled();
   });
 
@@ -170,37 +194,57 @@ describe('the calls of the counter', () => {
   });
 });
 
-it('a client of several isolates shares one window, which began with its first request', async () => {
-  const counter = counterWith();
-  const [one, other] = [isolateOf(counter), isolateOf(counter)];
-  await sendInTurn(one, 100);
-  vi.setSystemTime(START + WINDOW_MS - 20_000);
-  const [rejected] = (await sendInTurn(other, 30)).filter(({ status }) => status === 429);
-  expect(rejected?.headers.get('Retry-After')).toBe('20');
-  vi.setSystemTime(START + WINDOW_MS);
-  expect(passedOf(await sendInTurn(one, 8))).toBe(8);
+describe('a rejected request', () => {
+  it('may retry when a request passes, before the whole limit is there again', async () => {
+    const isolate = isolateOf(counterWith());
+    await sendInTurn(isolate, 40);
+    vi.setSystemTime(START + 15_000);
+    await sendInTurn(isolate, 60);
+    vi.setSystemTime(START + 19_999);
+    const { headers } = await isolate.send();
+    expect(headers.get('Retry-After')).toBe('41');
+    expect(headers.get('X-RateLimit-Reset')).toBe('56');
+    vi.setSystemTime(START + WINDOW_MS - 1);
+    expect((await isolate.send()).status).toBe(429);
+    vi.setSystemTime(START + WINDOW_MS);
+    expect(passedOf(await sendAtOnce(isolate, 50))).toBe(40);
+    vi.setSystemTime(START + WINDOW_MS + 15_000);
+    expect(passedOf(await sendAtOnce(isolate, 70))).toBe(60);
+  });
+
+  it('waits for the requests of other isolates too', async () => {
+    const counter = counterWith();
+    const [one, other] = [isolateOf(counter), isolateOf(counter)];
+    await sendInTurn(one, 100);
+    vi.setSystemTime(START + WINDOW_MS - 20_000);
+    const [rejected] = (await sendInTurn(other, 30)).filter(({ status }) => status === 429);
+    expect(rejected?.headers.get('Retry-After')).toBe('20');
+    vi.setSystemTime(START + WINDOW_MS);
+    expect(passedOf(await sendInTurn(one, 8))).toBe(8);
+  });
+
+  it('may retry at once if its place is denied when the others have left the window', async () => {
+    const counter = counterWith(() => 100);
+    const [one, other] = [isolateOf(counter), isolateOf(counter)];
+    await sendInTurn(one, 100);
+    await other.send();
+    vi.setSystemTime(START + WINDOW_MS - 50);
+    // The last one asks 50 ms before that. Its reply comes 50 ms after it.
+    const rejected = (await sendAtOnce(other, 20)).at(-1);
+    expect(rejected?.status).toBe(429);
+    expect(rejected?.headers.get('RateLimit')).toBe('"default";r=81;t=55');
+    expect(rejected?.headers.get('Retry-After')).toBe('1');
+  });
 });
 
-it('a request whose place is denied after the end of its window may retry at once', async () => {
-  const counter = counterWith(() => 100);
-  const [one, other] = [isolateOf(counter), isolateOf(counter)];
-  await sendInTurn(one, 100);
-  await other.send();
-  vi.setSystemTime(START + WINDOW_MS - 50);
-  // The last one asks 50 ms before the end. Its reply comes 50 ms after it.
-  const rejected = (await sendAtOnce(other, 20)).at(-1);
-  expect(rejected?.status).toBe(429);
-  expect(rejected?.headers.get('RateLimit')).toBe('"default";r=100;t=60');
-  expect(rejected?.headers.get('Retry-After')).toBe('1');
-});
-
-// 50 requests come before the jump, and 300 after it. The limit is 100: a window that continues has
-// 50 places left, and a new one 100.
+// 50 requests come before the jump, and 300 after it. The limit is 100: 50 places are left while the
+// 50 are in the window.
 it.each([
   [WINDOW_MS, 150],
-  [20_000, 100],
-  [-20_000, 100],
-  [-2 * WINDOW_MS, 150],
+  [WINDOW_MS - SPAN_MS, 100],
+  [-10_000, 100],
+  [-15_000, 150],
+  [-3_600_000, 150],
 ])('an isolate whose clock jumps by %i ms lets %i of 350 requests pass', async (jumpMs, passed) => {
   const isolate = isolateOf(counterWith());
   await sendInTurn(isolate, 50);
@@ -215,11 +259,11 @@ describe('a failing counter', () => {
     const isolate = isolateOf(counter);
     // The report of the 8th request, at 7 ms, fails. No later request waits, or reports.
     await sendInTurn(isolate, 40);
-    expect(counter.reports.map(({ count }) => count)).toEqual([8]);
+    expect(counter.reports.map(totalIn)).toEqual([8]);
     // The 41st request comes at 1,006 ms, and the 42nd a second after the report.
     vi.setSystemTime(START + 1_006);
     await sendInTurn(isolate, 10);
-    expect(counter.reports.map(({ count }) => count)).toEqual([8, 42]);
+    expect(counter.reports.map(totalIn)).toEqual([8, 42]);
   });
 
   it('is logged once', async () => {
@@ -247,7 +291,7 @@ describe('a failing counter', () => {
     expect(isolate.begun).toBe(62);
   });
 
-  it('keeps its state in the next window of the client', async () => {
+  it('stays failing in the next window of the client', async () => {
     const counter = counterWith(() => 2 * WINDOW_MS);
     const isolate = isolateOf(counter);
     // Reports at 8 and 16 requests, which nothing answers.
@@ -257,7 +301,7 @@ describe('a failing counter', () => {
     await vi.advanceTimersByTimeAsync(0);
     // Otherwise the 21st request of the window would wait. The first one probes.
     expect(isolate.begun).toBe(20 + 30);
-    expect(counter.reports.map(({ count }) => count)).toEqual([8, 16, 1]);
+    expect(counter.reports.map(totalIn)).toEqual([8, 16, 1]);
     await Promise.all(sending);
   });
 

@@ -20,6 +20,8 @@ export type Instance = Record<string, (...values: unknown[]) => unknown>;
 
 export type Service = {
   createApp: () => App;
+  /** Of a release, which has no `createApp`. */
+  default?: App;
   RateCounter: new (ctx: object, env: object) => Instance;
 };
 

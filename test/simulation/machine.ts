@@ -36,7 +36,7 @@ export class Machine {
   }
 
   #globals(): object {
-    const now = () => this.scheduler.now + this.clockOffset;
+    const now = () => this.scheduler.now + this.scheduler.clockError + this.clockOffset;
     class SimulatedDate extends Date {
       constructor(...values: unknown[]) {
         super(...((values.length === 0 ? [now()] : values) as [number]));

@@ -59,7 +59,8 @@ export class CounterObject {
     this.#alarm = at;
     const { scheduler } = this.#machine;
     const lateMs = this.#random.next() * MAX_ALARM_DELAY_MS;
-    scheduler.schedule(at - this.#clockOffset - scheduler.now + lateMs, () => {
+    const now = scheduler.now + scheduler.clockError + this.#clockOffset;
+    scheduler.schedule(at - now + lateMs, () => {
       if (this.#alarm === at) void this.#running().alarm?.();
     });
   }

@@ -1,7 +1,7 @@
 /**
  * Plans that press the rate limit, and its promises (docs/reference/conventions.md): a client of
  * one isolate gets exactly its limit, whatever the object does; a client of several gets at least
- * its limit, and while the object responds, little more, in each minute of a flood too.
+ * its limit, and while the object responds, little more.
  */
 
 import { createHash } from 'node:crypto';
@@ -24,93 +24,105 @@ const API_KEYS = JSON.stringify([
   },
 ]);
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
-/** The latest start of a burst that ends in the first window. */
-const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
-/**
- * The requests that an isolate may pass without a report: a fifth of the limit, and at most 60.
- * Calls that cross add two.
- */
-const allowanceOf = (limit: number) => Math.min(limit / 5, 60) + 2;
+const SPAN_MS = 5_000;
+/** A request counts for a window, less the part of its span that is over. */
+const SHORTEST_WINDOW_MS = WINDOW_MS - SPAN_MS;
+/** The clocks of two machines differ by so much at most. */
+const CLOCKS_DIFFER_MS = 4_000;
+/** The requests that an isolate may pass without the word of its counter. */
+const allowanceOf = (limit: number) => Math.min(limit / 5, 60);
 /** The longest that a request waits for its counter. */
 const LONGEST_WAIT_MS = 300;
-/**
- * The longest that a report may take in a plan with faults. A window seems younger by this time.
- */
+/** The longest that a report may take in a plan with faults. */
 const LATEST_REPORT_MS = 3_500;
-
-/** Windows of a client begin at least this apart, by the clock of its object. */
-const SHORTEST_WINDOW_MS = 50_000;
+const HOUR_MS = 3_600_000;
 
 /**
- * `spread`: several isolates, one window, a counter that responds. `one`: each client has one
- * isolate, and all faults are possible. `any`: several isolates and all faults. `flood`: several
- * isolates meet the client some seconds apart, and each gets a burst at the end of its own window,
- * minute after minute, from a counter that responds.
+ * `several`: isolates of one client, and a counter that responds. `one`: each client has one
+ * isolate, and all faults are possible. `any`: several isolates and all faults. `set back`: as
+ * `one`, and all clocks are set back by an hour.
  */
-type Kind = 'spread' | 'one' | 'any' | 'flood';
-const KINDS: readonly Kind[] = ['spread', 'one', 'any'];
-/** A flood, or a large limit, takes longer than other plans, and needs fewer seeds. */
-const SEEDS_PER_LONG_PLAN = 10;
-/** The isolates of a flood meet the client so far apart. A counter loses its memory in 20 s. */
-const FLOODS_APART_MS = [1_000, 5_000, 20_000];
-const FLOOD_MINUTES = 4;
-/** The requests of a burst, for the limit of an address. */
-const SIZES = [1, 3, 5, 9, 20, 40, 120];
+const KINDS = ['several', 'one', 'any', 'several', 'one', 'any', 'several', 'set back'] as const;
+/** A large limit takes longer than others, and needs fewer seeds. */
+const SEEDS_PER_KEY = 10;
+/** Requests that come within a time, to one isolate or to all. The size is for the limit of an address. */
+type Burst = {
+  startMs: number;
+  size: number;
+  spreadMs: number;
+  machine?: number | undefined;
+  isOverEdge?: boolean;
+};
+const SIZES = [1, 1, 3, 8, 25, 120];
+const SPREADS_MS = [0, 5, 200, 3_000];
+const PAUSES_MS = [1, 50, 900, 4_000, 11_000, 30_000, 59_000, 59_990];
+/** How a client of several isolates begins. The last isolate gets the places that are left. */
+const BEGINNINGS: readonly (readonly Burst[])[] = [
+  // Some wait over the edge of a span, and count once.
+  [
+    { startMs: 5_000, size: 30, spreadMs: 0, machine: 0, isOverEdge: true },
+    { startMs: 15_000, size: 4, spreadMs: 0, machine: 0 },
+    { startMs: 20_000, size: LIMIT, spreadMs: 0, machine: 1 },
+  ],
+  // Reports overtake each other.
+  [
+    { startMs: 5_000, size: 40, spreadMs: 0, machine: 0 },
+    { startMs: 6_000, size: LIMIT, spreadMs: 0, machine: 1 },
+  ],
+];
+
+function burstsOf(random: Random, machines: number, lastMs: number): Burst[] {
+  const bursts: Burst[] = [];
+  for (let startMs = 30_000; startMs < lastMs; startMs += random.pick(PAUSES_MS)) {
+    bursts.push({
+      startMs,
+      size: random.pick(SIZES),
+      spreadMs: random.pick(SPREADS_MS),
+      machine: random.chance(0.5) ? random.between(0, machines - 1) : undefined,
+      isOverEdge: random.chance(0.3),
+    });
+  }
+  return bursts;
+}
 
 export function rateLimit(seed: string): Plan {
   const random = new Random(`rate limit ${seed}`);
-  const isFlood = Number(seed) % SEEDS_PER_LONG_PLAN === 0;
-  const hasKey = Number(seed) % SEEDS_PER_LONG_PLAN === 5;
+  const kind = KINDS[Number(seed) % KINDS.length] ?? 'any';
+  const hasKey = Number(seed) % SEEDS_PER_KEY === 5;
   const limit = hasKey ? KEY_LIMIT : LIMIT;
-  const kind = isFlood ? 'flood' : (KINDS[Number(seed) % KINDS.length] ?? 'any');
-  const fewest = { spread: 2, one: hasKey ? 2 : 1, any: 2, flood: 3 }[kind];
-  const machines = machinesOf(random, random.between(fewest, 3));
+  const isOfOne = kind === 'one' || kind === 'set back';
+  const machines = machinesOf(random, random.between(isOfOne ? 1 : 2, 3));
   const anyMachine = () => random.between(0, machines.length - 1);
-  const responds = kind === 'spread' || kind === 'flood';
-  const isSwift = responds || random.chance(0.5);
-  const hasFaults = !responds && random.chance(0.7);
-  const starts =
-    kind === 'spread'
-      ? [0, 200, random.between(500, IN_WINDOW_MS), random.between(500, IN_WINDOW_MS)]
-      : [0, 14_000, random.between(20_000, 59_000), 59_990, 60_000, 66_000, 120_000];
-  const operations: Operation[] = [];
-  const clients = kind === 'one' && !hasKey ? machines.map((_, index) => index) : [0];
+  const isSwift = kind === 'several' || random.chance(0.5);
+  const hasFaults = kind !== 'several' && random.chance(0.7);
+  const clients = isOfOne && !hasKey ? machines.map((_, index) => index) : [0];
   const requestOf = hasKey ? requestOfKey : requestOfAddress;
-  const apartMs =
-    FLOODS_APART_MS[(Number(seed) / SEEDS_PER_LONG_PLAN) % FLOODS_APART_MS.length] ?? 0;
-  if (isFlood) {
-    const options = { isolates: machines.length, apartMs, burst: 1.4 * LIMIT };
-    operations.push(...floodOf(random, { ...options, minutes: FLOOD_MINUTES }));
-  }
-  for (const client of isFlood ? [] : clients) {
-    for (const [burst, startMs] of starts.entries()) {
-      const spreadMs = random.pick([0, 20, 500, 4_000]);
-      const own = random.chance(0.4) ? anyMachine() : undefined;
-      for (let index = (random.pick(SIZES) * limit) / LIMIT; index > 0; index -= 1) {
-        const machine = kind === 'one' ? client : (own ?? anyMachine());
+  const lastMs = hasKey ? 130_000 : 250_000;
+  const operations: Operation[] = [];
+  for (const client of clients) {
+    const bursts = burstsOf(random, machines.length, lastMs);
+    if (kind === 'several') bursts.unshift(...random.pick(BEGINNINGS));
+    for (const burst of bursts) {
+      const { startMs, size, spreadMs, isOverEdge } = burst;
+      const machine = isOfOne ? client : burst.machine;
+      // The first one comes shortly before the edge of a span, by the clock of its isolate.
+      const clock = startMs + (machines[machine ?? 0]?.clockOffset ?? 0);
+      const firstMs = isOverEdge ? startMs + SPAN_MS - (clock % SPAN_MS) - 20 : startMs;
+      for (let index = (size * limit) / LIMIT; index > 0; index -= 1) {
         operations.push({
-          atMs: startMs + random.between(0, spreadMs),
-          name: `request ${client}.${burst}.${index}`,
+          atMs: firstMs + random.between(0, spreadMs),
+          name: `request ${client}.${startMs}.${index}`,
           roughness: hasFaults ? random.pick([0, 0.2, 0.5, 1]) : 0,
-          perform: requestOf(client, machine),
+          perform: requestOf(client, machine ?? anyMachine()),
         });
       }
     }
   }
-  // Clients whose next window begins before their counter has ended the last one, and whose last
-  // report of the one may come after the first of the other.
-  for (const client of kind === 'one' && !hasKey ? [7, 8, 9] : []) {
-    for (let index = 0; index < 100; index += 1) {
-      const early = client === 7 || index === 0 ? 0 : random.between(WINDOW_MS - 5, WINDOW_MS - 1);
-      const atMs = index < 10 ? early : random.between(WINDOW_MS, WINDOW_MS + 20);
-      const perform = requestOfAddress(client, 0);
-      operations.push({ atMs, name: `next ${client}.${index}`, perform });
-    }
-  }
+  const add = (name: string, atMs: number, perform: Operation['perform']) =>
+    operations.push({ name, atMs, perform });
+  if (kind === 'set back') add('set back', lastMs / 2, (world) => world.setClocksBack(HOUR_MS));
   if (hasFaults) {
-    const [forMs, machine] = [random.pick([1_500, 5_000, 30_000]), anyMachine()];
-    const add = (name: string, atMs: number, perform: Operation['perform']) =>
-      operations.push({ name, atMs, perform });
+    const [forMs, machine] = [random.pick([1_500, 5_000, 64_000]), anyMachine()];
     add('outage', random.pick([0, 55_000]), (world) => world.breakDown('counter', forMs));
     for (const client of clients) {
       const name = hasKey ? 'key site' : addressOf(client);
@@ -122,15 +134,18 @@ export function rateLimit(seed: string): Plan {
     const ofClients = Map.groupBy(exchanges, ({ request }) => request.client);
     return [
       ...[...ofClients.values()].flatMap((own) => {
-        if (kind === 'one') return exactlyTheLimit(own, limit);
-        const further = machines.length - 1;
-        const most = kind === 'spread' ? littleMore(own, limit, further) : [];
-        const flood = kind === 'flood' ? fewEachMinute(own) : [];
-        return [...most, ...flood, ...atLeastTheLimit(own, limit)];
+        const most = limit + (machines.length - 1) * allowanceOf(limit);
+        const differMs = isOfOne ? 0 : CLOCKS_DIFFER_MS;
+        const hasBound = kind === 'one' || kind === 'several';
+        return [
+          ...atLeastTheLimit(own, limit, kind === 'any' ? differMs + LATEST_REPORT_MS : differMs),
+          ...(hasBound ? atMost(own, isOfOne ? limit : most, SHORTEST_WINDOW_MS - differMs) : []),
+          ...(kind === 'one' ? retryInTime(own, limit) : []),
+        ];
       }),
       ...neverWaitsLong(exchanges),
       ...[...objects]
-        .filter(([, object]) => !object.isEmpty)
+        .filter(([, object]) => kind !== 'set back' && !object.isEmpty)
         .map(([how]) => ({ promise: 'an idle counter stores nothing', how })),
     ];
   };
@@ -148,94 +163,56 @@ function requestOfKey(_client: number, machine: number): Operation['perform'] {
   return (world) => world.send(machine, { path: '/api/health', headers: { 'x-api-key': KEY } });
 }
 
-/**
- * A request at the start of each isolate's window, and a burst at its end. An isolate meets the
- * client `apartMs` after the isolate before.
- */
-export function floodOf(
-  random: Random,
-  flood: { isolates: number; apartMs: number; burst: number; minutes: number },
-): Operation[] {
-  const operations: Operation[] = [];
-  for (let machine = 0; machine < flood.isolates; machine += 1) {
-    const firstMs = machine * flood.apartMs;
-    for (let startMs = firstMs; startMs < flood.minutes * WINDOW_MS; startMs += WINDOW_MS + 200) {
-      for (let index = 0; index <= flood.burst; index += 1) {
-        const atMs = startMs + (index === 0 ? 0 : random.between(58_000, 59_900));
-        const name = `flood ${machine}.${startMs}.${index}`;
-        operations.push({ atMs, name, perform: requestOfAddress(0, machine) });
-      }
-    }
-  }
-  return operations;
-}
-
 const hasPassed = ({ status }: Exchange) => status !== 429;
 
-/** Windows follow each other: each begins with the first request after the one before. */
-function exactlyTheLimit(exchanges: readonly Exchange[], limit: number): Violation[] {
-  const rest = exchanges.toSorted((a, b) => a.start - b.start);
-  const violations: Violation[] = [];
-  for (let first = rest[0]; first !== undefined; first = rest[0]) {
-    const endAt = first.start + WINDOW_MS;
-    const own = rest.splice(0, rest.filter(({ start }) => start < endAt).length);
-    const passed = own.filter(hasPassed).length;
-    if (passed !== Math.min(limit, own.length)) {
-      const how = `${passed} of ${own.length} passed from ${timeOf(first.start)} on`;
-      violations.push({ promise: 'a client of one isolate gets exactly its limit', how });
-    }
-    const early = own.find(
-      (each) =>
-        !hasPassed(each) && each.end + 1_000 * Number(each.headers?.get('Retry-After')) < endAt,
-    );
-    if (early === undefined) continue;
-    const how = `${early.task} at ${timeOf(early.end)}: ${early.headers?.get('Retry-After')} s`;
-    violations.push({ promise: 'Retry-After is never shorter than the wait', how });
-  }
-  return violations;
+/** Returns the requests that passed and began within the time before another. */
+function passedBefore(exchanges: readonly Exchange[], until: number, withinMs: number): number {
+  const isWithin = ({ start }: Exchange) => start > until - withinMs && start <= until;
+  return exchanges.filter((each) => hasPassed(each) && isWithin(each)).length;
 }
 
-function littleMore(
-  exchanges: readonly Exchange[],
-  limit: number,
-  furtherIsolates: number,
-): Violation[] {
-  const starts = exchanges.map(({ start }) => start);
-  const durationMs = Math.max(...starts) - Math.min(...starts);
-  const windows = Math.floor(durationMs / SHORTEST_WINDOW_MS) + 1;
-  const most = windows * (limit + furtherIsolates * allowanceOf(limit));
-  const passed = exchanges.filter(hasPassed).length;
-  if (passed <= most) return [];
-  const how = `${passed} of at most ${most} passed in ${windows} windows`;
-  return [{ promise: 'each further isolate adds at most a fifth of the limit', how }];
-}
-
-/** A flood of three isolates. The first window and the last one may be full. */
-function fewEachMinute(exchanges: readonly Exchange[]): Violation[] {
-  const limits = exchanges.filter(hasPassed).length / LIMIT;
-  if (limits <= 1.5 * (FLOOD_MINUTES + 0.5)) return [];
-  const how = `${limits} limits passed in ${FLOOD_MINUTES} minutes`;
-  return [{ promise: 'three isolates let at most 1.5 limits a minute pass', how }];
+function atMost(exchanges: readonly Exchange[], most: number, withinMs: number): Violation[] {
+  return exchanges
+    .map(({ start }) => ({ start, passed: passedBefore(exchanges, start, withinMs) }))
+    .filter(({ passed }) => passed > most)
+    .map(({ start, passed }) => ({
+      promise: 'a client gets at most its limit, and a fifth for each further isolate',
+      how: `${passed} of at most ${most} passed in ${withinMs} ms until ${timeOf(start)}`,
+    }));
 }
 
 /**
- * A rejection needs a limit of requests that passed in the window, so in the last window. A
- * reserved place may go to another isolate's request, which comes while the object is called for
- * the place.
+ * A rejection needs a limit of requests that passed in the window. With several isolates, a report
+ * may be late, and a reserved place may go to another isolate's request, which comes meanwhile.
  */
-function atLeastTheLimit(exchanges: readonly Exchange[], limit: number): Violation[] {
+function atLeastTheLimit(exchanges: readonly Exchange[], limit: number, slackMs: number) {
+  const soonMs = slackMs === 0 ? 0 : LONGEST_WAIT_MS;
   return exchanges
-    .filter(({ status }) => status === 429)
-    .flatMap((rejected) => {
-      const from = rejected.start - WINDOW_MS - LATEST_REPORT_MS;
-      const until = rejected.end + LONGEST_WAIT_MS;
-      const before = exchanges.filter(
-        (each) => hasPassed(each) && each.start >= from && each.start <= until,
-      );
-      if (before.length >= limit) return [];
-      const how = `${rejected.task} at ${timeOf(rejected.end)}, when ${before.length} had passed`;
-      return [{ promise: 'a client of several isolates gets at least its limit', how }];
-    });
+    .filter((each) => !hasPassed(each))
+    .map(({ task, start }) => {
+      const withinMs = WINDOW_MS + slackMs + soonMs;
+      return { task, start, passed: passedBefore(exchanges, start + soonMs, withinMs) };
+    })
+    .filter(({ passed }) => passed < limit)
+    .map(({ task, start, passed }) => ({
+      promise: 'no request is rejected before a limit has passed in the last window',
+      how: `${task} at ${timeOf(start)}, when ${passed} had passed`,
+    }));
+}
+
+/** No request passes while a limit of requests has passed in the shortest window. */
+function retryInTime(exchanges: readonly Exchange[], limit: number): Violation[] {
+  return exchanges
+    .filter((each) => !hasPassed(each))
+    .filter(({ end, headers }) => {
+      const retryAt = end + 1_000 * Number(headers?.get('Retry-After'));
+      const before = exchanges.filter(({ start }) => start <= end);
+      return passedBefore(before, retryAt, SHORTEST_WINDOW_MS) >= limit;
+    })
+    .map(({ task, headers }) => ({
+      promise: 'Retry-After is never shorter than the wait',
+      how: `${task}: ${headers?.get('Retry-After')} s`,
+    }));
 }
 
 /** Requests of an isolate that was killed have no response. */

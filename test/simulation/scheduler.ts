@@ -17,6 +17,8 @@ export type Event = { at: number; owner: Owner; happen: () => void };
 export class Scheduler {
   /** The true time, in milliseconds since the epoch. */
   now = START;
+  /** All clocks are ahead of the true time by these milliseconds, and some more of their own. */
+  clockError = 0;
   /** The next event is the last one. */
   readonly #events: Event[] = [];
   #scheduled = 0;

@@ -9,24 +9,23 @@ import type { Mistake } from './bundle.ts';
 /** What is done wrong → how. */
 type Variants = Record<string, Mistake>;
 
-/** Replaces a function of a file by what `by` of bad-events.ts makes of it. */
-function badFunction(file: string, name: string, by: string): Mistake {
+/** Replaces a function of a file by what `by` of another file makes of it. */
+function badFunction(file: string, name: string, by: string, from = 'bad-events.ts'): Mistake {
   const declaration = new RegExp(`^(export )?((?:async )?function) ${name}\\b`, 'm');
   const change = (source: string) => {
     const [, exported = ''] = declaration.exec(source) ?? [];
     const renamed = replaceIn(source, declaration, `$2 real_${name}`);
-    return `import { ${by} } from ${JSON.stringify(resolve('test/simulation/bad-events.ts'))};
+    return `import { ${by} } from ${JSON.stringify(resolve('test/simulation', from))};
 ${renamed}
 ${exported}const ${name} = ${by}(real_${name});`;
   };
   return { file, change };
 }
 
-/** Replaces texts of a file, in pairs of the right and the wrong one. */
-function badText(file: string, ...pairs: readonly (readonly [right: string, wrong: string])[]) {
-  const change = (source: string) =>
-    pairs.reduce((changed, [right, wrong]) => replaceIn(changed, right, wrong), source);
-  return { file: `src/rate-limit/${file}`, change };
+/** Replaces a text in a private method of the isolate's part, which cannot be wrapped. */
+function badMethod(right: string, wrong: string): Mistake {
+  const change = (source: string) => replaceIn(source, right, wrong);
+  return { file: 'src/rate-limit/client-window.ts', change };
 }
 
 function replaceIn(source: string, right: string | RegExp, wrong: string): string {
@@ -51,53 +50,31 @@ export const BAD_EVENTS: Variants = {
   ),
 };
 
-const ISOLATE = 'client-window.ts';
-const COUNTER = 'counter.ts';
-const ARITHMETIC = 'counter-arithmetic.ts';
+const ARITHMETIC = 'src/rate-limit/counter-arithmetic.ts';
+const badReport = (by: string) => badFunction(ARITHMETIC, 'addReport', by, 'bad-rate-limit.ts');
+const badWindow = (by: string) => badFunction(ARITHMETIC, 'keepWindow', by, 'bad-rate-limit.ts');
 
 export const BAD_RATE_LIMIT: Variants = {
-  'a count is added to the one before, and does not replace it': badText(ARITHMETIC, [
-    'Math.max(known, number)',
-    'known + number',
-  ]),
-  'no place is reserved': badText(
-    ISOLATE,
-    ['window.reserved += 1', ''],
-    ['window.reserved -= 1', ''],
+  'a span is counted twice': badReport('countSpansTwice'),
+  'a report replaces the counts, and an older one may be the last': badReport('replaceCounts'),
+  'a place is granted uncounted': badReport('grantUncounted'),
+  'an isolate gets its own requests as those of others': badReport('replyOwn'),
+  'each isolate has a window of its own': badReport('replyNothing'),
+  'a span never leaves': badWindow('keepAllSpans'),
+  'the counts of a clock that was set back are kept': badWindow('keepLaterSpans'),
+  'the counter alone ends the wait': badFunction(
+    'src/deadline.ts',
+    'firstWithin',
+    'waitLonger',
+    'bad-rate-limit.ts',
   ),
-  'any number may be unconfirmed': badText(ISOLATE, ['if (!isFailing && ', 'if (false && ']),
-  'the next window of an isolate is counted in the last one': badText(ARITHMETIC, [
-    'APART_MS = WINDOW_MS - 10_000',
-    'APART_MS = WINDOW_MS + 10_000',
-  ]),
-  'the last reports of an isolate are counted in its next window': badText(
-    ARITHMETIC,
-    ['isLate ? window.countsBefore : window.counts', 'window.counts'],
-    ['isLate ? 0 : ', ''],
-    ["isLate ? 'countsBefore' : 'counts'", "'counts'"],
+  'no place is reserved': badMethod('if (mustAsk) {', 'if (mustAsk) {\n this.#used -= 1;'),
+  'any number may be unconfirmed': badMethod('const mustAsk =', 'const mustAsk = false &&'),
+  'a reservation counts in a later span': badMethod(
+    'this.#waiting -= 1;',
+    `this.#waiting -= 1;
+     this.#own.set(span, (this.#own.get(span) ?? 0) - 1);
+     span = Math.floor(Date.now() / SPAN_MS);
+     this.#own.set(span, (this.#own.get(span) ?? 0) + 1);`,
   ),
-  'each isolate has a window of its own': badText(ARITHMETIC, [
-    'counts.values().reduce((sum, each) => sum + each, 0) - known',
-    '0',
-  ]),
-  'a window is forgotten when it ends': badText(COUNTER, ['2 * WINDOW_MS', 'WINDOW_MS']),
-  'what has ended is granted': badText(ARITHMETIC, [
-    '  const open = openWindow(',
-    `  const isOfLast = last !== undefined && recordBeganAt - last.beganAt < APART_MS;
-     const hasEnded = now - (isOfLast ? last.beganAt : recordBeganAt) >= WINDOW_MS;
-     if (hasEnded) return { reply: { isGranted: true, own: count, others: 0, beganAt: recordBeganAt } };
-     const open = openWindow(`,
-  ]),
-  'a place is denied because a later number has overtaken it': badText(ARITHMETIC, [
-    'number <= known || ',
-    '',
-  ]),
-  'an isolate takes an earlier begin that is a difference of clocks': badText(ISOLATE, [
-    'if (reply.others > 0) ',
-    '',
-  ]),
-  'the counter alone ends the wait': badText(ISOLATE, [
-    'CALL_DEADLINE_MS = 300',
-    'CALL_DEADLINE_MS = 1_000',
-  ]),
 };

@@ -1,6 +1,7 @@
 /** A simulated deployment: isolates of the real service, and all that they call. */
 
 import { createHmac } from 'node:crypto';
+import { inspect } from 'node:util';
 import { databaseOver } from '../../tools/database/d1.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { TEST_VARS } from '../support/vars.ts';
@@ -122,6 +123,12 @@ export class World {
     this.#start(machine);
   }
 
+  /** Sets the clocks of all machines back. */
+  setClocksBack(milliseconds: number): void {
+    this.note(`all clocks are set back by ${milliseconds} ms`);
+    this.scheduler.clockError -= milliseconds;
+  }
+
   /** Evicts the counter of an address, or of `key NAME`. */
   evict(client: string): void {
     this.note(`the counter of ${client} is evicted`);
@@ -224,10 +231,12 @@ export class World {
       RATE_COUNTER: {
         idFromName: (name: string) => name,
         get: (name: string) => ({
-          count: (...values: unknown[]) =>
+          add: (...values: unknown[]) =>
             this.#call('counter', isolate, () => {
-              const reply = this.#objectNamed(name).call('count', values);
-              this.note(`${isolate.name} reports: ${JSON.stringify([...values, reply])}`);
+              const reply = this.#objectNamed(name).call('add', values);
+              this.note(
+                `${isolate.name} reports: ${inspect([...values, reply], { breakLength: 1_000, depth: 5 })}`,
+              );
               return reply;
             }),
         }),
