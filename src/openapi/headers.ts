@@ -26,15 +26,18 @@ export const commonHeaders = headersOf({
     'Names this request: the `X-Request-ID` that the client sent, else `req_<random>`.',
   ],
   'X-RateLimit-Limit': [count, `Requests that a window of ${WINDOW_SECONDS} seconds allows.`],
-  'X-RateLimit-Remaining': [count, 'Requests left in the current window.'],
-  'X-RateLimit-Reset': [count, 'Seconds until the window ends.'],
+  'X-RateLimit-Remaining': [count, 'Requests left in the window, which is rolling.'],
+  'X-RateLimit-Reset': [
+    count,
+    'Seconds until the newest request leaves the window and the whole limit is there again.',
+  ],
   'RateLimit-Policy': [
     patternText(/^"[a-z0-9-]+";q=\d+;w=\d+$/, 80).optional(),
     `The limit and its window, as the IETF draft writes them: \`"default";q=100;w=${WINDOW_SECONDS}\`. A key with a limit of its own is named in place of \`default\`.`,
   ],
   RateLimit: [
     patternText(/^"[a-z0-9-]+";r=\d+;t=\d+$/, 80).optional(),
-    'The requests left and the seconds until the window ends, as the IETF draft writes them: `"default";r=99;t=60`.',
+    'The requests left and the seconds until the whole limit is there again, as the IETF draft writes them: `"default";r=99;t=60`.',
   ],
 });
 
