@@ -33,7 +33,7 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       {apiKey === undefined && <p>API_KEY is empty in .dev.vars.</p>}
       {firstRequests(origin, apiKey ?? '').map((line) => (
         <div class="box">
-          <pre tabindex={0}>
+          <pre>
             <code>{line.replaceAll(/ (?=-[Hd] |'?http)/g, ' \\\n  ')}</code>
           </pre>
           <button type="button" class="copy">

@@ -35,12 +35,9 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   const noteOf = (selector: string) =>
     page.evaluate(`getComputedStyle(document.querySelector('${selector}'), '::after').content`);
 
-  it('the start page shows its requests whole, copies them, and leads to the documents', async () => {
+  it('the start page copies a first request, and leads to the documents', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto(opened.service.origin);
-    const widths =
-      '[...document.querySelectorAll("pre")].map((pre) => pre.scrollWidth - pre.clientWidth)';
-    expect(await page.evaluate(widths)).toEqual([0, 0]);
     await page.getByRole('button', { name: 'Copy' }).first().click();
     const key = opened.service.vars.get('API_KEY');
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
@@ -175,7 +172,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   });
 
   it.each(['/', '/docs/operate/runbook.md', '/preview', `/preview/listings/${COMPLETE}?lang=fr`])(
-    'axe finds nothing at %s, which needs no sideways scroll, on a phone and in the dark',
+    'axe finds nothing at %s, and nothing is cut, on a phone and in the dark',
     async (path) => {
       for (const [colorScheme, viewport] of [
         ['light', PHONE],
@@ -192,19 +189,20 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
           document.adoptedStyleSheets = [sheet];
         }`);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+        const cut =
+          '[...document.querySelectorAll("pre")].filter((pre) => pre.scrollWidth > pre.clientWidth).length';
+        expect(await page.evaluate(cut)).toBe(0);
       }
     },
   );
 
-  it('paper has no button, wraps commands, and shows the chosen pill', async () => {
+  it('paper has no button, and shows the chosen pill', async () => {
     await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
-    const styleOf = (selector: string, name: string) =>
-      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${name}`);
     await page.goto(`${opened.service.origin}/docs/guides/quickstart.md`);
     expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
-    expect(await styleOf('pre', 'whiteSpace')).toBe('pre-wrap');
     await visit('?lang=fr');
-    expect(await styleOf('.pills [aria-current="true"]', 'color')).toBe('rgb(29, 27, 24)');
+    const color = `getComputedStyle(document.querySelector('.pills [aria-current="true"]')).color`;
+    expect(await page.evaluate(color)).toBe('rgb(29, 27, 24)');
     await page.emulateMedia({ media: 'screen' });
   });
 

@@ -13,9 +13,7 @@ import type { Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { command as importCommand } from '../../tools/import-listings.ts';
 import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
-import { runImportOn } from '../support/node/in-process.ts';
 import { API_KEY, exampleOf, listen, SOON, useRig } from './example-rig.ts';
 import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
 
@@ -298,22 +296,20 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
   }
 });
 
-it('live-page.ts shows each page as it is now, and the latest one while the feed fails', async () => {
+it('live-page.ts shows each page as it is now, and answers every request', async () => {
   const server = rig().start(exampleOf('live-page.ts'), 'live', [], { PORT: '0' });
   await expect.poll(() => server.lines, SOON).toHaveLength(1);
   const visit = async (path: string) => {
     const response = await fetch(`${server.lines[0]}${path}`);
     return `${response.status} ${await response.text()}`;
   };
-  const fail = (times: number) => rig().faults.push(...Array(times).fill({ status: 500 }));
   const [listed] = listingsWhere(`status = 'listed'`, 'slug');
   expect(await visit('')).toContain(`<a href="/listings/${listed}">`);
   const first = await visit(`/listings/${SLUG}`);
-  expect(first).toContain('200 <!doctype html>');
+  expect(first).toContain('From €289,000 · share of 1/8');
   expect(await visit(`/listings/${SLUG}`)).toBe(first);
   expect(rig().statuses).toEqual([200, 200, 304]);
-  fail(2);
-  expect(await visit(`/listings/${SLUG}`)).toBe(first);
+  rig().faults.push({ status: 500 });
   expect(await visit('/listings/not-visited-yet')).toMatch(/^503 /);
   expect(await visit('/listings/no-such-home')).toMatch(/^404 /);
 
@@ -333,12 +329,6 @@ it('live-page.ts shows each page as it is now, and the latest one while the feed
   await send(`GET /${'a'.repeat(100_000)}`).catch(() => undefined);
   expect(rig().requests).toHaveLength(sent);
   expect(await visit(`/listings/${SLUG}`)).toBe(first);
-});
-
-it('listings.json is a file that an import takes', async () => {
-  const file = exampleOf('listings.json');
-  const done = await runImportOn(rig().service.database, importCommand, file, '--dry-run');
-  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('New: casa-marea') });
 });
 
 /** The page of cards, and the built site. */

@@ -125,7 +125,7 @@ function render(path: string, { origin, apiKey }: Running): string {
         const copy = COPIED.includes(lang)
           ? html`<button type="button" class="copy">Copy</button>`
           : '';
-        return `${html`<div class="box"><pre tabindex="0"><code>${code}</code></pre>${copy}</div>`}`;
+        return `${html`<div class="box"><pre><code>${code}</code></pre>${copy}</div>`}`;
       },
       table(token) {
         const cells = (row: typeof token.header, kind: string) => {
