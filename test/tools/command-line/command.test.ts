@@ -37,7 +37,9 @@ afterEach(() => vi.unstubAllEnvs());
 
 describe.each(commands)('npm run %s', (script) => {
   it('is the program of its name, which runs it with the arguments of the process', () => {
-    expect(scripts[script]).toMatch(new RegExp(`^(exec )?node tools/${script}\\.ts$`));
+    expect(scripts[script]).toMatch(
+      new RegExp(`^(exec )?node --import \\./tools/own-node\\.js tools/${script}\\.ts$`),
+    );
     expect(readFileSync(`tools/${script}.ts`, 'utf8')).toMatch(
       // The last line: constants after it would not be made yet.
       /\nif \(import\.meta\.main\) await runCommand\(command\);\n$/,
@@ -104,6 +106,23 @@ it.each<[script: string, args: string[], message: string]>([
   expect(stderr).toMatch(/\nNothing was done\.\n\nUsage: npm .*\nMore: npm .* -- --help\n$/);
 });
 
+it.each(['token', 'test'])('npm run %s says in one sentence that Node is too old', (script) => {
+  const asOld = encodeURIComponent(
+    "Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })",
+  );
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', `${scripts[script]} no-such-file`], {
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: `--import=data:text/javascript,${asOld}` },
+  });
+  expect({ status, stdout, stderr }).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^This is Node 20\.20\.2\. The Node of this project is missing, .*: npm rebuild node --ignore-scripts=false\n$/,
+    ),
+  });
+});
+
 it('a malformed proxy is named', async () => {
   vi.stubEnv('HTTPS_PROXY', 'proxy.test:3128');
   const { code, stderr } = await here('operations');
@@ -154,7 +173,7 @@ describe('arguments', () => {
 
 it('the environment is that of --env, else of CLOUDFLARE_ENV, and only of a deployed database', () => {
   // Vitest, which `watch` runs, checks it too.
-  expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^ {2}resolveEnvironment\(\)/m);
+  expect(readFileSync('test/vitest/config.ts', 'utf8')).toMatch(/^ {2}resolveEnvironment\(\)/m);
   const staging = { kind: 'remote', environment: 'staging' };
   expect(resolveTarget({ remote: false })).toEqual({ kind: 'local', environment: undefined });
   expect(resolveTarget({ remote: true, env: 'staging' })).toEqual(staging);

@@ -1,0 +1,106 @@
+import { availableParallelism } from 'node:os';
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
+import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
+import { defineConfig } from 'vitest/config';
+import { WRANGLER_ENVIRONMENT } from '../../tools/cloudflare/wrangler.ts';
+import { resolveEnvironment } from '../../tools/command-line/environment.ts';
+import { messageOf } from '../../tools/command-line/user-error.ts';
+import { TEST_VARS } from '../support/vars.ts';
+import { CODE, watchedTests } from './watched-tests.ts';
+
+/**
+ * Tests that run in Node: those of the tools, and those that say so in their name. The others run
+ * in workerd.
+ */
+const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
+
+/**
+ * One more than there are processors: many tests wait for a program or a time limit, and with more
+ * of them a run takes longer. Vitest itself would leave a processor free. The projects share these
+ * workers.
+ */
+const MAX_WORKERS = availableParallelism() + 1;
+
+try {
+  resolveEnvironment();
+} catch (error) {
+  console.error(messageOf(error));
+  process.exit(1);
+}
+// The tests are those of the configuration that every environment shares.
+delete process.env.CLOUDFLARE_ENV;
+Object.assign(process.env, WRANGLER_ENVIRONMENT);
+
+// Node loads this file first, in the workers and in every program that a test starts: it saves each
+// half a second.
+const RESOLVE_QUICKLY = new URL('./resolve-quickly.ts', import.meta.url).href;
+const { NODE_OPTIONS = '' } = process.env;
+if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {
+  process.env.NODE_OPTIONS = `${NODE_OPTIONS} --import=${RESOLVE_QUICKLY}`.trim();
+}
+
+/**
+ * `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real
+ * HTTP.
+ */
+export default defineConfig({
+  test: {
+    // Shows what the service logs for the tests that fail.
+    silent: 'passed-only',
+    globalSetup: ['./test/vitest/run-directory.ts'],
+    reporters: ['default', './test/vitest/closing-line.ts'],
+    // Else the passing tests that take long are named.
+    slowTestThreshold: Number.POSITIVE_INFINITY,
+    maxWorkers: MAX_WORKERS,
+    // `npm run watch`. Files that this does not match are followed by their imports.
+    watchTriggerPatterns: [
+      { pattern: CODE, testsToRun: (_file, [, path = '']) => watchedTests(path) },
+    ],
+    projects: [
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: {
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations('./migrations'),
+                // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
+                ...TEST_VARS,
+                TEST_NAUGHTY_STRINGS: naughtyStrings,
+                API_KEY: 'test-key-number-one,test-key-number-two',
+                API_KEYS: [],
+                FEED_CACHE_SECONDS: '0',
+              },
+            },
+          })),
+        ],
+        test: {
+          name: 'worker',
+          // Else the text of a style sheet is empty.
+          css: true,
+          include: ['test/**/*.test.ts'],
+          exclude: NODE_TESTS,
+          // A worker's files share its runtime: worker-setup.ts keeps them apart.
+          isolate: false,
+          setupFiles: ['./test/vitest/watch-log.ts', './test/vitest/worker-setup.ts'],
+          // A test of a hundred requests takes more than the usual five seconds on a busy machine.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'node',
+          include: NODE_TESTS,
+          // A worker's files share its modules: node-setup.ts keeps them apart.
+          isolate: false,
+          setupFiles: ['./test/vitest/node-setup.ts'],
+          // A program may need longer than a second on a busy machine.
+          expect: { poll: { timeout: 20_000 } },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
