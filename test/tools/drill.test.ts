@@ -27,9 +27,13 @@ import { copyWithStore } from '../support/node/stores.ts';
 
 const EVENTS = 'SELECT * FROM events ORDER BY seq';
 const IDENTITY = 'SELECT lineage, generation FROM database_identity';
-const DROPS = /^DROP TABLE/;
-const LAST = /^ALTER TABLE "restoring/;
 const SENDS_EVENTS = /^INSERT OR REPLACE INTO "restoring_[0-9a-f]{16}_events"/;
+const MOMENTS = {
+  'the first transaction': /^DROP TABLE/,
+  'events are sent': SENDS_EVENTS,
+  'the last transaction': /^ALTER TABLE "restoring/,
+};
+
 const folder = mkdtempSync(join(tmpdir(), 'drill-'));
 const path = (name: string) => join(folder, name);
 const file = path('backup.sql');
@@ -120,23 +124,18 @@ it('a working copy is brought back, but for the events that its ledger lists', a
 
 describe('a restore rejects', () => {
   it.each([
-    ['has an event', eventOf('live'), '(in events): it must be empty'],
-    ['is of another application', 'DROP TABLE database_identity', 'another application (amenities'],
-  ])('a database that %s', async (_, change, message) => {
+    ['(in events): it must be empty', eventOf('live'), '--no-ledger'],
+    ['of another application (amenities', 'DROP TABLE database_identity', '--no-ledger'],
+    ['there is no ledger no.jsonl: name it', '', '--ledger=no.jsonl'],
+  ])('what is not ready: %s', async (message, change, ledger) => {
     const taken = new Database('taken').migrate();
     taken.sqlite.exec(change);
     const before = taken.sqlite.serialize();
-    const { code, stdout, stderr } = await restoreInto(taken);
+    const { code, stdout, stderr } = await runOn(taken.binding, restore, file, ledger);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^Not restored: .*\nNothing was changed\.\n$/);
     expect(stderr).toContain(message);
     expect(taken.sqlite.serialize()).toEqual(before);
-  });
-
-  it('a ledger that does not exist', async () => {
-    const { binding } = new Database('target');
-    const { stderr } = await runOn(binding, restore, file, '--ledger', path('no'));
-    expect(stderr).toContain(`there is no ledger ${path('no')}: name it with`);
   });
 });
 
@@ -238,22 +237,21 @@ describe('a restore beside another command', () => {
     });
   }
 
-  it.each<[other: string, moment: RegExp, act: (target: Database) => unknown]>([
-    ['an event is stored', DROPS, ({ sqlite }) => sqlite.exec(eventOf('live'))],
-    ['a table is made', DROPS, ({ sqlite }) => sqlite.exec('CREATE TABLE later (id text)')],
-    ['a restore of this file is finished', DROPS, (target) => restoreFrom(file, target)],
-    ['a restore of another file is finished', DROPS, (target) => restoreFrom(otherFile, target)],
-    ['a restore of this file is finished', SENDS_EVENTS, (target) => restoreFrom(file, target)],
-    [
-      'a restore of another file is finished',
-      SENDS_EVENTS,
-      (target) => restoreFrom(otherFile, target),
-    ],
-    ['rows disappear', LAST, deleteEvents],
-  ])('stops when %s before %s', async (_, moment, act) => {
+  const restoreThis = (target: Database) => restoreFrom(file, target);
+  const restoreAnother = (target: Database) => restoreFrom(otherFile, target);
+
+  it.each<[moment: keyof typeof MOMENTS, fact: string, act: (target: Database) => unknown]>([
+    ['the first transaction', 'an event is stored', (to) => to.sqlite.exec(eventOf('live'))],
+    ['the first transaction', 'a table is made', (to) => to.sqlite.exec('CREATE TABLE a (b)')],
+    ['the first transaction', 'a restore of this file is finished', restoreThis],
+    ['the first transaction', 'a restore of another file is finished', restoreAnother],
+    ['events are sent', 'a restore of this file is finished', restoreThis],
+    ['events are sent', 'a restore of another file is finished', restoreAnother],
+    ['the last transaction', 'rows disappear', deleteEvents],
+  ])('stops if, before %s, %s', async (moment, _, act) => {
     const target = new Database('target').migrate();
     let left: unknown;
-    const during = doBefore(target, moment, async () => {
+    const during = doBefore(target, MOMENTS[moment], async () => {
       await act(target);
       left = contents(target);
     });
