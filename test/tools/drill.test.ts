@@ -54,8 +54,9 @@ beforeAll(async () => {
   // Three calls send them.
   for (let n = 0; n < 6; n += 1) sqlite.exec(eventOf(`guest-${n}`, 400_000));
   expect(await runOn(binding, backup, '--out', file)).toMatchObject({ code: 0, stderr: '' });
-  const other = new Database('other').migrate();
-  other.sqlite.exec(eventOf('other'));
+  const other = new Database('other');
+  other.sqlite.deserialize(sqlite.serialize());
+  other.sqlite.exec("UPDATE events SET received_from = 'changed'");
   expect(await runOn(other.binding, backup, '--out', otherFile)).toMatchObject({ code: 0 });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -126,7 +127,7 @@ describe('a restore rejects', () => {
   it.each([
     ['(in events): it must be empty', eventOf('live'), '--no-ledger'],
     ['of another application (amenities', 'DROP TABLE database_identity', '--no-ledger'],
-    ['there is no ledger no.jsonl: name it', '', '--ledger=no.jsonl'],
+    ['no.jsonl: name it with --ledger FILE', '', '--ledger=no.jsonl'],
   ])('what is not ready: %s', async (message, change, ledger) => {
     const taken = new Database('taken').migrate();
     taken.sqlite.exec(change);
@@ -199,7 +200,7 @@ describe('a restore that is interrupted', () => {
   it.each<[fact: string, args: string[], isChanged: boolean, calls: number]>([
     ['continues with the same file', [file, '--no-ledger'], false, 2],
     ['starts over with another ledger', [file, '--ledger', path('own.jsonl')], false, 3],
-    ['starts over with another file', [otherFile, '--no-ledger'], false, 1],
+    ['starts over with another file', [otherFile, '--no-ledger'], false, 3],
     ['starts over if rows are gone', [file, '--no-ledger'], true, 3],
   ])('%s', async (_, args, isChanged, calls) => {
     const [identity] = production.rows(IDENTITY);
@@ -210,9 +211,9 @@ describe('a restore that is interrupted', () => {
     expect(await send(database, [file, '--no-ledger'], 1)).toBe(2);
     if (isChanged) deleteEvents(database);
     expect(await send(database, args)).toBe(calls);
-    expect(database.rows('SELECT count(*) AS events FROM events')).toEqual([
-      { events: args[0] === file ? 7 : 1 },
-    ]);
+    const from = args[0] === otherFile ? 'changed' : null;
+    const senders = 'SELECT received_from, count(*) AS events FROM events GROUP BY 1';
+    expect(database.rows(senders)).toEqual([{ received_from: from, events: 7 }]);
   });
 });
 
@@ -366,20 +367,17 @@ describe('what was erased', () => {
   });
 
   it('is erased again after Time Travel, and a new generation begins', async () => {
-    const database = new Database('rewound').migrate();
+    const database = new Database('before').migrate();
     for (const guest of ['anna', 'bert']) database.sqlite.exec(eventOf(guest));
-    const bookmarked = database.sqlite.serialize();
+    const rewound = new Database('rewound');
+    rewound.sqlite.deserialize(database.sqlite.serialize());
     await erase(database, 'anna');
-    const [before] = database.rows(IDENTITY);
-    database.sqlite.deserialize(bookmarked);
-    const { stdout } = await runOn(database.binding, afterTimeTravel, ...ledger);
+    const { stdout } = await runOn(rewound.binding, afterTimeTravel, ...ledger);
     expect(stdout).toContain('Erased again: 1 event.');
-    expect(erasedIn(database)).toEqual(['anna']);
-    const [after] = database.rows(IDENTITY);
+    expect(erasedIn(rewound)).toEqual(['anna']);
+    const [[before], [after]] = [database.rows(IDENTITY), rewound.rows(IDENTITY)];
     expect(after?.lineage).toBe(before?.lineage);
     expect(after?.generation).not.toBe(before?.generation);
-    expect(recordedIn(database)).toEqual([
-      { command: 'after-time-travel', counts: '{"erased":1}' },
-    ]);
+    expect(recordedIn(rewound)).toEqual([{ command: 'after-time-travel', counts: '{"erased":1}' }]);
   });
 });
