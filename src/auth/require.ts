@@ -46,43 +46,20 @@ export function requireScope(scope: Scope) {
  * beside an invalid credential. Throws as `requireScope` does, and `KeySetUnavailable`, a 500.
  */
 export function requireFeedAccess() {
-  return admit(FEED);
+  return admit({ scope: 'feed:read', takesTokens: true });
 }
 
 /** What a route accepts: a key with the scope, and perhaps a token with `FEED_PERMISSION`. */
 type Accepted = { scope: Scope; takesTokens: boolean };
-
-export const FEED: Accepted = { scope: 'feed:read', takesTokens: true };
 
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
 type KeyVerdict = 'absent' | 'empty' | 'invalid' | 'lacks scope';
 type TokenVerdict = 'absent' | 'not accepted' | Bearer['outcome'];
 
-type Rejection =
-  | 'key lacks scope'
-  | 'token lacks permission'
-  | 'token has expired'
-  | 'token is invalid'
-  | 'key is empty'
-  | 'nothing was sent'
-  | 'nothing is valid';
-
-type Decision = 'admit token' | Rejection;
-
-/** Without a valid key that has the scope. The first row that fits both verdicts decides. */
-const DECISIONS: readonly [KeyVerdict | 'any', TokenVerdict | 'any', Decision][] = [
-  ['any', 'valid', 'admit token'],
-  ['lacks scope', 'any', 'key lacks scope'],
-  ['any', 'denied', 'token lacks permission'],
-  ['any', 'expired', 'token has expired'],
-  ['any', 'invalid', 'token is invalid'],
-  ['empty', 'any', 'key is empty'],
-  ['absent', 'absent', 'nothing was sent'],
-];
-
 function admit(accepted: Accepted) {
   const { scope, takesTokens } = accepted;
+  const rejections = rejectionsOf(accepted);
   const middleware = createMiddleware<AppEnv>(async function admit(c, next) {
     const config = readConfig(c.env);
     const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
@@ -91,27 +68,23 @@ function admit(accepted: Accepted) {
       c.set('scopes', key.scopes);
       return next();
     }
-    const keyVerdict = judgeKey(key);
     const authorization = c.req.header('Authorization');
     const isJudged = authorization !== undefined && takesTokens;
     const token = isJudged
       ? await judgeBearer(sentOnce(authorization), config.jwt, FEED_PERMISSION)
       : undefined;
+    if (token !== undefined && 'fault' in token) setLogFields({ token_fault: token.fault });
+    const keyVerdict = judgeKey(key);
+    const isOfToken = token?.outcome === 'denied' && keyVerdict !== 'lacks scope';
+    if (token?.outcome === 'valid' || isOfToken) c.set('caller', TOKEN_CALLER);
+    else {
+      if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
+      if (key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
+    }
+    if (token?.outcome === 'valid') return next();
     const tokenVerdict =
       token?.outcome ?? (authorization === undefined ? 'absent' : 'not accepted');
-    const row = DECISIONS.find(
-      ([ofKey, ofToken]) =>
-        (ofKey === 'any' || ofKey === keyVerdict) &&
-        (ofToken === 'any' || ofToken === tokenVerdict),
-    );
-    const decision = row?.[2] ?? 'nothing is valid';
-    const usesToken = decision === 'admit token' || decision === 'token lacks permission';
-    if (usesToken) c.set('caller', TOKEN_CALLER);
-    else if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
-    if (token !== undefined && 'fault' in token) setLogFields({ token_fault: token.fault });
-    if (!usesToken && key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
-    if (decision === 'admit token') return next();
-    throw rejection(decision, accepted);
+    throw rejection(rejections, keyVerdict, tokenVerdict);
   });
   return declare(scope, middleware);
 }
@@ -136,44 +109,72 @@ const INVALID_TOKEN = 'error="invalid_token"';
 const EXPIRED = 'The token has expired.';
 const INVALID = 'The credentials sent are not valid here.';
 
+type Rejection = readonly [
+  key: KeyVerdict | 'any',
+  token: TokenVerdict | 'any',
+  code: ErrorCode,
+  message: string,
+  challenge: string,
+];
+
 /**
- * The error of a request without access. A 401 names the accepted credentials (RFC 9110 section
- * 11.6.1), with the error codes of RFC 6750 section 3.1.
+ * The errors of requests without access: the first row that fits both verdicts decides. A 401 names
+ * the accepted credentials (RFC 9110 section 11.6.1), with the error codes of RFC 6750 section 3.1.
  */
-export function rejection(reason: Rejection, { scope, takesTokens }: Accepted): ApiError {
+function rejectionsOf({ scope, takesTokens }: Accepted): readonly Rejection[] {
   const permission = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
   const challenges = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
   const tokenChallenge = (...parameters: string[]) => [BEARER_CHALLENGE, ...parameters].join(', ');
   const orToken = takesTokens ? ', or a bearer token' : '';
-  const errors: Record<Rejection, readonly [ErrorCode, message: string, challenge: string]> = {
-    'key lacks scope': [
+  return [
+    [
+      'lacks scope',
+      'any',
       'permission_denied',
       `The API key lacks the scope ${scope}.`,
       `${challenges}, error="insufficient_scope", scope="${scope}"`,
     ],
-    'token lacks permission': [
+    [
+      'any',
+      'denied',
       'permission_denied',
       `The token lacks the permission ${permission}.`,
       tokenChallenge('error="insufficient_scope"', `scope="${permission}"`),
     ],
-    'token has expired': [
+    [
+      'any',
+      'expired',
       'authentication_invalid',
       EXPIRED,
       tokenChallenge(INVALID_TOKEN, `error_description="${EXPIRED}"`, API_KEY_CHALLENGE),
     ],
-    'token is invalid': [
+    [
+      'any',
+      'invalid',
       'authentication_invalid',
       INVALID,
       tokenChallenge(INVALID_TOKEN, API_KEY_CHALLENGE),
     ],
-    'key is empty': ['authentication_invalid', 'The header X-API-Key is empty.', challenges],
-    'nothing was sent': [
+    ['empty', 'any', 'authentication_invalid', 'The header X-API-Key is empty.', challenges],
+    [
+      'absent',
+      'absent',
       'authentication_required',
       `Send an API key in the x-api-key header${orToken}.`,
       challenges,
     ],
-    'nothing is valid': ['authentication_invalid', INVALID, challenges],
-  };
-  const [code, message, challenge] = errors[reason];
+    ['any', 'any', 'authentication_invalid', INVALID, challenges],
+  ];
+}
+
+function rejection(
+  rejections: readonly Rejection[],
+  key: KeyVerdict,
+  token: TokenVerdict,
+): ApiError {
+  const fits = (of: string, verdict: string) => of === 'any' || of === verdict;
+  const row = rejections.find(([ofKey, ofToken]) => fits(ofKey, key) && fits(ofToken, token));
+  if (row === undefined) throw new Error('the last rejection fits any request');
+  const [, , code, message, challenge] = row;
   return new ApiError(code, message, { headers: { 'WWW-Authenticate': challenge } });
 }

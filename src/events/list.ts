@@ -121,7 +121,7 @@ export function noSuchEvent(): ApiError {
 }
 
 /** 400 `validation_error`: no event has the id `after_id`. */
-export function unknownAfterId(): ApiError {
+function unknownAfterId(): ApiError {
   const path = 'after_id';
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }

@@ -42,7 +42,7 @@ export function healthRoutes(options: HealthOptions) {
 }
 
 /** 503 `service_unavailable`. A client may retry when the cached result has expired. */
-export function databaseDown(): ApiError {
+function databaseDown(): ApiError {
   const headers = { 'Retry-After': String(CACHED_SECONDS) };
   return new ApiError('service_unavailable', 'The database is down.', { headers });
 }

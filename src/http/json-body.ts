@@ -19,6 +19,7 @@ import { sentOnce } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
+const UNSUPPORTED = 'unsupported_media_type';
 /** A body that is too large is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
@@ -47,9 +48,15 @@ export function jsonObject({
     const { headers } = c.req.raw;
     // Parameters are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
     const [mediaType = ''] = sentOnce(headers.get('Content-Type') ?? '').split(';');
-    if (mediaType.trim().toLowerCase() !== 'application/json') throw BODY_ERRORS.notJson();
+    if (mediaType.trim().toLowerCase() !== 'application/json') {
+      throw new ApiError(UNSUPPORTED, 'Send the body as Content-Type: application/json.');
+    }
     const coding = sentOnce(headers.get('Content-Encoding') ?? 'identity');
-    if (coding.trim().toLowerCase() !== 'identity') throw BODY_ERRORS.encoded();
+    if (coding.trim().toLowerCase() !== 'identity') {
+      throw new ApiError(UNSUPPORTED, 'Send the body without a Content-Encoding.', {
+        headers: { 'Accept-Encoding': 'identity' },
+      });
+    }
     const text = decode(await readBytes(c.req.raw, maxBytes));
     let value: JsonValue;
     try {
@@ -73,24 +80,15 @@ export function jsonObject({
   };
 }
 
-/** The errors of a body that is not read. */
-export const BODY_ERRORS = {
-  tooLarge: (maxBytes: number) =>
-    new ApiError('payload_too_large', `The body may have at most ${maxBytes} bytes.`),
-  notJson: () =>
-    new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.'),
-  encoded: () =>
-    new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.', {
-      headers: { 'Accept-Encoding': 'identity' },
-    }),
-};
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError('payload_too_large', `The body may have at most ${maxBytes} bytes.`);
+}
 
 async function readBytes({ headers, body }: Request, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(headers.get('Content-Length'));
   // A client with `Expect` waits for permission before it sends the body (RFC 9110 section 10.1.1).
   const isNotSentYet = headers.has('Expect');
-  if (declared > (isNotSentYet ? maxBytes : MAX_DROPPED_BYTES))
-    throw BODY_ERRORS.tooLarge(maxBytes);
+  if (declared > (isNotSentYet ? maxBytes : MAX_DROPPED_BYTES)) throw tooLarge(maxBytes);
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -109,7 +107,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
   }
   if (size > maxBytes) {
     await reader.cancel();
-    throw BODY_ERRORS.tooLarge(maxBytes);
+    throw tooLarge(maxBytes);
   }
   return Buffer.concat(chunks);
 }
