@@ -7,6 +7,7 @@ import {
   createMissing,
   findResources,
   getCurrentBookmark,
+  hasApiKey,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
 import { describeServed, findServed, requireOlder } from './cloudflare/served.ts';
@@ -121,6 +122,7 @@ async function deploy(
   const { directory, wrangler, patienceMs } = surroundings;
   const { deployment, account, found, served } = await check(request, surroundings);
   const { worker } = deployment;
+  const lacksKey = served === undefined || !(await hasApiKey(account, worker));
   const { tag, message } = describeCommit(directory);
   if (served !== undefined) console.log(`Replaces ${describeServed(served)}`);
   if (deployment.keySetUrl !== '') console.log(await describeKeySet(deployment.keySetUrl));
@@ -128,7 +130,7 @@ async function deploy(
     const plan = await planSteps(request, account, deployment, found);
     const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
     console.log(`\nNothing has changed. A deployment would:\n- ${steps.join('\n- ')}`);
-    if (!found.hasApiKey) console.log(formatMissingKey(request.environment));
+    if (lacksKey) console.log(formatMissingKey(request.environment));
     return;
   }
 
@@ -168,7 +170,7 @@ async function deploy(
       ? 'without an address yet: add a route, or set workers_dev = true'
       : `at ${origin}, ${await awaitHealth(origin, version, worker, patienceMs).catch(explain)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
-  if (!found.hasApiKey) console.log(formatMissingKey(request.environment));
+  if (lacksKey) console.log(formatMissingKey(request.environment));
 }
 
 /** Everything that can be known before something changes. */
@@ -181,11 +183,11 @@ async function check(request: Request, { directory, wrangler }: Surroundings) {
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment.accountId);
   const found = await findResources(account, deployment);
-  const served = found.isFirst ? undefined : await findServed(account, deployment.worker);
+  const served = await findServed(account, deployment.worker);
   if (served !== undefined && !mayReplace) requireOlder(served, directory);
   const { worker, databaseName, namespaceTitle } = deployment;
   const isComplete = found.database !== undefined && found.namespace !== undefined;
-  if (!isComplete && !found.isFirst && !mayCreate) {
+  if (!isComplete && served !== undefined && !mayCreate) {
     throw new UserError(
       `the Worker ${worker} serves already, and the account lacks its D1 database ${databaseName} or its KV namespace ${namespaceTitle}. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
     );

@@ -1,10 +1,10 @@
-/** The Worker, the database and the KV namespace of a deployment, found by their names. */
+/** The database and the KV namespace of a deployment, found by their names. */
 
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/user-error.ts';
 import type { Deployment } from '../configuration/wrangler-config.ts';
-import { type Account, RejectedCall } from './account.ts';
+import type { Account } from './account.ts';
 
 const DATABASES = '/d1/database';
 const NAMESPACES = '/storage/kv/namespaces';
@@ -21,7 +21,6 @@ const database = z.object({
   read_replication: z.object({ mode: z.string() }).nullish(),
 });
 const namespace = z.object({ id: z.string(), title: z.string() });
-const script = z.object({ id: z.string() });
 const domain = z.object({ hostname: z.string(), service: z.string() });
 const secret = z.object({ name: z.string() });
 
@@ -37,31 +36,19 @@ export async function findDatabase({ call }: Account, name: string): Promise<Dat
 
 /** Throws a `UserError` for a database elsewhere, and for a custom domain of another Worker. */
 export async function findResources(account: Account, deployment: Deployment) {
-  const { worker, databaseName, namespaceTitle } = deployment;
-  const { call } = account;
-  const scripts = await call(z.array(script), 'GET', '/workers/scripts');
+  const { databaseName, namespaceTitle } = deployment;
   const found = await findDatabase(account, databaseName);
   const path = `${NAMESPACES}?per_page=${NAMESPACES_PER_PAGE}`;
-  const all = await call(z.array(namespace), 'GET', path);
+  const all = await account.call(z.array(namespace), 'GET', path);
   if (found !== undefined) requireJurisdiction(found, deployment);
   await requireOwnDomains(account, deployment);
-  const isFirst = !scripts.some(({ id }) => id === worker);
-  return {
-    database: found,
-    namespace: all.find(({ title }) => title === namespaceTitle),
-    isFirst,
-    hasApiKey: !isFirst && (await hasApiKey(account, worker)),
-  };
+  return { database: found, namespace: all.find(({ title }) => title === namespaceTitle) };
 }
 
-/** A Worker that was deleted meanwhile lacks nothing. */
-async function hasApiKey({ call }: Account, worker: string): Promise<boolean> {
-  const path = `/workers/scripts/${worker}/secrets`;
-  const secrets = await call(z.array(secret), 'GET', path).catch((error) => {
-    if (error instanceof RejectedCall && error.status === 404) return undefined;
-    throw error;
-  });
-  return secrets?.some(({ name }) => name === 'API_KEY') ?? true;
+/** The Worker must exist. */
+export async function hasApiKey({ call }: Account, worker: string): Promise<boolean> {
+  const secrets = await call(z.array(secret), 'GET', `/workers/scripts/${worker}/secrets`);
+  return secrets.some(({ name }) => name === 'API_KEY');
 }
 
 function requireJurisdiction(found: Database, { databaseName, jurisdiction }: Deployment): void {
