@@ -509,7 +509,7 @@ listings!A3 (slug "newer"): no listing is stored under this slug, and a new one 
   ],
   [
     'no sheet of a catalogue',
-    sheets('== Sheet1\nslug\ncasa-marea'),
+    sheets('== Sheet1\ncity\nPalma'),
     'the file: has no sheet of a catalogue, but Sheet1: name its sheets listings, photos, videos, features, locations, amenities',
     sheets(CITIES),
   ],

@@ -1,6 +1,9 @@
 /** Only the cells that an editor has touched count: the edits of one workbook, and two editors. */
 
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { editWorkbook } from '../../support/node/workbook.ts';
@@ -9,6 +12,9 @@ type Edit = Parameters<typeof editWorkbook>[1];
 type Row = Parameters<Edit>[0][string][number];
 
 const imports = openMemoryImports();
+const other = openMemoryImports();
+const folder = mkdtempSync(join(tmpdir(), 'touched-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 const PHOTO = (name: string) => `https://a.example/${name}.jpg`;
 const photo = (name: string, order: number) => ({
   url: PHOTO(name),
@@ -221,6 +227,23 @@ it.each(REJECTED)('rejects %s', async (_title, edit, problem) => {
   const done = await imports.loadWorkbook(edited);
   expect([done.code, done.stderr]).toEqual([1, expect.stringMatching(problem)]);
   expect(imports.rows('SELECT * FROM properties ORDER BY id')).toEqual(before);
+});
+
+it.each([
+  ['listings', 'Homes'],
+  ['photos', 'Pictures'],
+  ['videos', 'Films'],
+  ['amenities', 'Comfort'],
+])('rejects the sheet %s under the name %s, which would lose its edits', async (name, other) => {
+  const rejected = await importEdited(await imports.exportedWorkbook(), (sheets) => {
+    sheets[other] = sheets[name] ?? [];
+    delete sheets[name];
+  });
+  expect(rejected).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `the file: the sheet "${other}" has the columns of the missing sheet ${name}: give it that name\n1 problem. Nothing was changed.\n`,
+  });
 });
 
 it('imports a column that was shifted alone with --many', async () => {
@@ -447,4 +470,63 @@ it('marks of another database do not count', async () => {
   imports.rows(`UPDATE database_identity SET lineage = 'other'`);
   expect(await importEdited(exported, () => {})).toMatchObject({ code: 0, stderr: '' });
   expect(await stored()).toMatchObject({ price_from: 100 });
+});
+
+it('a workbook in a repository is the truth: after each commit the store equals the file', async () => {
+  const exported = await imports.exportedWorkbook();
+  const edited = (...edits: Edit[]) =>
+    editWorkbook(exported, (sheets) => {
+      for (const edit of edits) edit(sheets);
+    });
+  const added: Edit = ({ listings = [], photos = [] }) => {
+    listings.push({ slug: 'nueva', name: 'Nueva', status: 'listed', display_order: 9 });
+    photos.push({ listing: 'nueva', order: 1, url: PHOTO('nueva'), hero: 'yes' });
+    Object.assign(rowOf(listings, 'casa-1'), { 'title.en': 'Merged' });
+  };
+  const withoutPhoto: Edit = ({ photos = [] }) => photos.splice(1, 1);
+  const price = setPrice('casa-0', 1);
+  // What happens before the commit, the file of the commit, and how many listings its import changes.
+  const COMMITS: [title: string, between: () => Promise<unknown>, edits: Edit[], count: number][] =
+    [
+      ['an edit', async () => {}, [price], 1],
+      ['a second edit of the same cell', async () => {}, [setPrice('casa-0', 2)], 1],
+      ['its revert', async () => {}, [price], 1],
+      [
+        'a merge, after another editor',
+        () => patch({ slug: 'casa-2', city: 'Inca' }),
+        [price, added],
+        2,
+      ],
+      ['its revert, after a status', () => imports.setStatus('hidden', 'casa-3'), [price], 3],
+      [
+        'a photo less, after an undo',
+        () => imports.run(undo, '--many', '--overwrite'),
+        [withoutPhoto],
+        2,
+      ],
+      ['the photo again', async () => {}, [], 1],
+    ];
+  const undo = join(folder, 'undo.json');
+  const documents = ({ rows }: typeof imports) =>
+    rows(`SELECT id, slug, document FROM properties WHERE status <> 'hidden' ORDER BY id`);
+  let before = exported;
+  for (const [title, between, edits, count] of COMMITS) {
+    await between();
+    const file = await edited(...edits);
+    // The job of the pull request, in a database of its own.
+    other.clear();
+    expect(await other.loadWorkbook(before, '--no-undo'), title).toMatchObject({ code: 0 });
+    const dry = await other.loadWorkbook(file, '--dry-run', '--prune', '--overwrite');
+    expect(dry, `${title} ${dry.stderr}`).toMatchObject({ code: 0 });
+    await other.loadWorkbook(file, '--prune', '--overwrite', '--no-undo');
+    rmSync(undo, { force: true });
+    const done = await imports.loadWorkbook(file, '--prune', '--overwrite', '--undo', undo);
+    expect([title, done.code], done.stderr).toEqual([title, 0]);
+    expect({ title, stored: documents(imports) }).toEqual({ title, stored: documents(other) });
+    const changed = /To undo it/.test(done.stdout)
+      ? [...done.stdout.matchAll(/ (\d+) changed/g)]
+      : [];
+    expect([title, Number(changed[0]?.[1])]).toEqual([title, count]);
+    before = file;
+  }
 });

@@ -30,6 +30,7 @@ export const SENTENCES = {
   rounded: 'is a number that JavaScript would round to {number}',
   later_header: 'is no header, which is in row {row}: delete the rows before that one',
   no_sheet: 'has no sheet of a catalogue, but {own}: name its sheets {names}',
+  renamed_sheet: 'has the columns of the missing sheet {meant}: give it that name',
   no_key_column: 'is no header with the column {column}, which the sheet {sheet} needs',
   merged: 'begins merged cells: unmerge them, and fill in each of them',
   column_twice: 'heads two columns: delete one, or begin its name with #',

@@ -26,15 +26,18 @@ export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): P
   if (opened.kind === 'rejected') return unreadable([{ path: '', ...opened }]);
   const { sheets } = opened;
   const known = new Map<SheetName, SheetRows>();
-  const ignored: string[] = [];
+  const others: Sheet[] = [];
   for (const sheet of sheets) {
     const name = SHEET_NAMES.find((each) => each === toWord(sheet.name));
     if (name !== undefined && !known.has(name)) {
       const read = readSheet(name, sheet);
       known.set(name, read);
       onProgress(`rows of ${name} read`, read.rows.length, read.rows.length);
-    } else if (toWord(sheet.name) !== READ_ME) ignored.push(sheet.name);
+    } else if (toWord(sheet.name) !== READ_ME) others.push(sheet);
   }
+  const renamed = findRenamed(others, known);
+  if (renamed.length > 0) return unreadable(renamed);
+  const ignored = others.map(({ name }) => name);
   if (known.size === 0) {
     const details = { own: ignored.join(', ') || READ_ME, names: SHEET_NAMES.join(', ') };
     return unreadable([{ path: '', code: 'no_sheet', details }]);
@@ -64,6 +67,25 @@ export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): P
       ...[...known.values()].flatMap(({ problems }) => problems),
     ],
   };
+}
+
+/** Finds the sheets that have the header of a missing sheet, and so the edits of its editor. */
+function findRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, unknown>): Fault[] {
+  const missing = SHEET_NAMES.filter((name) => !known.has(name));
+  return sheets.flatMap(({ name, rows }): Fault[] => {
+    const header = (rows[0] ?? []).filter((cell) => !isBlankCell(cell));
+    const countOf = (each: SheetName) =>
+      header.filter((cell) => findColumn(cell, SHEETS[each].columns)).length;
+    const [meant] = missing
+      .filter((each) => {
+        const columns = header.map((cell) => findColumn(cell, SHEETS[each].columns));
+        return headerFault(each, columns, rows) === undefined && 2 * countOf(each) > header.length;
+      })
+      .sort((a, b) => countOf(b) - countOf(a));
+    if (meant === undefined) return [];
+    const subject = `the sheet ${JSON.stringify(name)}`;
+    return [{ path: '', subject, code: 'renamed_sheet', details: { meant } }];
+  });
 }
 
 function findExportId(sheets: readonly Sheet[]): string | undefined {
