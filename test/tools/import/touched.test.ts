@@ -497,12 +497,12 @@ it('a workbook in a repository is the truth: after each commit the store equals 
         [price, added],
         2,
       ],
-      ['its revert, after a status', () => imports.setStatus('hidden', 'casa-3'), [price], 3],
+      ['its revert, after a status', () => imports.setStatus('hidden', 'casa-3'), [price], 2],
       [
         'a photo less, after an undo',
         () => imports.run(undo, '--many', '--overwrite'),
         [withoutPhoto],
-        2,
+        3,
       ],
       ['the photo again', async () => {}, [], 1],
     ];
@@ -523,10 +523,8 @@ it('a workbook in a repository is the truth: after each commit the store equals 
     const done = await imports.loadWorkbook(file, '--prune', '--overwrite', '--undo', undo);
     expect([title, done.code], done.stderr).toEqual([title, 0]);
     expect({ title, stored: documents(imports) }).toEqual({ title, stored: documents(other) });
-    const changed = /To undo it/.test(done.stdout)
-      ? [...done.stdout.matchAll(/ (\d+) changed/g)]
-      : [];
-    expect([title, Number(changed[0]?.[1])]).toEqual([title, count]);
+    const changed = / (\d+) changed/.exec(done.stdout)?.[1];
+    expect([title, Number(changed)]).toEqual([title, count]);
     before = file;
   }
 });
