@@ -18,7 +18,7 @@ import { command as eraseEvents } from '../../tools/erase-events.ts';
 import { hashAggregate } from '../../tools/erasure/ledger.ts';
 import { command as importListings } from '../../tools/import-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
-import { Database } from '../support/cloudflare/database.ts';
+import { Database, type Statement } from '../support/cloudflare/database.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { failingDatabase, GONE } from '../support/node/failing-database.ts';
 import { runImportOn, runOn, runWith } from '../support/node/in-process.ts';
@@ -322,6 +322,9 @@ describe('what was erased', () => {
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
        SELECT 'event-' || i, 'booking.created', 'booking', 'bk_' || i, i, '{"note":"${'x'.repeat(500)}"}' FROM n`,
     );
+    // Too large for one value: it is sent as a value per column.
+    const half = 'x'.repeat(1_100_000);
+    source.sqlite.exec(`INSERT INTO locations (id, slug, name) VALUES ('l', '${half}', '${half}')`);
     const remotely =
       ({ uuid }: Database): WithDatabase =>
       async (_target, work) =>
@@ -337,6 +340,7 @@ describe('what was erased', () => {
     await erase(source, 'bk_1');
 
     let sent = 0;
+    let largest = 0;
     let endsAfter = count / 3_000;
     const lost = new Set(['CREATE INDEX', 'INSERT OR REPLACE INTO database_identity']);
     cloudflare.fault = (_, body) => {
@@ -344,6 +348,8 @@ describe('what was erased', () => {
         if (body.includes(sql) && lost.delete(sql)) return { status: 500, isAfter: true };
       }
       if (/INSERT OR REPLACE INTO [^ ]*_events/.test(body)) sent += 1;
+      const { params = [] }: Statement = JSON.parse(body || '{}');
+      largest = Math.max(largest, ...params.map((param) => param.length));
       return sent > endsAfter ? { status: 400 } : undefined;
     };
     const runRestore = () => runWith(remotely(copy), restore, path('large.sql'), ...ledger);
@@ -351,9 +357,11 @@ describe('what was erased', () => {
     endsAfter = Number.POSITIVE_INFINITY;
     expect(await runRestore()).toMatchObject({ code: 0 });
     expect([...lost]).toEqual([]);
+    expect(largest).toBeLessThan(2_000_000);
     expect(sent).toBeLessThan(count / 1_300 + 2);
     if (process.env.FULL) console.log(count, cloudflare.requests.length, clock.sleptMs);
-    expect(copy.rows('SELECT max(seq) AS events FROM events')).toEqual([{ events: count }]);
+    const counted = 'SELECT count(*) AS events, (SELECT name FROM locations) AS name FROM events';
+    expect(copy.rows(counted)).toEqual([{ events: count, name: half }]);
     expect(erasedIn(copy)).toEqual(['bk_1']);
 
     await erase(source, 'bk_2');

@@ -303,7 +303,7 @@ it('a ledger is applied to an older state of any size, and spares later events',
     const aggregate = hashAggregate({ type: 'booking', id });
     return { ...ERASED, lineage, aggregate };
   };
-  const applied = ['anna', 'carl', 'dora'].map((id) => erasureOf(id));
+  const applied = ['anna', 'carl', 'dora', 'dora'].map((id) => erasureOf(id));
   applied.push(erasureOf('bert', 'e'.repeat(32)));
   expect(await applyLedger(store.binding, ERASED.lineage, applied)).toBe(3);
   expect(erasedIn(store)).toEqual(['e1', 'e3', 'e6']);
