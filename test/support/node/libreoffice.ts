@@ -46,3 +46,43 @@ ${item('ooLocale')}
 </oor:items>
 `;
 }
+
+/** Makes the edits of a Basic module in copies of a workbook, each saved as .xlsx. The folder is scratch. */
+export function editWith(
+  folder: string,
+  basic: string,
+  bytes: Uint8Array,
+  edits: readonly string[],
+): Map<string, Uint8Array> {
+  const profile = join(folder, 'profile-edits');
+  const library = join(profile, 'user', 'basic', 'Standard');
+  const run = (...args: string[]) => {
+    const options = [`-env:UserInstallation=${pathToFileURL(profile)}`, '--headless', ...args];
+    const { status, stderr } = spawnSync('soffice', options, { encoding: 'utf8', timeout: 600_000 });
+    if (status !== 0) throw new Error(`soffice ended with ${status}: ${stderr}`);
+  };
+  // The first start writes a library without modules.
+  run('--terminate_after_init');
+  const xml = (doctype: string, text: string) =>
+    `<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE ${doctype} PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "${doctype.replace(/.*:/, '')}.dtd">\n${text}`;
+  const code = basic.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  writeFileSync(
+    join(library, 'Edits.xba'),
+    xml(
+      'script:module',
+      `<script:module xmlns:script="http://openoffice.org/2000/script" script:name="Edits" script:language="StarBasic">${code}</script:module>`,
+    ),
+  );
+  writeFileSync(
+    join(library, 'script.xlb'),
+    xml(
+      'library:library',
+      '<library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false"><library:element library:name="Edits"/></library:library>',
+    ),
+  );
+  const source = join(folder, 'export.xlsx');
+  writeFileSync(source, bytes);
+  const [from, to] = [source, folder].map((path) => pathToFileURL(path).href);
+  run('--norestore', `macro:///Standard.Edits.Run("${from}","${to}","${edits.join()}")`);
+  return new Map(edits.map((name) => [name, readFileSync(join(folder, `${name}.xlsx`))]));
+}
