@@ -1,38 +1,67 @@
-/** LibreOffice, which opens and saves workbooks in a profile of a language. */
+/** LibreOffice, which edits and saves workbooks. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 export const hasLibreOffice = spawnSync('soffice', ['--version']).status === 0;
 
-/** Opens workbooks, saves them in another form, and returns these in the same order. The folder is scratch. */
-export function openAndSave(
-  folder: string,
-  locale: 'en-US' | 'es-ES' | 'de-DE',
-  form: 'xlsx' | 'ods' | 'xls',
-  workbooks: readonly Uint8Array[],
+type Form = 'xlsx' | 'ods' | 'xls';
+
+/**
+ * Lets LibreOffice, in a language, make each edit of a Basic module in a copy of a workbook. Returns
+ * the saved copies in the same order.
+ */
+export function editWorkbooks(
+  basic: string,
+  [locale, form]: readonly [locale: 'en-US' | 'es-ES' | 'de-DE', form: Form],
+  bytes: Uint8Array,
+  edits: readonly string[],
 ): Uint8Array[] {
-  const profile = join(folder, `profile-${locale}`);
-  mkdirSync(join(profile, 'user'), { recursive: true });
-  writeFileSync(join(profile, 'user', 'registrymodifications.xcu'), settings(locale));
-  const files = workbooks.map((bytes, at) => {
-    const file = join(folder, `workbook-${at}.xlsx`);
-    writeFileSync(file, bytes);
-    return file;
-  });
-  const outdir = join(folder, `${locale}-${form}`);
-  const args = [
-    `-env:UserInstallation=${pathToFileURL(profile)}`,
-    ...['--headless', '--convert-to', form, '--outdir', outdir],
+  const folder = mkdtempSync(join(tmpdir(), 'libreoffice-'));
+  const user = join(folder, 'user');
+  const run = (...args: string[]) => {
+    const options = [`-env:UserInstallation=${pathToFileURL(folder)}`, '--headless', ...args];
+    const { status, stderr } = spawnSync('soffice', options, {
+      encoding: 'utf8',
+      timeout: 900_000,
+    });
+    if (status !== 0) throw new Error(`soffice ended with ${status}: ${stderr}`);
+  };
+  try {
+    mkdirSync(user);
+    writeFileSync(join(user, 'registrymodifications.xcu'), settings(locale));
+    // The first start writes a library without modules.
+    run('--terminate_after_init');
+    for (const [name, text] of moduleFiles(basic)) {
+      writeFileSync(join(user, 'basic', 'Standard', name), text);
+    }
+    const source = join(folder, 'export.xlsx');
+    writeFileSync(source, bytes);
+    const urls = [source, folder].map((path) => `"${pathToFileURL(path)}"`);
+    run('--norestore', `macro:///Standard.Edits.Run(${urls},"${form}","${edits}")`);
+    return edits.map((name) => readFileSync(join(folder, `${name}.${form}`)));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A Basic module, and the library that has it. */
+function moduleFiles(basic: string): [name: string, text: string][] {
+  const code = basic.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  const head = (type: string, name: string) =>
+    `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE ${type} PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "${name}.dtd">`;
+  const module = `${head('script:module', 'module')}
+<script:module xmlns:script="http://openoffice.org/2000/script" script:name="Edits" script:language="StarBasic">${code}</script:module>`;
+  const library = `${head('library:library', 'library')}
+<library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false"><library:element library:name="Edits"/></library:library>`;
+  return [
+    ['Edits.xba', module],
+    ['script.xlb', library],
   ];
-  const { status, stderr } = spawnSync('soffice', [...args, ...files], {
-    encoding: 'utf8',
-    timeout: 300_000,
-  });
-  if (status !== 0) throw new Error(`soffice ended with ${status}: ${stderr}`);
-  return files.map((_, at) => readFileSync(join(outdir, `workbook-${at}.${form}`)));
 }
 
 /** The language of numbers, dates, words and the interface. */
@@ -45,44 +74,4 @@ ${item('ooSetupSystemLocale')}
 ${item('ooLocale')}
 </oor:items>
 `;
-}
-
-/** Makes the edits of a Basic module in copies of a workbook, each saved as .xlsx. The folder is scratch. */
-export function editWith(
-  folder: string,
-  basic: string,
-  bytes: Uint8Array,
-  edits: readonly string[],
-): Map<string, Uint8Array> {
-  const profile = join(folder, 'profile-edits');
-  const library = join(profile, 'user', 'basic', 'Standard');
-  const run = (...args: string[]) => {
-    const options = [`-env:UserInstallation=${pathToFileURL(profile)}`, '--headless', ...args];
-    const { status, stderr } = spawnSync('soffice', options, { encoding: 'utf8', timeout: 600_000 });
-    if (status !== 0) throw new Error(`soffice ended with ${status}: ${stderr}`);
-  };
-  // The first start writes a library without modules.
-  run('--terminate_after_init');
-  const xml = (doctype: string, text: string) =>
-    `<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE ${doctype} PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "${doctype.replace(/.*:/, '')}.dtd">\n${text}`;
-  const code = basic.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  writeFileSync(
-    join(library, 'Edits.xba'),
-    xml(
-      'script:module',
-      `<script:module xmlns:script="http://openoffice.org/2000/script" script:name="Edits" script:language="StarBasic">${code}</script:module>`,
-    ),
-  );
-  writeFileSync(
-    join(library, 'script.xlb'),
-    xml(
-      'library:library',
-      '<library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false"><library:element library:name="Edits"/></library:library>',
-    ),
-  );
-  const source = join(folder, 'export.xlsx');
-  writeFileSync(source, bytes);
-  const [from, to] = [source, folder].map((path) => pathToFileURL(path).href);
-  run('--norestore', `macro:///Standard.Edits.Run("${from}","${to}","${edits.join()}")`);
-  return new Map(edits.map((name) => [name, readFileSync(join(folder, `${name}.xlsx`))]));
 }

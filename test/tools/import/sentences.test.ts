@@ -365,7 +365,6 @@ properties[8] (slug "twin"): photos.0.url is required
 properties[8] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing
 properties[2] (slug "other"): slug "other" is the slug of the stored listing ${other.id}: give that id, or another slug
 properties[1] (hid "H-1"): slug "casa-marea" repeats the slug of properties[0] (slug "casa-marea")
-properties[1] (hid "H-1"): hid "H-1" repeats the id of properties[0] (slug "casa-marea")
 properties[2] (slug "other"): id "${marea.id}" repeats the id of properties[0] (slug "casa-marea")`,
   ],
   [
@@ -469,6 +468,24 @@ ${HELP}`,
 photos!E3 (slug "casa-marea"): hero is a second hero photo: one photo of a listing may have yes
 repeats photos!`,
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | Pool | hero | no`),
+  ],
+  [
+    'two rows of one listing, and two of which one is a copy',
+    sheets(`
+slug | id | name | status | display_order
+casa-marea | ${marea.id} | A | listed | 1
+casa-marea | ${marea.id} | A | listed | 1
+one | ${other.id} | B | listed | 2
+two | ${other.id} | C | listed | 3`),
+    `
+listings!A3 (slug "casa-marea"): slug "casa-marea" repeats the slug of listings!A2 (slug "casa-marea")
+listings!A5 (slug "two"): has the hidden id of listings!A4 (slug "one"), and neither has its stored slug: clear listings!B5 in the copy`,
+    sheets(`
+slug | id | name | status | display_order
+casa-marea | ${marea.id} | A | listed | 1
+copy | ${marea.id} | A | listed | 1
+one | ${other.id} | B | listed | 2
+two | | C | listed | 3`),
   ],
   [
     'columns of no field, and remarks beside the table',

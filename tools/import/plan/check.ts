@@ -1,7 +1,7 @@
 /** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
-import { distinct, formatName, type ImportProblem } from '../read/problem.ts';
+import { formatName, type ImportProblem } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import { type Catalogue, sourcesOf } from '../read/store.ts';
@@ -55,7 +55,7 @@ function findSharedKeys(
     ...stored.filter(({ id }) => !inFile.has(id)).map((keys) => ({ keys })),
     ...records.map((record) => ({ keys: record.keys, record })),
   ];
-  let problems: ImportProblem[] = [];
+  const problems: ImportProblem[] = [];
   for (const key of ['slug', 'id', 'hid'] as const) {
     const keeps = ({ keys, record }: Holder) => {
       const { id = '' } = keys;
@@ -67,10 +67,10 @@ function findSharedKeys(
     for (const group of groups.values()) {
       const [first, ...others] = group.toSorted((a, b) => Number(keeps(b)) - Number(keeps(a)));
       const late = others.filter((each) => key !== 'hid' || !keeps(each));
-      // Records with one slug share the derived id too: one problem is enough.
-      problems = distinct(
-        problems,
-        late.flatMap(({ record }) => (first && record ? nameHolder(key, record, first, file) : [])),
+      problems.push(
+        ...late.flatMap(({ record }) =>
+          first && record ? nameHolder(key, record, first, file) : [],
+        ),
       );
     }
   }
@@ -85,10 +85,17 @@ function nameHolder(
 ): ImportProblem[] {
   const path = key === 'id' ? idField : key;
   const problem = { record, path, value: keys[path] };
+  // The problem of another key that both have is enough.
+  const others = ({ slug: [], id: ['slug'], hid: ['slug', 'id'] } as const)[key];
+  if (others.some((each) => keys[each] !== undefined && keys[each] === first.keys[each])) return [];
   if (key === 'hid') {
-    if (first.keys.slug === keys.slug) return [];
     const details = { holder: `listing ${first.keys.slug}` };
     return [{ ...problem, code: 'hid_repeats', details }];
+  }
+  if (first.record !== undefined && key === 'id' && record.cellAt !== undefined) {
+    const { cell } = record.cellAt('id');
+    const details = { first: formatName(first.record.name), cell };
+    return [{ record, path: '', code: 'unclear_copy', details }];
   }
   if (first.record !== undefined) {
     const details = { first: `the ${key} of ${formatName(first.record.name)}` };

@@ -26,7 +26,7 @@ export function joinList(
 ): void {
   const { field, order } = LISTS[name];
   const stored = listing.source === undefined ? [] : showEntries(listing.source, name);
-  const rows = findEntries(name, sortRows(sheetRows, order), stored, listing, join);
+  const rows = findEntries(name, sortRows(sheetRows, order, stored), stored, listing, join);
   const marks = listing.marks ?? rows.find((row) => row.marks !== undefined)?.marks;
   if (name === 'photos') joinHero(rows, marks, listing, join);
   const changes = new Map(rows.map((row) => [row, join.touches.takeCells(name, row)]));
@@ -68,15 +68,27 @@ function isEmpty(patch: Patch): boolean {
   return Object.keys(patch).length === 0;
 }
 
-/** Sorts by the numbers of the rows. A row without number follows the row before it. */
-function sortRows(rows: readonly SheetRow[], order: string): SheetRow[] {
+/**
+ * Sorts by the numbers of the rows. A row without number follows the row before it. Rows that have
+ * one number in the store too keep their order, however the sheet is sorted.
+ */
+function sortRows(
+  rows: readonly SheetRow[],
+  order: string,
+  stored: readonly ShownRow[],
+): SheetRow[] {
+  const places = new Map(stored.map(({ record }, at) => [record.id, { at, own: record[order] }]));
   let last = Number.NEGATIVE_INFINITY;
   const numbered = rows.map((row) => {
     const number = row.value[order];
     if (typeof number === 'number') last = number;
-    return { row: { ...row, value: fillEmpty(row.value) }, number: last };
+    const { at, own } = places.get(row.value.id) ?? {};
+    const place = at !== undefined && own === number ? at : Number.POSITIVE_INFINITY;
+    return { row: { ...row, value: fillEmpty(row.value) }, number: last, place };
   });
-  return numbered.sort((a, b) => a.number - b.number || 0).map(({ row }) => row);
+  return numbered
+    .sort((a, b) => a.number - b.number || a.place - b.place || 0)
+    .map(({ row }) => row);
 }
 
 /** The empty cells of a photo or video: it is visible, in the gallery. */

@@ -57,6 +57,8 @@ export const SENTENCES = {
   invalid: '{message}',
   two_names: 'must not be combined with {other}',
   repeats: 'repeats {first}',
+  unclear_copy:
+    'has the hidden id of {first}, and neither has its stored slug: clear {cell} in the copy',
   hero_id: 'must be the id of one of the photos of this listing',
   hero_address: 'must be the address of one of the photos of this listing',
   slug_taken: 'is the slug of the stored {holder}{advice}',

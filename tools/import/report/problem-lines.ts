@@ -93,13 +93,12 @@ function suggest({ unknown }: Fault): string {
   return found === undefined ? '' : `: did you mean ${found}?`;
 }
 
-/** In a workbook, the earlier entry `photos.0` is a cell, and a copied row has a hidden id. */
-function formatSentence({ code, details = {}, record, path, value }: ImportProblem): string {
+/** In a workbook, the earlier entry `photos.0` is a cell. */
+function formatSentence({ code, details = {}, record, value }: ImportProblem): string {
   if (isEmptyCell(record, value) && code === 'invalid') return 'must not be empty';
   if (code === 'repeats' && record.cellAt !== undefined) {
     const first = `${details.first}`;
-    const cell = /^(photos|videos)\.\d+$/.test(first) ? record.cellAt(first).cell : first;
-    return `repeats ${cell}${path === 'id' ? ': empty this cell in a copied row' : ''}`;
+    return `repeats ${/^(photos|videos)\.\d+$/.test(first) ? record.cellAt(first).cell : first}`;
   }
   return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
 }

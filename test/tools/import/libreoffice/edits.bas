@@ -1,15 +1,19 @@
-' The edits of an editor, each made by LibreOffice in a copy of one export, which is saved as .xlsx.
+' The edits of an editor, each made by LibreOffice in a copy of an export, which is saved in a form.
 Option Explicit
 
 Dim Doc As Object
 
 ' `edits` has their names, with commas between them.
-Sub Run(source As String, folder As String, edits As String)
+Sub Run(source As String, folder As String, form As String, edits As String)
   Dim which As Variant
+  Dim saver As String
+  If form = "xlsx" Then saver = "Calc MS Excel 2007 XML"
+  If form = "ods" Then saver = "calc8"
+  If form = "xls" Then saver = "MS Excel 97"
   For Each which In Split(edits, ",")
     Doc = StarDesktop.loadComponentFromURL(source, "_blank", 0, Array(MakeProperty("Hidden", True)))
     MakeEdit(CStr(which))
-    Doc.storeToURL(folder & "/" & which & ".xlsx", Array(MakeProperty("FilterName", "Calc MS Excel 2007 XML")))
+    Doc.storeToURL(folder & "/" & which & "." & form, Array(MakeProperty("FilterName", saver)))
     Doc.close(True)
   Next which
   StarDesktop.terminate()
@@ -143,9 +147,11 @@ Sub MakeEdit(which As String)
   Dim column As Long
   Dim row As Long
   Dim text As String
-  Dim cell As Object
   Select Case which
   Case "saved"
+  Case "touched"
+    Sheet("listings").getCellByPosition(ColumnOf("listings", "price_from"), 1).Value = 4242
+    Sheet("listings").getCellByPosition(ColumnOf("listings", "description.en"), 3).String = "Touched"
   ' Rows
   Case "rows-sorted-by-price"
     SortRows("listings", "price_from", True)
@@ -290,7 +296,7 @@ Sub MakeEdit(which As String)
   Case "word-upper-case"
     CellOf("listings", "casa-ginebrera", "status").String = " Sold_Out "
   Case "texts-replaced"
-    ReplaceIn("amenities", "Sauna", "Sauna with a view")
+    ReplaceIn("photos", "Sitting room", "Living room")
   ' Texts
   Case "text-of-lines"
     CellOf("listings", "casa-ginebrera", "title.en").String = "One" & Chr(10) & Chr(10) & "Two"
