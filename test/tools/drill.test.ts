@@ -359,7 +359,6 @@ describe('what was erased', () => {
     expect([...lost]).toEqual([]);
     expect(largest).toBeLessThan(2_000_000);
     expect(sent).toBeLessThan(count / 1_300 + 2);
-    if (process.env.FULL) console.log(count, cloudflare.requests.length, clock.sleptMs);
     const counted = 'SELECT count(*) AS events, (SELECT name FROM locations) AS name FROM events';
     expect(copy.rows(counted)).toEqual([{ events: count, name: half }]);
     expect(erasedIn(copy)).toEqual(['bk_1']);

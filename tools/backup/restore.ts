@@ -13,7 +13,7 @@
  *                             names, and write the identity
  *
  * The key is made of the file and the ledger, so a run with the same ones continues, and any other
- * starts over. (d) copies no row, and makes no index: its time does not grow with the backup.
+ * starts over. (d) copies no row, and makes no index: D1 ends a request after 30 s.
  */
 
 import { hash, randomBytes } from 'node:crypto';
