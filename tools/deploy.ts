@@ -204,9 +204,9 @@ async function check(request: Request, { directory, wrangler }: Surroundings) {
 async function describeKeySet(url: string): Promise<string> {
   try {
     const { length } = await fetchUsableKeys(url);
-    return `JWT_JWKS_URL: usable keys: ${length}`;
+    return `usable keys at ${url}: ${length}`;
   } catch (error) {
-    return `JWT_JWKS_URL gives no usable key, so no token will be valid: ${describeCause(error)}`;
+    return `No bearer token will be valid, because of ${url}: ${describeCause(error)}`;
   }
 }
 

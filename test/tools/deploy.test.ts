@@ -338,11 +338,14 @@ const SUCCESSES: Record<string, Success> = {
   },
   'says how many keys a provider has': {
     arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/keys`)),
-    says: ['JWT_JWKS_URL: usable keys: 2\n'],
+    says: ['/api/keys: 2\n'],
   },
   'says that a provider has no usable key': {
     arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/none`)),
-    says: ['JWT_JWKS_URL gives no usable key, so no token will be valid: '],
+    says: [
+      'No bearer token will be valid, because of http://127.0.0.1:',
+      '/api/none: JWT_JWKS_URL ',
+    ],
   },
 };
 
