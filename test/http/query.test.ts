@@ -27,6 +27,8 @@ it.each<[query: string, path: string, message: string]>([
   ['status=listed,%20', 'status', `an empty value is none of ${STATUSES}`],
   ['status=lis%20ted', 'status', `lis ted is none of ${STATUSES}`],
   ['status[]=listed&status[]=', 'status', `an empty value is none of ${STATUSES}`],
+  ['status[]=no&status=listed', 'status', `no is none of ${STATUSES}`],
+  ['status=no&status[]=listed', 'status', `no is none of ${STATUSES}`],
 ])('%s is rejected', async (query, path, message) => {
   const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
   expect(error.param).toBe(path);
@@ -53,27 +55,30 @@ it.each([
   expect(await one.json()).toEqual(await other.json());
 });
 
-/** Lists of one valid value as long as may be, and a value that is always valid, with zeros. */
-const LONGEST = [
-  [LIST, 'status', `${'listed,'.repeat(142)}listed`, 1_000],
-  [LIST, 'limit', '25'.padStart(999, '0'), 999],
-  [EVENTS, 'id', `${crypto.randomUUID()}, `.repeat(100).slice(0, -2), 3_800],
-  [EVENTS, 'type', `${'x'.repeat(255)}, `.repeat(50).slice(0, -2), 12_850],
-] as const;
+it('a bad cursor beside another bad parameter is one of the problems', async () => {
+  const response = await get(`${EVENTS}?cursor=x&wait=0`);
+  const { details } = await expectError(response, 400, 'validation_error');
+  expect(details?.map(({ path }) => path)).toEqual(['cursor', 'wait']);
+});
 
-it.each(LONGEST)(
-  '%s takes no %s that is longer than any value needs',
-  async (path, name, value, longest) => {
-    await expectStatus(await get(`${path}?${name}=${value}`), 200);
-    const longer = name === 'limit' ? value.padStart(longest + 1, '0') : value.padEnd(longest + 1);
-    const error = await expectError(
-      await get(`${path}?${name}=${encodeURIComponent(longer)}`),
-      400,
-      'validation_error',
-    );
-    expect(error.param).toBe(name);
-  },
-);
+const listOf = (value: string, count: number, separator = ', ') =>
+  Array(count).fill(value).join(separator);
+const timeOf = (digits: number) => `2027-01-01T00:00:00.${'0'.repeat(digits)}Z`;
+const UUID = crypto.randomUUID();
+const TYPE = 'x'.repeat(255);
+
+/** The longest values, each with one that is longer, and valid but for its length. */
+it.each([
+  [LIST, 'status', listOf('listed', 143, ','), listOf('listed', 143)],
+  [LIST, 'limit', '25'.padStart(999, '0'), '25'.padStart(1_000, '0')],
+  [EVENTS, 'created_after', timeOf(100), timeOf(101)],
+  [EVENTS, 'id', listOf(UUID, 100), `${listOf(UUID, 100)}   `],
+  [EVENTS, 'type', listOf(TYPE, 50), `${listOf(TYPE, 50)}   `],
+])('%s takes no %s that is longer than any value needs', async (path, name, longest, longer) => {
+  await expectStatus(await get(`${path}?${name}=${longest}`), 200);
+  const response = await get(`${path}?${name}=${encodeURIComponent(longer)}`);
+  expect((await expectError(response, 400, 'validation_error')).param).toBe(name);
+});
 
 const parameters = Object.keys(document.paths ?? {}).flatMap((path) =>
   queryNamesOf(path).map((name) => [path.replace(/\{\w+\}/, 'no-such-thing'), name] as const),
