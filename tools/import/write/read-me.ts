@@ -31,11 +31,14 @@ const LINES: readonly (readonly [string, string])[] = [
   ],
   [
     'A hidden column',
-    'has ids and the version of each listing. Leave it as it is. In a copied row, empty these cells.',
+    'has ids, and what each cell has shown: a cell that you do not touch changes nothing.',
   ],
   ['', ''],
   ['The sheets', ''],
-  ['listings', 'A row is a listing. A new one needs slug, name, status and display_order.'],
+  [
+    'listings',
+    'A row is a listing. A new one needs slug, name, status and display_order, or is a copied row with another slug.',
+  ],
   [
     'photos',
     'A row is a photo of the listing, shown in the order of the numbers. One photo may have yes in hero.',
