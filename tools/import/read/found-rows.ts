@@ -23,7 +23,7 @@ export type FoundRow = SheetRow & {
   exported: Marks | undefined;
   /** `exported`, if they count. */
   marks: Marks | undefined;
-  /** The row that it is a copy of: a new record, without the id and the `hid`. */
+  /** The row that it is a copy of: a new record, without its id and `hid`. */
   original?: SheetRow;
 };
 
@@ -55,7 +55,8 @@ export function findRows(
   return found.map((row) => {
     const original = originals.get(row.old?.hash);
     if (row.old === undefined || original === undefined || original === row) return row;
-    const { id, hid, ...value } = row.value;
+    const { id, hid, ...others } = row.value;
+    const value = hid === original.value.hid ? others : { ...others, hid };
     return { ...row, value, old: undefined, marks: undefined, exported: undefined, original };
   });
 }

@@ -135,7 +135,7 @@ function findEntries(
 
 /** Whether the cells of a row are those of the entry. */
 function shows(name: ListName, entry: ShownRow, row: Patch): boolean {
-  const marks = parseMarks(formatAsOf(name, entry));
+  const marks = parseMarks(formatAsOf(name, entry, {}));
   return marks !== undefined && !differsFromMarks(name, row, marks);
 }
 

@@ -8,7 +8,7 @@ import { uuid } from '../../../src/schema.ts';
 import { LIST_NAMES, SHEETS } from './columns.ts';
 import { type FoundRow, findRows, type StoredRow } from './found-rows.ts';
 import { joinList } from './join-list.ts';
-import { hashCell, hashId } from './marks.ts';
+import { hashCell, hashId, parseMarks } from './marks.ts';
 import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
 import { type Patch, readKeys } from './records.ts';
 import { makeResolver } from './resolve.ts';
@@ -46,7 +46,7 @@ export function joinSheets(
   overwrite: boolean,
 ): ListingsFile {
   const touches = trackTouches(file.exportId, overwrite);
-  const isOwnExport = file.exportId?.startsWith(stored.lineage) ?? false;
+  const isOwnExport = comesFrom(stored.lineage, file.exportId, sheets);
   const join: Join = { stored, sheets, isOwnExport, touches, problems: [], notes: [] };
   const locations = findRecords('locations', stored.locations, join);
   const amenities = findRecords('amenities', stored.amenities, join);
@@ -75,6 +75,14 @@ export function joinSheets(
     problems: distinct(file.problems, join.problems),
     touched: { newer, conflicts, moved: touches.findMoved(), notes: join.notes },
   };
+}
+
+/** An editor may delete the sheet that has the id of the export: the marks name the lineage too. */
+function comesFrom(lineage: string, exportId: string | undefined, sheets: Join['sheets']): boolean {
+  if (exportId !== undefined) return exportId.startsWith(lineage);
+  const own = hashCell('lineage', lineage);
+  const rows = Object.values(sheets).flat();
+  return rows.some(({ asOf }) => parseMarks(asOf)?.cells.has(own));
 }
 
 function findRecords(

@@ -50,12 +50,12 @@ export function listTexts(listing: Source, name: ListName): Record<string, strin
   };
 }
 
-/** Writes the cell `as of` of a row. */
+/** Writes the cell `as of` of a row. `others` are its texts that are no cells: lists, the lineage. */
 export function formatAsOf(
   sheet: SheetName,
   { hash, record }: ShownRow,
-  lists: Readonly<Record<string, string>> = {},
+  others: Readonly<Record<string, string>>,
 ): string {
   const texts = cellsOf(sheet).map((column) => [column.name, asRead(showCell(column, record))]);
-  return formatMarks(hash, { ...Object.fromEntries(texts), ...lists });
+  return formatMarks(hash, { ...Object.fromEntries(texts), ...others });
 }

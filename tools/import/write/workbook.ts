@@ -22,6 +22,7 @@ import {
 import { hashId } from '../read/marks.ts';
 import type { Patch } from '../read/records.ts';
 import { formatAsOf, listTexts, showEntries, showListing } from '../read/shown.ts';
+import type { Catalogue } from '../read/store.ts';
 import type { OnProgress } from '../read/types.ts';
 import { readMeSheet } from './read-me.ts';
 
@@ -39,10 +40,10 @@ const BODY: CellStyle = { font: FONT, alignment: { vertical: 'top' }, border: { 
 const KEY: CellStyle = { ...BODY, font: { ...FONT, bold: true } };
 const TEXT_FORMAT = '@';
 
-type Catalogue = { locations: readonly Location[]; amenities: readonly Amenity[] };
+type Stored = Pick<Catalogue, 'locations' | 'amenities' | 'lineage'>;
 
 export async function writeWorkbook(
-  { locations, amenities }: Catalogue,
+  { locations, amenities, lineage }: Stored,
   listings: readonly Source[],
   exportId: string,
   onProgress: OnProgress,
@@ -57,20 +58,20 @@ export async function writeWorkbook(
           ...row.record,
           hero: row.record.id === listing.hero_photo_id ? true : null,
           listing: listing.slug,
-          [AS_OF.field]: formatAsOf(name, row, lists),
+          [AS_OF.field]: formatAsOf(name, row, { ...lists, lineage }),
         }),
       );
     });
   const showRecord = (name: SheetName, record: Location | Amenity): Patch => {
     const key = 'id' in record ? record.id : record.slug;
     const row = { hash: hashId(key), record: { ...record } };
-    return { ...record, [AS_OF.field]: formatAsOf(name, row) };
+    return { ...record, [AS_OF.field]: formatAsOf(name, row, { lineage }) };
   };
   const records: Record<SheetName, readonly Patch[]> = {
     listings: listings.map((listing) => {
       const row = showListing(listing);
       const lists = LIST_NAMES.map((name) => listTexts(listing, name));
-      const asOf = formatAsOf('listings', row, Object.assign({}, ...lists));
+      const asOf = formatAsOf('listings', row, Object.assign({ lineage }, ...lists));
       return { ...row.record, [AS_OF.field]: asOf };
     }),
     photos: entriesOf('photos'),
