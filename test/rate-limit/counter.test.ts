@@ -65,11 +65,6 @@ describe('the total of a window', () => {
     expect(await total()).toEqual({ 0: 41, 1: 2 });
   });
 
-  it('is separate for each policy', async () => {
-    await report('a', { 0: 24 });
-    expect(await report('b', { 0: 3 }, false, true)).toMatchObject({ others: {} });
-  });
-
   it.each([
     [-12, {}],
     [-11, { [-11]: 8 }],

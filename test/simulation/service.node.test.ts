@@ -20,7 +20,7 @@ const TIMEOUT_MS = 600_000;
 
 function prove(part: Part, variants: Record<string, Mistake>): void {
   it(
-    'keeps its promises in each run',
+    `keeps its promises in each of ${COUNT} runs`,
     async () => {
       const fleet = new Fleet(await bundleSource());
       let [requests, successes] = [0, 0];
