@@ -12,6 +12,7 @@ import { addToLogField, logFault } from '../http/log.ts';
 import type { RateCounter } from './counter.ts';
 import {
   keepWindow,
+  MAX_WAIT_MS,
   type PolicyName,
   type Reply,
   SPAN_MS,
@@ -27,8 +28,6 @@ const UNCONFIRMED_DIVISOR = 5;
 /** Caps of the two. With them, 20 isolates exceed a limit of 6,000 by 8 %; without, by 137 %. */
 const MAX_UNSENT = 25;
 const MAX_UNCONFIRMED = 60;
-/** After this time, the counter is failing. */
-const CALL_DEADLINE_MS = 300;
 /** Between two reports to a failing counter. */
 const PROBE_PAUSE_MS = 1_000;
 
@@ -93,7 +92,7 @@ export class ClientWindow {
     if (span !== this.#current) this.#moveTo(span);
     if (this.#used >= this.#quota.limit) return 'rejected';
 
-    const isFailing = now > this.#silentSince + CALL_DEADLINE_MS;
+    const isFailing = now > this.#silentSince + MAX_WAIT_MS;
     const mustAsk = !isFailing && this.#begun - this.#confirmed >= this.#maxUnconfirmed;
     // Before a call, so that concurrent requests do not exceed the limit.
     this.#own.set(span, (this.#own.get(span) ?? 0) + 1);
@@ -126,7 +125,7 @@ export class ClientWindow {
   async #askForPlace(env: Env, span: number): Promise<Verdict> {
     const startedAt = Date.now();
     this.#waiting += 1;
-    const inTime = await firstWithin(this.#call(env, true), CALL_DEADLINE_MS, undefined);
+    const inTime = await firstWithin(this.#call(env, true), MAX_WAIT_MS, undefined);
     this.#waiting -= 1;
     if (inTime === undefined) this.#noteFault(new Error('no reply within the deadline'));
     const verdict = inTime ?? 'passed';
@@ -155,7 +154,7 @@ export class ClientWindow {
       for (const [span, count] of others) {
         this.#others.set(span, Math.max(count, this.#others.get(span) ?? 0));
       }
-      if (isGranted || !wantsPlace) this.#confirmed = Math.max(this.#confirmed, begun);
+      if (isGranted) this.#confirmed = Math.max(this.#confirmed, begun);
       this.#moveTo(this.#current);
       return isGranted ? 'passed' : 'rejected';
     } catch (error) {
@@ -206,7 +205,7 @@ async function send(
     using reply = await counters.get(id).report(policy, limit, former);
     const span = Math.floor((Date.now() - reply.ageMs) / SPAN_MS);
     const others = new Map([[span, reply.others]]);
-    return { isGranted: reply.isGranted, others, isFormer: true };
+    return { isGranted: reply.isGranted || !wantsPlace, others, isFormer: true };
   }
 }
 

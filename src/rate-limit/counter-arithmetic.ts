@@ -14,6 +14,8 @@ export const SPAN_MS = 5_000;
 export const SPANS = WINDOW_MS / SPAN_MS;
 /** Clocks differ: a later span may have begun. Others are of a clock that was set back. */
 export const SPANS_AHEAD = 2;
+/** A request waits for its counter so long. Until then, its window may be the one before. */
+export const MAX_WAIT_MS = 300;
 
 /** The limits of an address. A key with a limit of its own uses `default` for all routes. */
 export type PolicyName = 'default' | 'ingest';
@@ -31,14 +33,16 @@ export type Report = {
   wantsPlace: boolean;
 };
 
-/** `others` are the requests of all other records in the window. */
+/**
+ * `isGranted`: the waiting request has its place, or without one, the counts cannot be forgotten.
+ * `others` are the requests of all other records in the window.
+ */
 export type Reply = { isGranted: boolean; others: Counts };
 
 export type CounterState = {
   /** Span → record → its requests. */
   spans: ReadonlyMap<number, ReadonlyMap<string, number>>;
-  /** Reports that changed a count, since the window was last empty. */
-  changes: number;
+  isStored: boolean;
   /** The time of the latest change, under the name that the alarm of 1.0.0 reads. */
   beganAt: number;
 };
@@ -58,7 +62,8 @@ export function totalOf(counts: ReadonlyMap<unknown, number>): number {
 
 /**
  * Adds a report, and grants a place while all requests of the window are within the limit.
- * `changed` is the state with the new counts, if there are any.
+ * `changed` is the new state, if it is another one. The first report alone is not stored: most
+ * clients send no second one.
  */
 export function addReport(
   last: CounterState | undefined,
@@ -66,7 +71,7 @@ export function addReport(
   limit: number,
   now: number,
 ): { reply: Reply; changed?: CounterState } {
-  const current = Math.floor(now / SPAN_MS);
+  const current = Math.floor((now - MAX_WAIT_MS) / SPAN_MS);
   const [spans, reported] = [new Map(last?.spans), new Map(counts)];
   for (const each of [spans, reported]) keepWindow(each, current);
 
@@ -75,15 +80,19 @@ export function addReport(
     spans.entries().map(([span, each]) => [span, totalOf(each) - knownIn(span)]),
   );
   const news = [...reported].filter(([span, count]) => count > knownIn(span));
-  // The counts as reported: the isolate may have dropped a span that is known here still.
-  const isWithin = totalOf(reported) + totalOf(others) <= limit;
-  // Nothing is granted uncounted: the place is in the latest span of the report. Without news, a
-  // later report came first, and it is counted already.
-  const isInTime = reported.has(Math.max(...counts.keys()));
-  const isGranted = wantsPlace && isInTime && (isWithin || news.length === 0);
+  // The place is in the latest span of the report, and in its window. The counts as reported: the
+  // isolate may have dropped a span that is known here still.
+  const latest = Math.max(...counts.keys());
+  const inWindow = new Map(others);
+  keepWindow(inWindow, latest);
+  const isWithin = totalOf(reported) + totalOf(inWindow) <= limit;
+  // Nothing is granted uncounted. Without news, a later report came first: it is counted already.
+  const isInTime = reported.has(latest);
+  const isStored = wantsPlace || last !== undefined;
+  const isGranted = wantsPlace ? isInTime && (isWithin || news.length === 0) : isStored;
   const reply = { isGranted, others };
-  if (news.length === 0 || (wantsPlace && !isGranted)) return { reply };
-  const changes = spans.size === 0 || last === undefined ? 1 : last.changes + 1;
+  const isKnown = news.length === 0 && last?.isStored !== false;
+  if (isKnown || (wantsPlace && !isGranted)) return { reply };
   for (const [span, count] of news) spans.set(span, new Map(spans.get(span)).set(record, count));
-  return { reply, changed: { spans, changes, beganAt: now } };
+  return { reply, changed: { spans, isStored, beganAt: now } };
 }

@@ -16,7 +16,6 @@ import {
   WINDOW_MS,
 } from './counter-arithmetic.ts';
 
-const STORED_FROM_CHANGE = 2;
 /** After the latest change. The window is empty before: an alarm may come early, clocks differ. */
 const ALARM_MS = 2 * WINDOW_MS;
 
@@ -29,11 +28,13 @@ export class RateCounter extends DurableObject<Env> {
    * 1.0.0 stored another form under `POLICY`. Every form has a `beganAt`, for all alarms.
    */
   add(policy: PolicyName, limit: number, report: Report): Reply {
-    const { reply, changed } = addReport(this.#stateOf(policy), report, limit, Date.now());
+    const last = this.#stateOf(policy);
+    const { reply, changed } = addReport(last, report, limit, Date.now());
     if (changed === undefined) return reply;
     this.#states.set(policy, changed);
-    if (changed.changes >= STORED_FROM_CHANGE) this.ctx.storage.kv.put(`${policy} spans`, changed);
-    if (changed.changes === STORED_FROM_CHANGE) this.#setAlarm(changed.beganAt);
+    if (!changed.isStored) return reply;
+    this.ctx.storage.kv.put(`${policy} spans`, changed);
+    if (last?.isStored !== true) this.#setAlarm(changed.beganAt);
     return reply;
   }
 
@@ -63,8 +64,9 @@ export class RateCounter extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     const stored = [...this.ctx.storage.kv.list<{ beganAt: number }>()];
     const changedAt = Math.max(...stored.map(([, { beganAt }]) => beganAt));
-    if (changedAt + 1.5 * WINDOW_MS <= Date.now()) await this.ctx.storage.deleteAll();
-    else this.#setAlarm(changedAt);
+    if (changedAt + 1.5 * WINDOW_MS > Date.now()) return this.#setAlarm(changedAt);
+    this.#states.clear();
+    await this.ctx.storage.deleteAll();
   }
 
   #setAlarm(changedAt: number): void {

@@ -16,11 +16,12 @@ let object: ReturnType<typeof env.RATE_COUNTER.get>;
 
 beforeEach(() => {
   object = env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(freshAddress()));
-  vi.useFakeTimers({ toFake: ['Date'], now: START });
+  vi.useFakeTimers({ toFake: ['Date'] });
+  setSpan(0);
 });
 
-/** Sets the time to the start of a span after the first one. */
-const setSpan = (span: number) => vi.setSystemTime(START + span * SPAN_MS);
+/** Sets the time to the first second of a span after the first one. */
+const setSpan = (span: number, ms = 1_000) => vi.setSystemTime(START + span * SPAN_MS + ms);
 
 /** Spans after the first one → requests. */
 type Counts = Record<number, number>;
@@ -114,6 +115,13 @@ describe('a place', () => {
     },
   );
 
+  it('is in the window of its request, which has waited over the edge of a span', async () => {
+    await report('a', { [-11]: 60, 0: 40 });
+    setSpan(1, 299);
+    expect(await place('b', { 1: 60 })).toMatchObject({ isGranted: true });
+    expect(await place('c', { 0: 1 })).toMatchObject({ isGranted: false });
+  });
+
   it('is granted to an isolate whose clock has dropped a span that is known here', async () => {
     await report('a', { [-11]: 60, 0: 40 });
     expect(await place('a', { 0: 100 })).toMatchObject({ isGranted: true });
@@ -122,21 +130,24 @@ describe('a place', () => {
 });
 
 describe('the storage of a counter', () => {
-  it('has nothing after one report', async () => {
+  it('has nothing after one report, which says so, unless a place was granted', async () => {
     await report('health', {});
-    await report('a', { 0: 8 });
+    expect(await report('a', { 0: 8 })).toMatchObject({ isGranted: false });
     expect(await stored()).toEqual({ alarm: null });
+    expect(await report('a', { 0: 8 })).toMatchObject({ isGranted: true });
+    await place('b', { 0: 1 });
+    expect(await stored()).toMatchObject({ 'default spans': { 0: { a: 8, b: 1 } } });
   });
 
   it('has the spans of the window after each change from the second on, with one alarm', async () => {
     await report('a', { [-11]: 8, 0: 8 });
     await report('a', { [-11]: 8, 0: 16 });
     const spans = { [-11]: { a: 8 }, 0: { a: 16 } };
-    expect(await stored()).toEqual({ 'default spans': spans, alarm: 120 });
+    expect(await stored()).toEqual({ 'default spans': spans, alarm: 121 });
     setSpan(1);
     await report('b', { [-11]: 8, 1: 1 });
     const later = { 0: { a: 16 }, 1: { b: 1 } };
-    expect(await stored()).toEqual({ 'default spans': later, alarm: 120 });
+    expect(await stored()).toEqual({ 'default spans': later, alarm: 121 });
   });
 
   it('outlives an eviction; a forgotten count is restored by the next report', async () => {
@@ -158,12 +169,12 @@ describe('the storage of a counter', () => {
     setSpan(23);
     await runDurableObjectAlarm(object);
     const spans = { 'default spans': { 0: { a: 16 } }, 'ingest spans': { 6: { a: 16 } } };
-    expect(await stored()).toEqual({ ...spans, alarm: 150 });
+    expect(await stored()).toEqual({ ...spans, alarm: 151 });
     setSpan(30);
     await runDurableObjectAlarm(object);
     expect(await stored()).toEqual({ alarm: null });
     await fill(30, false);
-    expect(await stored()).toMatchObject({ alarm: 270 });
+    expect(await stored()).toMatchObject({ alarm: 271 });
   });
 });
 

@@ -188,7 +188,7 @@ describe('a rejected request', () => {
   it('may retry when a request passes, before the whole limit is there again', async () => {
     const counter = counterWith();
     const [one, other] = [isolateOf(counter), isolateOf(counter)];
-    await sendInTurn(one, 40);
+    await sendAtOnce(one, 40);
     vi.setSystemTime(START + 15_000);
     await sendInTurn(other, 60);
     vi.setSystemTime(START + 19_999);

@@ -24,8 +24,8 @@ export const countSpansTwice = onReport(({ counts, ...report }) => {
   return { ...report, counts: new Map([...next, ...counts]) };
 });
 
-export const grantUncounted = onResult(({ reply, changed }) =>
-  changed === undefined || reply.isGranted ? { reply } : { reply, changed },
+export const grantUncounted = onResult(({ reply, ...rest }, { wantsPlace }) =>
+  wantsPlace ? { reply } : { reply, ...rest },
 );
 
 export const replyOwn = onResult(({ reply, ...rest }, { counts }) => ({
