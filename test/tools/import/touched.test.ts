@@ -255,6 +255,20 @@ it.each([
   });
 });
 
+it('a sheet that was sorted by another column keeps the order of photos with one number', async () => {
+  const photos = ['c', 'b', 'a'].map((name) => ({ ...photo(name, 1), id: crypto.randomUUID() }));
+  await imports.load({ properties: [{ slug: 'casa-0', photos }] }, '--patch');
+  const edit =
+    (isUpwards: boolean): Edit =>
+    ({ photos: rows = [] }) =>
+      rows.sort((a, b) => (`${a.url}` < `${b.url}` === isUpwards ? -1 : 1));
+  const exported = await imports.exportedWorkbook();
+  for (const isUpwards of [true, false]) {
+    const { stdout } = await importEdited(exported, edit(isUpwards));
+    expect(stdout).toContain('Nothing changed');
+  }
+});
+
 it('imports a column that was shifted alone with --many', async () => {
   const shift = REJECTED.at(-1)?.[1] ?? expect.fail();
   const done = await importEdited(await imports.exportedWorkbook(), shift, '--many');
