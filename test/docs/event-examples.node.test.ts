@@ -1,21 +1,13 @@
-/** The programs of docs/examples that send and follow events, and the typed client. */
+/** The programs of docs/examples that send and follow events. */
 
 import { execFile } from 'node:child_process';
-import {
-  copyFileSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { v5 } from 'uuid';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/api-document.ts';
 import { API_KEY, exampleOf, NAMESPACE, SOON, useRig, whyNotRun } from './example-rig.ts';
 import { codeBlocksOf } from './markdown.ts';
 
@@ -334,47 +326,3 @@ it.for(['follow-events.ts', 'follow-events.py'])(
     await expect.poll(() => rig().requests[1], SOON).toContain('cursor=behind');
   },
 );
-
-describe('typed-client.ts, with the types that openapi-typescript generates', () => {
-  const OPTIONS = [
-    ...['--strict', '--singleThreaded', '--noEmit', '--target', 'es2024', '--types', 'node'],
-    ...['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],
-    ...['--module', 'nodenext', '--allowImportingTsExtensions'],
-  ];
-  const folder = () => rig().folderOf('typed');
-
-  /** Runs a program of the project's packages. Returns what it prints, also when it fails. */
-  async function runPackage(name: string, ...args: string[]): Promise<string> {
-    const program = resolve('node_modules/.bin', name);
-    const ran = promisify(execFile)(program, args, { cwd: folder() });
-    return (await ran.catch((error: { stdout: string }) => error)).stdout;
-  }
-
-  it('compiles, knows the payload of an event by its type, and rejects unknown fields', async () => {
-    const program = readFileSync(exampleOf('typed-client.ts'), 'utf8');
-    writeFileSync(join(folder(), 'package.json'), '{ "type": "module" }');
-    writeFileSync(join(folder(), 'openapi.json'), JSON.stringify(createOpenApiDocument()));
-    writeFileSync(join(folder(), 'client.ts'), program);
-    copyFileSync(exampleOf('call.ts'), join(folder(), 'call.ts'));
-    const [install = ''] = codeBlocksOf('docs/guides/typed-client.md', 'sh');
-    for (const name of install.match(/(?<=npm install .*)\S+/g) ?? []) {
-      mkdirSync(dirname(join(folder(), 'node_modules', name)), { recursive: true });
-      symlinkSync(realpathSync(`node_modules/${name}`), join(folder(), 'node_modules', name));
-    }
-    await runPackage('openapi-typescript', 'openapi.json', '--output', 'api.d.ts');
-    const wrong = `${program.replace("aggregate_type: 'booking',", "aggregate_kind: 'booking',")}
-      import type { components } from './api.d.ts';
-      type Stored = components['schemas']['StoredEvent'];
-      export const known = (stored: Stored) =>
-        stored.type === 'booking.created' ? stored.payload.guests?.toFixed() :
-        stored.type === 'booking.cancelled' && stored.payload.reason?.trim();
-      export const unknown = ({ payload }: Extract<Stored, { type: 'booking.cancelled' }>) =>
-        payload.reason?.toFixed();`;
-    writeFileSync(join(folder(), 'wrong.ts'), wrong);
-    const errors = await runPackage('tsc', ...OPTIONS, 'wrong.ts');
-    expect(errors.match(/error TS.*/g)).toEqual([
-      expect.stringContaining("'aggregate_kind' does not exist"),
-      expect.stringContaining("Property 'toFixed' does not exist on type 'string'"),
-    ]);
-  });
-});

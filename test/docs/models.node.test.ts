@@ -1,9 +1,17 @@
-/** The models that quicktype makes by the commands of docs/guides/typed-client.md. */
+/** The clients and models that generators make by the commands of docs/guides/typed-client.md. */
 
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { copyWithStore } from '../support/node/stores.ts';
 import { codeBlocksOf } from './markdown.ts';
@@ -21,11 +29,42 @@ const DECODED = {
 
 const folder = mkdtempSync(join(tmpdir(), 'models-'));
 copyFileSync('docs/openapi.json', join(folder, 'openapi.json'));
+writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (script: string) =>
   execFileSync('bash', ['-ec', script], { cwd: folder, encoding: 'utf8' });
 const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+
+it('typed-client.ts compiles beside the packages of the guide, knows the payload of an event by its type, and rejects unknown fields', () => {
+  const [install = ''] = codeBlocksOf(GUIDE, 'sh');
+  for (const name of install.match(/(?<=npm install .*)\S+/g) ?? []) {
+    const place = join(folder, 'node_modules', name);
+    mkdirSync(dirname(place), { recursive: true });
+    symlinkSync(resolve('node_modules', name), place);
+  }
+  copyFileSync('docs/examples/call.ts', join(folder, 'call.ts'));
+  const program = readFileSync('docs/examples/typed-client.ts', 'utf8');
+  const wrong = `${program.replace("aggregate_type: 'booking',", "aggregate_kind: 'booking',")}
+    import type { components } from './api.d.ts';
+    type Stored = components['schemas']['StoredEvent'];
+    export const known = (stored: Stored) =>
+      stored.type === 'booking.created' ? stored.payload.guests?.toFixed() :
+      stored.type === 'booking.cancelled' && stored.payload.reason?.trim();
+    export const unknown = ({ payload }: Extract<Stored, { type: 'booking.cancelled' }>) =>
+      payload.reason?.toFixed();`;
+  writeFileSync(join(folder, 'wrong.ts'), wrong);
+  const options =
+    '--strict --noEmit --target es2024 --types node --exactOptionalPropertyTypes --noUncheckedIndexedAccess --module nodenext --allowImportingTsExtensions';
+  const bin = resolve('node_modules/.bin');
+  run(`${bin}/openapi-typescript openapi.json --output api.d.ts`);
+  // The program is wrong at two places.
+  const errors = run(`${bin}/tsc --singleThreaded ${options} wrong.ts || true`);
+  expect(errors.match(/error TS.*/g)).toEqual([
+    expect.stringContaining("'aggregate_kind' does not exist"),
+    expect.stringContaining("Property 'toFixed' does not exist on type 'string'"),
+  ]);
+});
 
 it('the schemas have no format and no closed set of values', () => {
   run(makeSchemas);
@@ -76,7 +115,6 @@ it.skipIf(process.env.FULL !== '1')(
     );
     const head = "import fs from 'node:fs';\nimport { Convert } from './api.ts';\n";
     writeFileSync(join(folder, 'decode.mjs'), head + decoders.join('\n'));
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     const counts = run('python3 decode.py');
     expect(counts).toMatch(/^([1-9]\d*\n){4}\d+\n$/);
     expect(run(`${process.execPath} --no-warnings decode.mjs`)).toBe(counts);
