@@ -44,8 +44,9 @@ export function queryParser<Schema extends z.ZodObject>(schema: Schema) {
   return function parseQuery(query: SentQuery): Parsed<z.output<Schema>> {
     const sent: Record<string, string | string[]> = {};
     for (const [written, value] of Object.entries(query)) {
-      const plain = written.replace(/\[\]$/, '');
-      if (lists.has(plain)) sent[plain] = [sent[plain] ?? [], value].flat().join();
+      const plain = written.endsWith('[]') ? written.slice(0, -2) : written;
+      // A template joins several values with commas.
+      if (lists.has(plain)) sent[plain] = plain in sent ? `${sent[plain]},${value}` : `${value}`;
       else if (known.includes(written) || !APPENDED.test(written)) sent[written] = value;
     }
     const parsed = strict.safeParse(sent, IN_WORDS);
