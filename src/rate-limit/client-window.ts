@@ -11,7 +11,7 @@ import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
 import type { RateCounter } from './counter.ts';
 import {
-  keepWindow,
+  isInWindow,
   MAX_WAIT_MS,
   type PolicyName,
   type Reply,
@@ -112,13 +112,17 @@ export class ClientWindow {
     return 'passed';
   }
 
-  /** Adds up the window of a span. What has left it needs no report. */
-  #moveTo(span: number): void {
-    for (const counts of [this.#own, this.#others]) keepWindow(counts, span);
-    const own = totalOf(this.#own);
-    this.#current = span;
-    this.#used = own + totalOf(this.#others);
-    this.#confirmed = Math.max(this.#confirmed, this.#begun - own);
+  /** Adds up the window of a span, and drops what is not in it: that needs no report. */
+  #moveTo(current: number): void {
+    this.#current = current;
+    this.#used = 0;
+    for (const counts of [this.#own, this.#others]) {
+      for (const [span, count] of counts) {
+        if (isInWindow(span, current)) this.#used += count;
+        else counts.delete(span);
+      }
+    }
+    this.#confirmed = Math.max(this.#confirmed, this.#begun - this.#used);
   }
 
   /** The counter decides in time, or else the isolate alone: the place was free when it asked. */

@@ -47,11 +47,13 @@ export type CounterState = {
   beganAt: number;
 };
 
-/** Drops the spans that are not in the window whose last span is `current`. */
-export function keepWindow(spans: Map<number, unknown>, current: number): void {
-  for (const span of spans.keys()) {
-    if (span <= current - SPANS || span > current + SPANS_AHEAD) spans.delete(span);
-  }
+/** Whether a span is in the window whose last span is `current`. */
+export function isInWindow(span: number, current: number): boolean {
+  return span > current - SPANS && span <= current + SPANS_AHEAD;
+}
+
+function windowOf<T>(spans: Iterable<[number, T]>, current: number): Map<number, T> {
+  return new Map([...spans].filter(([span]) => isInWindow(span, current)));
 }
 
 export function totalOf(counts: ReadonlyMap<unknown, number>): number {
@@ -72,9 +74,8 @@ export function addReport(
   now: number,
 ): { reply: Reply; changed?: CounterState } {
   const current = Math.floor((now - MAX_WAIT_MS) / SPAN_MS);
-  const [spans, reported] = [new Map(last?.spans), new Map(counts)];
-  for (const each of [spans, reported]) keepWindow(each, current);
-
+  const spans = windowOf(last?.spans ?? [], current);
+  const reported = windowOf(counts, current);
   const knownIn = (span: number) => spans.get(span)?.get(record) ?? 0;
   const others = new Map(
     spans.entries().map(([span, each]) => [span, totalOf(each) - knownIn(span)]),
@@ -83,9 +84,7 @@ export function addReport(
   // The place is in the latest span of the report, and in its window. The counts as reported: the
   // isolate may have dropped a span that is known here still.
   const latest = Math.max(...counts.keys());
-  const inWindow = new Map(others);
-  keepWindow(inWindow, latest);
-  const isWithin = totalOf(reported) + totalOf(inWindow) <= limit;
+  const isWithin = totalOf(reported) + totalOf(windowOf(others, latest)) <= limit;
   // Nothing is granted uncounted. Without news, a later report came first: it is counted already.
   const isInTime = reported.has(latest);
   const isStored = wantsPlace || last !== undefined;

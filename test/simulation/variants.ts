@@ -52,7 +52,7 @@ export const BAD_EVENTS: Variants = {
 
 const ARITHMETIC = 'src/rate-limit/counter-arithmetic.ts';
 const badReport = (by: string) => badFunction(ARITHMETIC, 'addReport', by, 'bad-rate-limit.ts');
-const badWindow = (by: string) => badFunction(ARITHMETIC, 'keepWindow', by, 'bad-rate-limit.ts');
+const badWindow = (by: string) => badFunction(ARITHMETIC, 'isInWindow', by, 'bad-rate-limit.ts');
 
 export const BAD_RATE_LIMIT: Variants = {
   'a span is counted twice': badReport('countSpansTwice'),
