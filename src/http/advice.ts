@@ -55,7 +55,7 @@ export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
       'The + of its offset became a space: where the text is URL-encoded, write %2B.',
     ],
     [({ issue }) => isTime(issue) && matches(issue, /\]$/), 'Leave out the zone in brackets.'],
-    [({ issue }) => isTime(issue) && matches(issue, /[tz]/), 'Write T and Z in capitals.'],
+    [({ issue }) => isTime(issue) && matches(issue, /^.{10}t|z$/), 'Write T and Z in capitals.'],
     [
       ({ path = '', issue }) => issue && /^(events\.\d+\.)?payload\.[^.]+$/.test(path),
       'The field may be left out.',

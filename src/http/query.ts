@@ -36,6 +36,7 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
   });
 }
 
+/** Makes the parser of a query, whose problems name unknown parameters first. */
 export function queryParser<Schema extends z.ZodObject>(schema: Schema) {
   const strict = schema.strict();
   const known = Object.keys(schema.shape);

@@ -95,6 +95,7 @@ const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
     OPTIONAL,
     withPayload({ property_id: '' }),
     withPayload({ guests: '2' }),
+    withPayload({ occurred_at: '2027-06-01T12:00:00 utc' }),
     withPayload({ check_in: '2027-06-01t12:00:00z' }),
     post({ events: [item({ payload: { currency: 'eur' } })] }, {}, BATCH),
   ],
