@@ -173,7 +173,7 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ['header-upper-case', NOTHING],
   ['header-twice', 'listings!N1: "city" heads two columns'],
   ['sheet-own', NOTHING, 'Ignored: the sheet "Owners"'],
-  ['sheet-renamed', 'Homes'],
+  ['sheet-renamed', 'has the columns of the missing sheet listings: give it that name'],
   ['sheet-deleted', NOTHING],
   ['sheet-moved', NOTHING],
   ['sheet-copied', NOTHING, 'Ignored: the sheet "listings_2"'],
@@ -195,7 +195,7 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ['formula-error', 'price_from "#DIV/0!" is the error of a formula'],
   ['date-typed', 'listings!R2 (slug "casa-ginebrera"): fraction_from "46235" must be a fraction'],
   ['word-upper-case', 'casa-ginebrera: status "listed" → "sold_out"\n'],
-  ['texts-replaced', '71 listings: 0 added, 3 changed, 68 unchanged'],
+  ['texts-replaced', '71 listings: 0 added, 20 changed, 51 unchanged'],
   [
     'text-of-lines',
     String.raw`casa-ginebrera: title.en "Stone house above the cove at Deià" → "One\n\nTwo"`,

@@ -243,6 +243,19 @@ const FIELDS: [fields: object, sentence: string][] = [
 
 const FILES: Case[] = [
   [
+    'a time in an .ods',
+    whole(
+      openDocument(
+        odsRows[0] +
+          odsRow('casa-marea', '').replace(
+            /"string"><text:p><.*?p>/,
+            '"time" office:time-value="PT12H30M00S">',
+          ),
+      ),
+    ),
+    'listings!B2 (slug "casa-marea"): city "PT12H30M00S" is a date: format the cell as text, and write it again',
+  ],
+  [
     'fields that have no cell of their own',
     whole({
       properties: FIELDS.map(([fields], at) => ({ ...unkeyed, slug: `home-${at}`, ...fields })),
@@ -538,9 +551,12 @@ listings!A3 (slug "newer"): no listing is stored under this slug, and a new one 
   ],
   [
     'errors of formulas, and formulas without their values',
-    sheets('slug | city | beds | title.en | title.fr | address\ncasa-marea | | | | |', {
-      listings: { cells: FORMULAS },
-    }),
+    sheets(
+      'slug | city | beds | title.en | title.fr | address | title.es\ncasa-marea | | | | | | Y...',
+      {
+        listings: { cells: FORMULAS },
+      },
+    ),
     `
 listings!B2 (slug "casa-marea"): city "#N/A" is the error of a formula: correct the formula, or write its value
 listings!C2 (slug "casa-marea"): beds is a formula without a value: open the workbook in a spreadsheet program, and save it
