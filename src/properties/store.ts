@@ -57,6 +57,7 @@ const IS_CACHED = sql`(select ${catalogue_version} from ${databaseIdentity}) = $
 /** The value of a placeholder, or null if the response is cached. */
 export const unlessCached = (name: string) => sql`iif(${IS_CACHED}, null, ${placeholder(name)})`;
 
+/** Reads one row, to renew the check of the version. */
 export const CATALOGUE_VERSION_ALONE: FeedReader<unknown> = {
   name: 'version',
   async read(session) {
