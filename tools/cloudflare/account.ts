@@ -176,7 +176,8 @@ async function send(url: string, request: RequestInit) {
 
 /** Returns why no response came, e.g. `ECONNREFUSED`. */
 export function describeCause(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  const hasCode = cause instanceof Error && 'code' in cause && typeof cause.code === 'string';
-  return hasCode ? String(cause.code) : messageOf(cause);
+  // A proxy's rejection is the cause of a cause.
+  if (error instanceof Error && error.cause !== undefined) return describeCause(error.cause);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^E[A-Z_]+$/.test(code) ? code : messageOf(error);
 }

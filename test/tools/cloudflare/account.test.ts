@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { openAccount } from '../../../tools/cloudflare/account.ts';
+import { describeCause, openAccount } from '../../../tools/cloudflare/account.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
 import { MovableClock } from '../../support/node/movable-clock.ts';
 import { ProjectCopy } from '../../support/node/project-copy.ts';
@@ -85,3 +85,20 @@ it('a command goes through the proxy of the environment, with the token and acco
   proxy.close();
   await project.remove();
 });
+
+it.each([
+  ['ECONNREFUSED', new TypeError('fetch failed', { cause: withCode('connect', 'ECONNREFUSED') })],
+  [
+    'Proxy response (403)',
+    new TypeError('fetch failed', {
+      cause: new Error('cancelled', { cause: withCode('Proxy response (403)', 'UND_ERR_ABORTED') }),
+    }),
+  ],
+  ['offline', new Error('offline')],
+])('the reason of a failed request is %s', (reason, error) => {
+  expect(describeCause(error)).toBe(reason);
+});
+
+function withCode(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code });
+}
