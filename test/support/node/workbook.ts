@@ -20,6 +20,38 @@ export async function workbook(
   });
 }
 
+/**
+ * Makes the rows of sheets of lines with `|` between the cells. A cell is JSON, a text, or `DAY`.
+ *
+ * @example sheetsOf(`
+ * slug | price_from
+ * casa-marea | 121000
+ * == photos
+ * listing | url`)
+ */
+export function sheetsOf(text: string): Record<string, Value[][]> {
+  const sheets: Record<string, Value[][]> = {};
+  let name = 'listings';
+  for (const line of text.replace(/^\n/, '').split('\n')) {
+    if (line.startsWith('== ')) name = line.slice(3);
+    else
+      sheets[name] = [
+        ...(sheets[name] ?? []),
+        line.split('|').map((cell) => parseCell(cell.trim())),
+      ];
+  }
+  return sheets;
+}
+
+export function parseCell(cell: string): Value {
+  if (cell === 'DAY') return new Date(Date.UTC(2026, 7, 1));
+  try {
+    return JSON.parse(cell);
+  } catch {
+    return cell === '' ? null : cell;
+  }
+}
+
 /** A cell with the error of a formula, or a formula with its last value. */
 export function errorCell(error: string): Cell {
   return { value: error, type: 'error' };

@@ -12,7 +12,8 @@ import {
   errorCell,
   formulaCell,
   openDocument,
-  type Value,
+  parseCell,
+  sheetsOf,
   workbook,
   zip,
 } from '../../support/node/workbook.ts';
@@ -25,7 +26,6 @@ const HELP =
   '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities';
 /** As long as three texts in one listing may be. */
 const LONG = Object.fromEntries(['en', 'es', 'fr'].map((each) => [each, 'x'.repeat(100_000)]));
-const DAY = new Date(Date.UTC(2026, 7, 1));
 
 const home = { id: ID, slug: 'home', name: 'Home', status: 'listed', display_order: 1 };
 const unkeyed = { ...home, id: undefined };
@@ -75,27 +75,7 @@ const patch = (content: object) => whole(content, '--patch');
 const sheets =
   (text: string, more: Parameters<typeof workbook>[1] = {}): Run =>
   async () =>
-    imports.loadWorkbook(await workbook(parseSheets(text), more), '--dry-run');
-
-/** Parses `cell | cell` lines, whose sheets begin with `== name`. A cell is JSON, or a text. */
-function parseSheets(text: string): Record<string, Value[][]> {
-  const rows: Record<string, Value[][]> = {};
-  let name = 'listings';
-  for (const line of text.trim().split('\n')) {
-    const cells = line.split('|').map((cell) => parseCell(cell.trim()));
-    if (line.trim().startsWith('== ')) name = line.trim().slice(3);
-    else rows[name] = [...(rows[name] ?? []), cells];
-  }
-  return rows;
-}
-function parseCell(cell: string): Value {
-  if (cell === 'DAY') return DAY;
-  try {
-    return JSON.parse(cell);
-  } catch {
-    return cell === '' ? null : cell;
-  }
-}
+    imports.loadWorkbook(await workbook(sheetsOf(text), more), '--dry-run');
 
 const NUMBER = 'is no number: format the cell as a number, and write';
 const AGAIN = 'and write it again';

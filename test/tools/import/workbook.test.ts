@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
-import { editWorkbook, formulaCell, workbook } from '../../support/node/workbook.ts';
+import { editWorkbook, formulaCell, sheetsOf, workbook } from '../../support/node/workbook.ts';
 
 const imports = openMemoryImports();
 const PHOTO = (name: string) => `https://a.example/${name}.jpg`;
@@ -62,23 +62,13 @@ const before = async () => (await imports.stored('casa-marea')) ?? expect.fail()
 
 it('changes the columns that it has, and an empty cell empties its field with a warning', async () => {
   const old = await before();
-  const { stderr } = await load({
-    listings: [
-      [
-        'slug',
-        'price_from',
-        'title.en',
-        'title.fr',
-        'city',
-        'is_early_access',
-        'location',
-        '#mine',
-      ],
-      ['casa-marea', 121000.5, 'The house, "by" the sea', null, null, 'YES', null, 3],
-      [null, null, null, ' ', '\u200b', null, null, 'an empty row'],
-      ['other-1', 2, null, null, 'Palma', true, 'Bay ', null],
-    ],
-  });
+  const { stderr } = await load(
+    sheetsOf(`
+slug | price_from | title.en | title.fr | city | is_early_access | location | #mine
+casa-marea | 121000.5 | The house, "by" the sea |  |  | YES |  | 3
+ |  |  | " " | "\\u200b" |  |  | an empty row
+other-1 | 2 |  |  | Palma | true | "Bay " |`),
+  );
   expect(await before()).toEqual({
     ...old,
     price_from: 121000.5,
@@ -161,25 +151,24 @@ it('keeps what a cell cannot show while the cell shows it: formatting, digits, a
   expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0, stderr: '' });
   expect(await before()).toEqual({ ...old, price_from: 2 });
 
-  await load({
-    listings: [
-      ['slug', 'description.en'],
-      ['casa-marea', 'The house'],
-    ],
-  });
+  await load(
+    sheetsOf(`
+slug | description.en
+casa-marea | The house`),
+  );
   expect(await before()).toMatchObject({ description: { en: 'The house', es: 'Una casa' } });
 });
 
 it('the rows of a listing are its photos, in the order of their numbers', async () => {
   const old = await before();
-  await load({
-    photos: [
-      ['listing', 'order', 'url', 'alt.en', 'section', 'visible', 'hero'],
-      ['Casa-Marea', 3, PHOTO('b'), 'Photo b', 'studio', 'yes', null],
-      ['casa-marea', 1, PHOTO("d'or"), 'New', null, null, null],
-      ['casa-marea', 2, PHOTO('a'), null, 'gallery', 'no', 'yes'],
-    ],
-  });
+  await load(
+    sheetsOf(`
+== photos
+listing | order | url | alt.en | section | visible | hero
+Casa-Marea | 3 | ${PHOTO('b')} | Photo b | studio | yes |
+casa-marea | 1 | ${PHOTO("d'or")} | New |  |  |
+casa-marea | 2 | ${PHOTO('a')} |  | gallery | no | yes`),
+  );
   const { photos, hero_photo_id, ...rest } = await before();
   const [b, a] = old.photos;
   expect(photos).toEqual([
@@ -200,13 +189,13 @@ it('the rows of a listing are its photos, in the order of their numbers', async 
 });
 
 it('without the column order, photos are in the order of their rows, and keep what has no column', async () => {
-  await load({
-    photos: [
-      ['listing', 'url'],
-      ['casa-marea', PHOTO('b')],
-      ['casa-marea', PHOTO('a')],
-    ],
-  });
+  await load(
+    sheetsOf(`
+== photos
+listing | url
+casa-marea | ${PHOTO('b')}
+casa-marea | ${PHOTO('a')}`),
+  );
   const { photos, hero_photo_id } = await before();
   expect(photos).toMatchObject([
     { url: PHOTO('b'), alt: { en: 'Photo b' }, web_sort_order: 20 },
@@ -217,18 +206,17 @@ it('without the column order, photos are in the order of their rows, and keep wh
 
 it('features and videos are lists too', async () => {
   const [film] = (await before()).videos;
-  await load({
-    videos: [
-      ['listing', 'url', 'type'],
-      ['casa-marea', PHOTO('new'), 'tour'],
-      ['casa-marea', PHOTO('film'), 'hero'],
-    ],
-    features: [
-      ['listing', 'icon_slug', 'label.en', 'order'],
-      ['casa-marea', 'sea', 'Sea wall', 2],
-      ['casa-marea', 'pool', 'Pool', 1],
-    ],
-  });
+  await load(
+    sheetsOf(`
+== videos
+listing | url | type
+casa-marea | ${PHOTO('new')} | tour
+casa-marea | ${PHOTO('film')} | hero
+== features
+listing | icon_slug | label.en | order
+casa-marea | sea | Sea wall | 2
+casa-marea | pool | Pool | 1`),
+  );
   const { videos, unique_features } = await before();
   expect(videos).toMatchObject([
     { url: PHOTO('new'), web_visible: true },
@@ -241,13 +229,14 @@ it('features and videos are lists too', async () => {
 });
 
 it('a listing that listings names and that has no photo row gets no photo; another one keeps its own', async () => {
-  const done = await load({
-    listings: [['slug'], ['casa-marea']],
-    photos: [
-      ['listing', 'url'],
-      ['other-3', PHOTO('x')],
-    ],
-  });
+  const done = await load(
+    sheetsOf(`
+slug
+casa-marea
+== photos
+listing | url
+other-3 | ${PHOTO('x')}`),
+  );
   expect(done.stderr).toContain('Warning: emptied photos of 1 listing: casa-marea\n');
   expect(await before()).toMatchObject({
     photos: [],
@@ -263,42 +252,37 @@ it('a listing that listings names and that has no photo row gets no photo; anoth
 it('a renamed listing keeps its photos, under its former and its new slug', async () => {
   const { id, photos } = await before();
   for (const listing of ['casa-marea', 'casa-nueva']) {
-    await load({
-      listings: [
-        ['slug', 'id'],
-        ['casa-nueva', id],
-      ],
-      photos: [
-        ['listing', 'url'],
-        [listing, PHOTO('a')],
-        [listing, PHOTO('b')],
-      ],
-    });
+    await load(
+      sheetsOf(`
+slug | id
+casa-nueva | ${id}
+== photos
+listing | url
+${listing} | ${PHOTO('a')}
+${listing} | ${PHOTO('b')}`),
+    );
     expect((await imports.stored('casa-nueva'))?.photos).toEqual(photos);
   }
 });
 
 it('renames a location and an amenity, and adds them with a new listing', async () => {
-  await load({
-    locations: [
-      ['slug', 'name.en', 'name.es'],
-      ['bay', 'The small bay', 'La cala'],
-      ['hill', 'The hill', null],
-    ],
-    amenities: [
-      ['slug', 'label.en', 'label.es', 'label.fr'],
-      ['wifi', 'Internet', 'Wifi', 'Wi-Fi'],
-      ['sauna', 'Sauna', null, null],
-    ],
-    listings: [
-      ['slug', 'name', 'status', 'display_order', 'location', 'amenities'],
-      ['casa-alta', 'Casa Alta', 'listed', 2, 'hill', 'sauna, wifi'],
-    ],
-    photos: [
-      ['listing', 'url', 'alt.es'],
-      ['casa-alta', PHOTO('alta'), 'La casa'],
-    ],
-  });
+  await load(
+    sheetsOf(`
+== locations
+slug | name.en | name.es
+bay | The small bay | La cala
+hill | The hill |
+== amenities
+slug | label.en | label.es | label.fr
+wifi | Internet | Wifi | Wi-Fi
+sauna | Sauna |  |
+== listings
+slug | name | status | display_order | location | amenities
+casa-alta | Casa Alta | listed | 2 | hill | sauna, wifi
+== photos
+listing | url | alt.es
+casa-alta | ${PHOTO('alta')} | La casa`),
+  );
   expect(await before()).toMatchObject({
     location: { slug: 'bay', name: { en: 'The small bay', es: 'La cala' } },
     amenities: [{ slug: 'wifi', label: { en: 'Internet', es: 'Wifi', fr: 'Wi-Fi' } }],
@@ -312,18 +296,17 @@ it('renames a location and an amenity, and adds them with a new listing', async 
 });
 
 it('locations that swap or change their slugs keep their listings, also when it is imported again', async () => {
-  await load({
-    locations: [
-      ['slug', 'name.en'],
-      ['hill', 'The hill'],
-      ['port', 'The port'],
-    ],
-    listings: [
-      ['slug', 'location'],
-      ['other-1', 'hill'],
-      ['other-2', 'port'],
-    ],
-  });
+  await load(
+    sheetsOf(`
+== locations
+slug | name.en
+hill | The hill
+port | The port
+== listings
+slug | location
+other-1 | hill
+other-2 | port`),
+  );
   const placeOf = async (slug: string) => (await imports.stored(slug))?.location;
   const edited = await editWorkbook(
     await imports.exportedWorkbook(),
@@ -363,7 +346,11 @@ it('names and ignores unknown sheets, and needs listings for --prune', async () 
   expect((await load({ listings: rows }, '--prune', '--many', '--dry-run')).stdout).toContain(
     'other-8',
   );
-  const photos = await workbook({ photos: [['listing', 'url']] });
+  const photos = await workbook(
+    sheetsOf(`
+== photos
+listing | url`),
+  );
   for (const [bytes, option, sentence] of [
     [photos, '--prune', '--prune needs the sheet listings, which this workbook does not have'],
     [photos, '--patch', '--patch is for JSON: a workbook changes only the columns that it has'],
@@ -375,12 +362,12 @@ it('names and ignores unknown sheets, and needs listings for --prune', async () 
 
 it('--prune hides a listing that only the sheet photos names', async () => {
   const [row] = others;
-  await load({
-    photos: [
-      ['listing', 'url'],
-      ['other-0', PHOTO('x')],
-    ],
-  });
+  await load(
+    sheetsOf(`
+== photos
+listing | url
+other-0 | ${PHOTO('x')}`),
+  );
   const bytes = await workbook({
     listings: [['slug'], ['casa-marea'], ...others.slice(1).map(({ slug }) => [slug])],
     photos: [
@@ -411,12 +398,11 @@ it('rejects a workbook that would empty a field of more than a fifth of the list
 });
 
 it('is read under any name', async () => {
-  const bytes = await workbook({
-    listings: [
-      ['slug', 'city'],
-      ['casa-marea', 'Sóller'],
-    ],
-  });
+  const bytes = await workbook(
+    sheetsOf(`
+slug | city
+casa-marea | Sóller`),
+  );
   expect(await imports.load(bytes)).toMatchObject({ code: 0 });
   expect(await before()).toMatchObject({ city: 'Sóller' });
 });
