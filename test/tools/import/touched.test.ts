@@ -462,7 +462,7 @@ describe('two editors', () => {
     expect([rejected.code, rejected.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /\(slug "casa-0"\): photos 4 rows is 4 rows in the store now, changed /,
+        /\(slug "casa-0"\): photos 4 rows is 4 other rows in the store now, changed /,
       ),
     ]);
   });

@@ -1,11 +1,11 @@
 /** The changes of an import: the listings to write, and what the user should know of each. Pure. */
 
 import type { Location, Source } from '../../../src/properties/source.ts';
-import { formatOperation } from '../../database/operations.ts';
 import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import { type Catalogue, findUsers, type StoredListing } from '../read/store.ts';
+import { formatLastChange } from '../read/touched.ts';
 import type { CompleteRecord } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
 import type { Known } from './check.ts';
@@ -84,10 +84,7 @@ function findConflicts(
   return stale.flatMap(({ record, change, operation: id }): ImportProblem[] => {
     const operation = operations.get(id ?? '');
     if (exportId !== undefined && operation?.export_id === exportId) return [];
-    const by = operation
-      ? `${formatOperation(operation)} (${operation.id})`
-      : 'by an unknown operation';
-    const details = { by, changes: change.changes.join('; ') };
+    const details = { by: formatLastChange(operation), changes: change.changes.join('; ') };
     return [{ record, path: '', code: 'changed_since', details }];
   });
 }

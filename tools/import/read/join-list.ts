@@ -46,17 +46,18 @@ export function joinList(
     const own = typeof number === 'number' ? Math.floor(number) : record[order];
     return { ...(id !== undefined && { id }), ...change, [order]: own };
   });
-  if (isTouched && !isInOrder(entries, order)) numberInOrder(entries, order);
+  const isNumbered = field !== 'unique_features';
+  if (isTouched && isNumbered && !isInOrder(entries, order)) numberInOrder(entries, order);
   if (!isTouched && kept.every(({ row }) => isEmpty((row && changes.get(row)) ?? {}))) return;
   listing.patch[field] = entries;
   listing.entries[field] = kept.map(({ row }) => row?.name);
 }
 
-/** A site sorts by number, then by id. Features have neither. */
+/** A site sorts by number, then by id. */
 function isInOrder(entries: readonly Patch[], order: string): boolean {
   return entries.every((entry, index) => {
     const before = entries[index - 1];
-    if (before === undefined || order === 'order') return true;
+    if (before === undefined) return true;
     const difference = Number(entry[order]) - Number(before[order]);
     return (
       difference > 0 || (difference === 0 && `${deriveId(before).id}` < `${deriveId(entry).id}`)
@@ -127,7 +128,9 @@ function findEntries(
         ? findFeature(row, exported)
         : (byHash.get(hashId(`${listingId} ${id} 0`)) ??
           byUrl.get(url.safeParse(row.value.url).data));
-    return old && entry && { ...old, ...entry };
+    if (old === undefined || entry === undefined) return undefined;
+    const label = `${entry.record[address]}`.split('/').at(-1);
+    return { ...old, ...entry, name: `${old.name} ${label}` };
   });
   for (const row of found) noteCopy(row, join);
   return found;
@@ -149,11 +152,13 @@ function isListTouched(
 ): boolean {
   if (old === undefined) return rows.length > 0;
   const hashes = rows.map(({ old, exported }, at) => old?.hash ?? exported?.row ?? `new ${at}`);
+  const isOther = rows.length !== stored.length;
+  const shown = isOther ? counted(stored.length, 'row') : `${stored.length} other rows`;
   const value = {
     column: name,
     written: hashes.join(' '),
     stored: stored.map(({ hash }) => hash).join(' '),
-    shown: [counted(rows.length, 'row'), counted(stored.length, 'row')] as const,
+    shown: [counted(rows.length, 'row'), shown] as const,
     record: rows[0]?.name ?? record,
     path: name,
   };

@@ -11,7 +11,7 @@
  */
 
 import { quote } from '../../command-line/printable.ts';
-import { formatOperation } from '../../database/operations.ts';
+import { formatOperation, type Operation } from '../../database/operations.ts';
 import { asRead, showCell } from './cells.ts';
 import { type Column, cellsOf, type SheetName } from './columns.ts';
 import type { FoundRow, StoredRow } from './found-rows.ts';
@@ -55,10 +55,7 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
       return false;
     }
     if (!isOwnChange && !isMarked(stored)) {
-      const by = lastChange
-        ? `${formatOperation(lastChange)} (${lastChange.id})`
-        : 'by an unknown operation';
-      const details = { written: shown, stored: now, by };
+      const details = { written: shown, stored: now, by: formatLastChange(lastChange) };
       conflicts.push({ record, path, code: 'cell_changed', details });
     }
     return true;
@@ -81,21 +78,16 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
           if (locale !== undefined) patch[field] ??= {};
           continue;
         }
-        const written = showCell(column, row);
-        const stored = showCell(column, old?.record ?? {});
-        const value = {
-          column: column.name,
-          written: asRead(written),
-          stored: asRead(stored),
-          shown: [formatShown(written), formatShown(stored)] as const,
-          record,
-          path: locale === undefined ? field : `${field}.${locale}`,
-        };
-        if (old !== undefined && !isTouched(value, old, marks)) continue;
+        if (old !== undefined) {
+          const value = compareCell(column, row, old.record, record);
+          if (value === undefined || !isTouched(value, old, marks)) continue;
+          const key = `${sheet} ${column.name}`;
+          const others = columns.get(key) ?? [];
+          if (canBeMoved(column)) columns.set(key, others);
+          others.push(value);
+        }
         const texts = patch[field];
         patch[field] = locale === undefined ? cell : { ...(isMap(texts) && texts), [locale]: cell };
-        const key = `${sheet} ${column.name}`;
-        if (old && canBeMoved(column)) columns.set(key, [...(columns.get(key) ?? []), value]);
       }
       return patch;
     },
@@ -114,6 +106,23 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
       });
     },
   };
+}
+
+/** Returns both values of a cell, unless they are the same to its reader. */
+function compareCell(column: Column, row: Patch, old: Patch, record: RecordName) {
+  const cells = [showCell(column, row), showCell(column, old)] as const;
+  const [written, stored] = [asRead(cells[0]), asRead(cells[1])];
+  if (written === stored) return undefined;
+  const { name, field, locale } = column;
+  const path = locale === undefined ? field : `${field}.${locale}`;
+  const shown = [formatShown(cells[0]), formatShown(cells[1])] as const;
+  return { column: name, written, stored, shown, record, path };
+}
+
+/** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx (7c1d2c0e-…)` */
+export function formatLastChange(operation: Operation | undefined): string {
+  if (operation === undefined) return 'by an unknown operation';
+  return `${formatOperation(operation)} (${operation.id})`;
 }
 
 function formatShown(cell: ReturnType<typeof showCell>): string {
