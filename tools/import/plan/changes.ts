@@ -1,96 +1,80 @@
 /** The changes of an import: the listings to write, and what the user should know of each. Pure. */
 
+import { formatRendering } from '../../../src/properties/render.ts';
 import type { Location, Source } from '../../../src/properties/source.ts';
-import type { ImportProblem, RecordName } from '../read/problem.ts';
-import type { CompleteFile } from '../read/read.ts';
-import type { FileListing } from '../read/records.ts';
-import { type Catalogue, findUsers, type StoredListing } from '../read/store.ts';
+import type { ImportProblem } from '../read/problem.ts';
+import type { Catalogue } from '../read/store.ts';
 import { formatLastChange } from '../read/touched.ts';
-import type { CompleteRecord } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
 import type { Known } from './check.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
 import { findWarnings } from './quality.ts';
-import { type ListingRow, renderRow, resolveLatestChange } from './rows.ts';
-import type { Effect, Finding, ListingChange, RecordChange } from './types.ts';
+import { renderRow, resolveLatestChange } from './rows.ts';
+import type { Finding, ListingChange, PlanOptions, RecordChange } from './types.ts';
 
-/** A listing of the file as a row. */
-export type PlannedRow = ListingRow & { record: CompleteRecord<FileListing> };
+/** A listing of the file, or one outside it that changes too, as it will be. */
+export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'name' | 'version'>;
 
-type Planned = {
-  rows: readonly PlannedRow[];
-  known: Known;
-  recordChanges: RecordChange[];
-  /** The ids of the public listings that `--prune` hides. */
-  pruned: ReadonlySet<string>;
-  file: CompleteFile;
-};
-
+/** Renders the listings that differ from the stored ones. */
 export function findChanges(
-  { rows, known, recordChanges, pruned, file }: Planned,
+  planned: readonly PlannedListing[],
+  recordChanges: readonly RecordChange[],
   stored: Catalogue,
-  publicSiteUrl: string,
-): Effect {
-  const stale: StaleRecord[] = [];
+  { publicSiteUrl }: PlanOptions,
+) {
   const problems: ImportProblem[] = [];
-  const listings: ListingChange[] = [];
-  for (const row of rows) {
-    const old = stored.listings.get(row.columns.id);
-    if (old && isStored(row, old)) continue;
-    const reason = pruned.has(row.columns.id) ? 'pruned' : 'file';
-    const change = resolveChange(reason, old, row, recordChanges);
-    listings.push(change);
-    const { version, name } = row.record;
-    if (old && change.isOther && version && version !== versionOf(old.listing)) {
-      stale.push({ record: name, change, operation: old.operation });
-    }
-  }
-  const inFile = new Set(rows.map(({ columns }) => columns.id));
-  const users = recordChanges.flatMap(({ key }) => findUsers(stored, key).map(({ id }) => id));
-  for (const id of new Set([...users, ...pruned])) {
-    const old = stored.listings.get(id);
-    if (old === undefined || inFile.has(id)) continue;
-    const reason = pruned.has(id) ? 'pruned' : 'outside';
-    const now = renderRow(renewListing(old.listing, known, reason), publicSiteUrl);
-    const key = { field: 'slug', value: old.slug };
-    problems.push(...checkSize(now, { kind: 'listing', place: 'the stored listing', key }));
-    listings.push(resolveChange(reason, old, now, recordChanges));
-  }
-  const conflicts = [
-    ...(file.touched?.conflicts ?? []),
-    ...findConflicts(stale, file.exportId, stored),
-  ];
-  const unused = findUnused(listings, known, stored);
-  return { recordChanges, listings, problems, conflicts, unused };
+  const rendering = formatRendering(publicSiteUrl);
+  const listings = planned.flatMap((each): ListingChange[] => {
+    const { reason, name, version } = each;
+    const status = reason === 'pruned' ? 'hidden' : each.listing.status;
+    const listing = { ...each.listing, status };
+    const old = stored.listings.get(listing.id);
+    // A source that lacks a field of today is the same as one in which the field is empty.
+    const isSame = JSON.stringify(old?.listing) === JSON.stringify(listing);
+    if (isSame && old?.rendering === rendering) return [];
+    const row = renderRow(listing, publicSiteUrl);
+    problems.push(...checkSize(row, name));
+    const { changes, emptied } = compareListings(old?.listing, listing);
+    return [
+      {
+        ...row,
+        reason,
+        name,
+        version,
+        old,
+        isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
+        changes,
+        latest: resolveLatestChange(old, row.columns),
+        isRenamed: isRenamed(old?.listing, listing),
+        emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
+        warnings: findWarnings(listing, old?.listing),
+      },
+    ];
+  });
+  return { listings, problems };
 }
-
-/** A source that lacks a field of today is the same as one in which the field is empty. */
-function isStored({ columns }: PlannedRow, { listing, rendering }: StoredListing): boolean {
-  return rendering === columns.rendering && JSON.stringify(listing) === columns.source;
-}
-
-type StaleRecord = { record: RecordName; change: ListingChange; operation: string | null };
 
 /**
  * Finds the listings that another operation has changed since the file was made. An operation of
  * the same export is no other: an editor imports a corrected file again.
  */
-function findConflicts(
-  stale: readonly StaleRecord[],
+export function findConflicts(
+  listings: readonly ListingChange[],
   exportId: string | undefined,
   { operations }: Catalogue,
 ): ImportProblem[] {
-  return stale.flatMap(({ record, change, operation: id }): ImportProblem[] => {
-    const operation = operations.get(id ?? '');
+  return listings.flatMap(({ name, version, old, isOther, changes }): ImportProblem[] => {
+    if (!old || !isOther || !version || version === versionOf(old.listing)) return [];
+    const operation = operations.get(old.operation ?? '');
     if (exportId !== undefined && operation?.export_id === exportId) return [];
-    const details = { by: formatLastChange(operation), changes: change.changes.join('; ') };
-    return [{ record, path: '', code: 'changed_since', details }];
+    const details = { by: formatLastChange(operation), changes: changes.join('; ') };
+    return [{ record: name, path: '', code: 'changed_since', details }];
   });
 }
 
 /** The locations that lose their last listing. */
-function findUnused(
+export function findUnused(
   listings: readonly ListingChange[],
   { locations }: Known,
   stored: Catalogue,
@@ -100,43 +84,6 @@ function findUnused(
   const used = new Set([...after.values()].map(({ location }) => location?.id));
   const left = new Set(listings.map(({ old }) => old?.listing.location?.id));
   return [...left].flatMap((id = '') => (used.has(id) ? [] : (locations.get(id) ?? [])));
-}
-
-/** Returns a listing outside the file as it will be. */
-function renewListing(
-  listing: Source,
-  { locations, amenities }: Known,
-  reason: 'outside' | 'pruned',
-): Source {
-  const { location } = listing;
-  return {
-    ...listing,
-    status: reason === 'pruned' ? 'hidden' : listing.status,
-    location: location && (locations.get(location.id) ?? location),
-    amenities: listing.amenities.map((each) => amenities.get(each.slug) ?? each),
-  };
-}
-
-function resolveChange(
-  reason: ListingChange['reason'],
-  old: StoredListing | undefined,
-  row: ListingRow | PlannedRow,
-  recordChanges: readonly RecordChange[],
-): ListingChange {
-  const { listing, columns } = row;
-  const { changes, emptied } = compareListings(old?.listing, listing);
-  return {
-    listing,
-    columns,
-    reason,
-    old,
-    isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
-    changes,
-    latest: resolveLatestChange(old, columns),
-    isRenamed: isRenamed(old?.listing, listing),
-    emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
-    warnings: findWarnings(listing, old?.listing),
-  };
 }
 
 function isRenamed(old: Source | undefined, now: Source): boolean {

@@ -7,7 +7,7 @@ import type { FileListing } from '../read/records.ts';
 import { type Catalogue, sourcesOf } from '../read/store.ts';
 import type { CompleteRecord, StoredKeys } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
-import type { PlannedRow } from './changes.ts';
+import type { PlannedListing } from './changes.ts';
 
 /** Locations by id and by slug, and amenities by slug. */
 export type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
@@ -16,10 +16,12 @@ export function checkCatalogue(
   file: CompleteFile,
   stored: Catalogue,
   known: Known,
-  rows: readonly PlannedRow[],
+  listings: readonly PlannedListing[],
 ): ImportProblem[] {
   const { locations, amenities, properties, removed } = file;
-  const asExported = rows.filter(({ record, listing }) => record.version === versionOf(listing));
+  const asExported = listings.filter(
+    ({ version, listing }) => version !== undefined && version === versionOf(listing),
+  );
   // Imports of version 1.0.0 could give two listings one `hid`: an export of both is valid.
   const hids = new Map([
     ...sourcesOf(stored).map(({ id, hid }) => [id, hid] as const),

@@ -4,7 +4,7 @@ import { counted, type ImportProblem, type RecordName, THE_FILE } from '../read/
 import type { Catalogue } from '../read/store.ts';
 import type { FileForm } from '../read/types.ts';
 import type { ListingRow } from './rows.ts';
-import type { Effect } from './types.ts';
+import type { ListingChange } from './types.ts';
 
 /** Of the public listings, unless the user allows more. */
 const MAX_SHARE = 1 / 5;
@@ -14,7 +14,7 @@ const MAX_SHARE = 1 / 5;
  * that it hides and each field that it empties.
  */
 export function checkShare(
-  { listings }: Effect,
+  listings: readonly ListingChange[],
   form: FileForm,
   stored: Catalogue,
 ): ImportProblem[] {

@@ -7,17 +7,16 @@ import type { Amenity, Location, Source } from '../../../src/properties/source.t
 import { distinct } from '../read/problem.ts';
 import { completeFromStore } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
-import type { Catalogue } from '../read/store.ts';
+import { type Catalogue, findUsers } from '../read/store.ts';
 import type { CompleteRecord, ListingsFile } from '../read/types.ts';
-import { findChanges } from './changes.ts';
+import { findChanges, findConflicts, findUnused, type PlannedListing } from './changes.ts';
 import { checkCatalogue, type Known } from './check.ts';
 import { compareRecords } from './differences.ts';
-import { checkShare, checkSize, listPublicIds } from './limits.ts';
-import { renderRow } from './rows.ts';
+import { checkShare, listPublicIds } from './limits.ts';
 import type { Plan, PlanOptions, RecordChange } from './types.ts';
 
 export function plan(written: ListingsFile, stored: Catalogue, options: PlanOptions): Plan {
-  const { publicSiteUrl, prunes = false, overwrite = false, many = false } = options;
+  const { prunes = false, overwrite = false, many = false } = options;
   // Import, 3.
   const file = completeFromStore(written, stored, overwrite);
   const { properties, removed } = file;
@@ -27,34 +26,62 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
   for (const each of locations.now.values()) {
     if (each.slug !== null) known.locations.set(each.slug, each);
   }
+  const recordChanges = [...locations.changes, ...amenities.changes];
   const listed = properties.filter(({ isUnlisted }) => !isUnlisted);
   const named = new Set(listed.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
   const pruned = new Set(prunes ? unnamed : []);
-  const rows = properties.flatMap((record) => {
-    if (record.value === undefined) return [];
-    const source = resolveSource(record.value, known);
-    if (pruned.has(source.id)) source.status = 'hidden';
-    return [{ ...renderRow(source, publicSiteUrl), record }];
+  const listings = properties.flatMap(({ value, ...record }): PlannedListing[] => {
+    if (value === undefined) return [];
+    const listing = resolveSource(value, known);
+    return [{ ...record, listing, reason: pruned.has(listing.id) ? 'pruned' : 'file' }];
   });
-  const problems = distinct(file.problems, [
-    ...checkCatalogue(file, stored, known, rows),
-    ...rows.flatMap((row) => checkSize(row, row.record.name)),
-  ]);
-  if (problems.length > 0) return { kind: 'rejected', problems };
+  const outside = listOutside(listings, pruned, recordChanges, known, stored);
+  const found = findChanges([...listings, ...outside], recordChanges, stored, options);
+  const changes = found.listings;
 
   // Import, 4.
-  const recordChanges = [...locations.changes, ...amenities.changes];
-  const planned = { rows, known, recordChanges, pruned, file };
-  const effect = findChanges(planned, stored, publicSiteUrl);
-  const { moved = [] } = file.touched ?? {};
+  const problems = distinct(file.problems, [
+    ...checkCatalogue(file, stored, known, listings),
+    ...found.problems,
+  ]);
+  if (problems.length > 0) return { kind: 'rejected', problems };
+  const { conflicts: touched = [], moved = [] } = file.touched ?? {};
+  const conflicts = [...touched, ...findConflicts(changes, file.exportId, stored)];
   const late = [
-    ...(overwrite ? [] : effect.conflicts),
-    ...effect.problems,
-    ...(many ? [] : [...moved, ...checkShare(effect, file.form, stored)]),
+    ...(overwrite ? [] : conflicts),
+    ...(many ? [] : [...moved, ...checkShare(changes, file.form, stored)]),
   ];
+  const unused = findUnused(changes, known, stored);
+  const effect = { listings: changes, recordChanges, conflicts, unused };
   if (late.length > 0) return { kind: 'rejected', problems: late, effect };
   return { kind: 'accepted', file, effect };
+}
+
+/** Lists the stored listings that show a changed location or amenity, or that are pruned. */
+function listOutside(
+  listings: readonly PlannedListing[],
+  pruned: ReadonlySet<string>,
+  recordChanges: readonly RecordChange[],
+  { locations, amenities }: Known,
+  stored: Catalogue,
+): PlannedListing[] {
+  const inFile = new Set(listings.map(({ listing }) => listing.id));
+  const users = recordChanges.flatMap(({ key }) => findUsers(stored, key).map(({ id }) => id));
+  const ids = [...new Set([...users, ...pruned])].filter((id) => !inFile.has(id));
+  return ids.flatMap((id): PlannedListing[] => {
+    const found = stored.listings.get(id)?.listing;
+    if (found === undefined) return [];
+    const { location } = found;
+    const listing = {
+      ...found,
+      location: location && (locations.get(location.id) ?? location),
+      amenities: found.amenities.map((each) => amenities.get(each.slug) ?? each),
+    };
+    const key = { field: 'slug', value: found.slug };
+    const name = { kind: 'listing', place: 'the stored listing', key } as const;
+    return [{ name, listing, reason: pruned.has(id) ? 'pruned' : 'outside' }];
+  });
 }
 
 /** `now` has all records of a kind after the import, by key. */

@@ -1,7 +1,7 @@
 /** An import from its plan to its outcome. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
-import type { ImportProblem } from '../read/problem.ts';
+import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { StoredListing } from '../read/store.ts';
 import type { Differences } from './differences.ts';
@@ -48,6 +48,9 @@ export type RecordChange = Differences & {
 export type Finding = { cause: string; example: string };
 
 export type ListingChange = ListingRow & {
+  name: RecordName;
+  /** Of its record in JSON: the `versionOf` the listing that the file was made from. */
+  version?: string | undefined;
   /** `outside`: not in the file, but its location or amenities change. */
   reason: 'file' | 'outside' | 'pruned';
   old: StoredListing | undefined;
@@ -65,7 +68,6 @@ export type ListingChange = ListingRow & {
 export type Effect = {
   recordChanges: RecordChange[];
   listings: ListingChange[];
-  problems: ImportProblem[];
   /** One for each listing that has changed since the file was made, and would change again. */
   conflicts: ImportProblem[];
   /** The locations that lose their last listing. */

@@ -94,6 +94,7 @@ function sortRows(
 
 /** The empty cells of a photo or video: it is visible, in the gallery. */
 function fillEmpty(row: Patch): Patch {
+  if (row.section !== null && row.web_visible !== null) return row;
   return {
     ...row,
     ...(row.section === null && { section: 'gallery' }),

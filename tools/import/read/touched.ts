@@ -72,7 +72,9 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
         const { field, locale } = column;
         const own = row[field];
         const cell = locale !== undefined && isMap(own) ? own[locale] : own;
-        if (cell === undefined) continue;
+        const before = old?.record[field];
+        const isSame = cell === (locale !== undefined && isMap(before) ? before[locale] : before);
+        if (cell === undefined || isSame) continue;
         // A new record has no field to empty, but a text without language.
         if (old === undefined && cell === null) {
           if (locale !== undefined) patch[field] ??= {};
