@@ -104,10 +104,11 @@ function completeRecord<T>(
   isMerged: boolean,
   schema: z.ZodType<T> & z.ZodObject,
   resolution: Resolution,
-  old: object | undefined,
+  old: (T & object) | undefined,
   keyFault?: Fault,
 ): CompleteRecord<T> {
   const { name, value: written } = raw;
+  if (isMerged && old !== undefined && namesOnly(written)) return keepRecord(raw, resolution, old);
   const record = parseRecord(raw, isMerged ? mergePatch(raw, schema, old) : written, schema);
   const own =
     isMerged && old === undefined
@@ -117,6 +118,23 @@ function completeRecord<T>(
   const isAnothers = resolution.kind === 'anothers';
   const keyFaults = isAnothers ? [anothersIdFault(record, resolution.old)] : [];
   return { ...record, resolution, faults: [...own, ...others, ...keyFaults] };
+}
+
+/** Most rows of a workbook are as they are stored: it is not parsed again. */
+function namesOnly(written: unknown): boolean {
+  return isMap(written) && Object.keys(written).join() === 'id';
+}
+
+function keepRecord<T extends object>(
+  { name, value: written, version, isUnlisted = false }: RawRecord,
+  resolution: Resolution,
+  value: T,
+): CompleteRecord<T> {
+  const [id, hid, slug] = ['id', 'hid', 'slug'].map((key) => Reflect.get(value, key));
+  const keys = readKeys({ id, hid, slug });
+  const writtenKeys = readKeys(written);
+  const own = { name, version, isUnlisted, resolution, value, keys, writtenKeys };
+  return { ...own, idField: 'id', faults: [] };
 }
 
 function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object | undefined) {

@@ -108,7 +108,8 @@ function writeSheet(
   }
   for (const [row, line] of filled.entries()) {
     // Else a text of several lines makes its row high.
-    if (line.some((value) => /\n/.test(`${value}`))) rowDefs.set(row + 1, { height: LINE_POINTS });
+    if (line.some((value) => typeof value === 'string' && value.includes('\n')))
+      rowDefs.set(row + 1, { height: LINE_POINTS });
     for (const [at, value] of line.entries()) {
       // The library writes such a text as an error, but not in a run.
       if (typeof value === 'string' && value.startsWith('#')) {
