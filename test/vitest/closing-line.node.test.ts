@@ -38,6 +38,7 @@ it('the last line counts the results, and a file that cannot be loaded as a fail
 it('a run of no test is a failure', () => {
   const { status, lines } = run({ 'a.test.js': "it('a', () => {});" }, '-t', 'b');
   expect([status, lines.at(-1)]).toEqual([1, '0 passed, 1 failed, 1 skipped']);
+  expect(lines).not.toContainEqual(expect.stringContaining('Skipped tests need'));
 });
 
 it('the temporary directory is one of the run, which goes when a signal ends the run', () => {

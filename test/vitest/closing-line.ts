@@ -1,11 +1,18 @@
 /** Prints the last line of a run, such as `1204 passed, 0 failed, 7 skipped`. */
 
 import { existsSync } from 'node:fs';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
 const CHROMIUM = '/usr/bin/chromium';
 
 export default class ClosingLine implements Reporter {
+  #isOfNames = false;
+
+  /** With `-t`, the other tests are skipped. */
+  onInit({ config }: Vitest): void {
+    this.#isOfNames = config.testNamePattern !== undefined;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const count = (state: 'passed' | 'failed' | 'skipped') =>
       modules.flatMap(({ children }) => [...children.allTests(state)]).length;
@@ -19,7 +26,8 @@ export default class ClosingLine implements Reporter {
     if (failed > 0) process.exitCode = 1;
     const unmet = process.env.FULL ? [] : ['FULL=1'];
     if (!existsSync(CHROMIUM)) unmet.push(CHROMIUM);
-    if (skipped > 0 && unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
+    if (skipped > 0 && unmet.length > 0 && !this.#isOfNames)
+      console.log(`Skipped tests need: ${unmet.join(', ')}`);
     console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
   }
 }
