@@ -214,8 +214,9 @@ it('a change that is rarely meant is worth a look', async () => {
     'Worth a look: coordinates more than 50 km from before: 1 listing: casa-marea 51 km',
   ]);
   expect(await lookAfter({ latitude: 40.04 })).toEqual([]);
-  expect(await lookAfter({ hid: 'H-2' })).toEqual([
-    'Worth a look: another hid: 1 listing: casa-marea H-1 → H-2',
+  // Control characters would steer the terminal.
+  expect(await lookAfter({ hid: 'H-\u001b[2J2' })).toEqual([
+    'Worth a look: another hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2',
   ]);
 });
 

@@ -203,7 +203,8 @@ function findingLines(head: string, findings: readonly Finding[]): string[] {
   const causes = Map.groupBy(findings, ({ cause }) => cause);
   return [...causes].map(([cause, same]) => {
     const examples = same.map(({ example }) => example);
-    return `${head} ${cause} ${counted(same.length, 'listing')}: ${formatList(examples, MAX_EXAMPLES)}`;
+    const listings = counted(same.length, 'listing');
+    return printable(`${head} ${cause} ${listings}: ${formatList(examples, MAX_EXAMPLES)}`);
   });
 }
 
