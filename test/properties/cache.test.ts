@@ -159,15 +159,24 @@ describe('a cached response', () => {
   });
 
   // A conditional read: the row of the version in the batch, and the row that the limit compares.
-  it('costs two rows when its check has ended and its version has not changed', async () => {
+  it('costs two rows, and none is returned, when its check has ended and its version has not changed', async () => {
+    const insert = `INSERT INTO locations (id, slug, name) VALUES (?, 'a', '{}')`;
+    await env.DB.prepare(insert).bind(crypto.randomUUID()).run();
     const paths = [LIST, listingPath(), '/api/v1/web/locations'];
     for (const path of paths) await here.one.get({}, { path });
+    const returned: unknown[] = [];
+    const DB = tapD1(env.DB, async (call) => {
+      const [version, page] = await call();
+      returned.push(...(page?.results ?? []));
+      return [version, page].filter((each) => each !== undefined);
+    });
     for (const [index, path] of paths.entries()) {
       atSecond(61 * (index + 1));
       Object.assign(here.one.costs, NOTHING);
-      await expectStatus(await here.one.get({}, { path }), 200);
+      await expectStatus(await here.one.get({ DB }, { path }), 200);
       expect(here.one.costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 2 });
     }
+    expect(returned).toEqual([]);
   });
 
   // Reads of D1: 1 for the listing at the start, 1 for the list, then at 45 s (due) the renewal,
