@@ -6,15 +6,18 @@ import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue } from '../read/store.ts';
 import { formatLastChange } from '../read/touched.ts';
 import { versionOf } from '../read/version.ts';
-import type { Known } from './check.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
 import { findWarnings } from './quality.ts';
 import { renderRow, resolveLatestChange } from './rows.ts';
-import type { Finding, ListingChange, PlanOptions, RecordChange } from './types.ts';
-
-/** A listing of the file, or one outside it that changes too, as it will be. */
-export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'name' | 'version'>;
+import type {
+  Finding,
+  Known,
+  ListingChange,
+  PlannedListing,
+  PlanOptions,
+  RecordChange,
+} from './types.ts';
 
 /** Renders the listings that differ from the stored ones. */
 export function findChanges(

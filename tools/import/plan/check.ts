@@ -1,16 +1,12 @@
 /** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
 
-import type { Amenity, Location } from '../../../src/properties/source.ts';
 import { formatName, type ImportProblem } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import { type Catalogue, sourcesOf } from '../read/store.ts';
 import type { CompleteRecord, StoredKeys } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
-import type { PlannedListing } from './changes.ts';
-
-/** Locations by id and by slug, and amenities by slug. */
-export type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
+import type { Known, PlannedListing } from './types.ts';
 
 export function checkCatalogue(
   file: CompleteFile,

@@ -9,11 +9,11 @@ import { completeFromStore } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import { type Catalogue, findUsers } from '../read/store.ts';
 import type { CompleteRecord, ListingsFile } from '../read/types.ts';
-import { findChanges, findConflicts, findUnused, type PlannedListing } from './changes.ts';
-import { checkCatalogue, type Known } from './check.ts';
+import { findChanges, findConflicts, findUnused } from './changes.ts';
+import { checkCatalogue } from './check.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, listPublicIds } from './limits.ts';
-import type { Plan, PlanOptions, RecordChange } from './types.ts';
+import type { Known, Plan, PlannedListing, PlanOptions, RecordChange } from './types.ts';
 
 export function plan(written: ListingsFile, stored: Catalogue, options: PlanOptions): Plan {
   const { prunes = false, overwrite = false, many = false } = options;

@@ -88,3 +88,9 @@ export type AcceptedImport = AcceptedPlan & {
 };
 
 export type ImportOutcome = RejectedImport | AcceptedImport;
+
+/** Locations by id and by slug, and amenities by slug. */
+export type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
+
+/** A listing of the file, or one outside it that changes too, as it will be. */
+export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'name' | 'version'>;

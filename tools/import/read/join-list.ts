@@ -4,19 +4,42 @@
  */
 
 import { property } from '../../../src/properties/property.ts';
+import type { Source } from '../../../src/properties/source.ts';
 import { LISTS, type ListName } from './columns.ts';
 import { type FoundRow, findRows } from './found-rows.ts';
-import { type Join, type JoinedListing, noteCopy } from './join.ts';
 import { url } from './listing-schemas.ts';
 import { hashId, type Marks, parseMarks } from './marks.ts';
 import { mergeRecord, numberInOrder } from './merge.ts';
-import { counted } from './problem.ts';
+import { counted, type ImportProblem, type RecordName } from './problem.ts';
 import { deriveId, type Patch, readKeys } from './records.ts';
 import { formatAsOf, identifyEntries, type ShownRow, showEntries } from './shown.ts';
-import { differsFromMarks } from './touched.ts';
-import type { SheetRow } from './types.ts';
+import type { Catalogue } from './store.ts';
+import { differsFromMarks, type Touches } from './touched.ts';
+import type { SheetRow, WorkbookParts } from './types.ts';
 
 const FEATURE = property.shape.unique_features.element;
+
+export type Join = {
+  stored: Catalogue;
+  sheets: WorkbookParts['sheets'];
+  /** Whether the workbook was exported from this database. */
+  isOwnExport: boolean;
+  touches: Touches;
+  problems: ImportProblem[];
+  /** Copies and removed records, for the report. */
+  notes: string[];
+};
+
+/** A listing that rows of some sheet name. */
+export type JoinedListing = Pick<FoundRow, 'name' | 'old' | 'marks' | 'exported'> & {
+  slug: unknown;
+  source: Source | undefined;
+  patch: Patch;
+  /** The rows of its entries, by field: they have the cells of the patch. */
+  entries: Record<string, (RecordName | undefined)[]>;
+  /** Whether only the sheets of lists name it. */
+  isUnlisted: boolean;
+};
 
 export function joinList(
   name: ListName,
@@ -199,4 +222,9 @@ function joinHero(
     path: 'hero',
   };
   if (old ? touches.isTouched(value, old, marks) : heroId) patch.hero_photo_id = heroId ?? null;
+}
+
+export function noteCopy({ name, original }: FoundRow, { notes }: Join): void {
+  if (original === undefined) return;
+  notes.push(`${name.place} is a copy of ${original.name.place}: a new record with its own id`);
 }

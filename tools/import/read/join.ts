@@ -3,41 +3,19 @@
  * has touched. Pure.
  */
 
-import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import type { Amenity, Location } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema.ts';
 import { LIST_NAMES, SHEETS } from './columns.ts';
 import { type FoundRow, findRows, type StoredRow } from './found-rows.ts';
-import { joinList } from './join-list.ts';
+import { type Join, type JoinedListing, joinList, noteCopy } from './join-list.ts';
 import { hashCell, hashId, parseMarks } from './marks.ts';
-import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
+import { distinct, formatName, type RecordName } from './problem.ts';
 import { type Patch, readKeys } from './records.ts';
 import { makeResolver } from './resolve.ts';
 import { showListing } from './shown.ts';
 import { type Catalogue, findLastChange, sourcesOf } from './store.ts';
-import { differsFromMarks, type Touches, trackTouches } from './touched.ts';
+import { differsFromMarks, trackTouches } from './touched.ts';
 import type { ListingsFile, RawRecord, SheetRow, WorkbookParts } from './types.ts';
-
-export type Join = {
-  stored: Catalogue;
-  sheets: WorkbookParts['sheets'];
-  /** Whether the workbook was exported from this database. */
-  isOwnExport: boolean;
-  touches: Touches;
-  problems: ImportProblem[];
-  /** Copies and removed records, for the report. */
-  notes: string[];
-};
-
-/** A listing that rows of some sheet name. */
-export type JoinedListing = Pick<FoundRow, 'name' | 'old' | 'marks' | 'exported'> & {
-  slug: unknown;
-  source: Source | undefined;
-  patch: Patch;
-  /** The rows of its entries, by field: they have the cells of the patch. */
-  entries: Record<string, (RecordName | undefined)[]>;
-  /** Whether only the sheets of lists name it. */
-  isUnlisted: boolean;
-};
 
 export function joinSheets(
   file: ListingsFile,
@@ -118,11 +96,6 @@ function joinRecord(sheet: 'locations' | 'amenities', row: FoundRow, join: Join)
   const { id, slug } = old?.record ?? {};
   const key = id === undefined ? { slug } : { id };
   return [{ name, value: { ...(old && key), ...join.touches.takeCells(sheet, row) } }];
-}
-
-export function noteCopy({ name, original }: FoundRow, { notes }: Join): void {
-  if (original === undefined) return;
-  notes.push(`${name.place} is a copy of ${original.name.place}: a new record with its own id`);
 }
 
 function findListings({ stored, sheets, isOwnExport, problems }: Join): FoundRow[] {
