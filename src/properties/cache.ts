@@ -1,8 +1,9 @@
 /**
  * The feed's cache: the latest response to each request in two levels, the memory of this isolate
  * and the edge cache of the data centre. A response has the version of the catalogue that it shows
- * (versions.ts), so that any number of imports later it is still known how old it is. At the edge,
- * the isolates share their checks too, and an entry belongs to one deployment. Decoded:
+ * (versions.ts), which tells its age, even after several imports. At the edge, the isolates share
+ * their checks too. An address there, here decoded, names the deployment, the rules of rendering, the
+ * site, and the request:
  *
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com checks
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com ["page",{…}]
@@ -16,7 +17,7 @@ import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
-import { type Check, KnownVersions, type Verdict, type Version } from './versions.ts';
+import { type Check, type Freshness, KnownVersions, type Version } from './versions.ts';
 
 /** Raise it when an entry of the edge cache gets another form. */
 const EDGE_FORM = 2;
@@ -31,7 +32,7 @@ const MAX_ENTRY_PART = 1 / 16;
 /** A missing listing has no content. A Blob, because a `Response` copies plain bytes once more. */
 export type FeedResponse = { version: Version; content?: { body: Blob; etag: string } };
 
-type CachedResponse = Verdict & {
+type CachedResponse = Freshness & {
   response: FeedResponse;
   level: 'memory' | 'edge';
   /** Why memory did not serve the request, as in RFC 9211. */
@@ -42,7 +43,7 @@ type CachedResponse = Verdict & {
 export class FeedCache {
   readonly versions: KnownVersions;
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Without a deployment's id, Workers for different sites may share a version. */
+  /** Has the site: without ids of deployments, Workers for two sites may share entries. */
   readonly #edgePrefix: string;
   readonly #currentMs: number;
 

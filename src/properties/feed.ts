@@ -9,31 +9,31 @@ import type { AppEnv } from '../app-env.ts';
 import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { conditionalResponse } from '../http/conditional-response.ts';
-import { internalError } from '../http/errors.ts';
+import { internalError, resourceMissing } from '../http/errors.ts';
 import { logFault, setLogFields } from '../http/log.ts';
 import { deploymentId } from '../release.ts';
 import { FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
-import { CATALOGUE_VERSION_ALONE, type FeedReader, noSuchProperty } from './store.ts';
+import { CATALOGUE_VERSION_ALONE, type FeedReader } from './store.ts';
 
-/** However stale, until it expires (versions.ts). */
+/** Any response that has not expired (versions.ts). */
 const ANY = Number.MAX_SAFE_INTEGER;
 
 /**
- * `afterMs` counts from the request, and from `slow` on from the start of D1's read. A response may be
- * stale for `graceMs`, or for any time if D1 has failed or stalled in the last `faultMs`.
+ * `afterMs` counts from the request, but for `slow` and `failed` from the start of D1's read. A
+ * response may be stale for `graceMs`. If D1 failed or stalled in the last `faultMs`, it may be `ANY`.
  */
 const MOMENTS = {
   memory: { afterMs: 0, graceMs: 0, faultMs: 0 },
   edge: { afterMs: 20, graceMs: 0, faultMs: 5_000 },
   slow: { afterMs: 300, graceMs: 300_000, faultMs: 60_000 },
-  /** D1 has failed, or stalled: it has been seen to stall for more than a minute. */
+  /** D1 has failed, or is taken to stall. Some stalls have lasted for more than a minute. */
   failed: { afterMs: 2_000, graceMs: ANY, faultMs: 0 },
 };
 /** A read that takes longer is a 500 without a cached response. */
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
-/** After this time, another request renews the check. */
+/** A renewal that has failed, or takes longer, is tried again after this time. */
 const RENEWAL_RETRY_MS = 6_000;
 const FAULT_LOG_PAUSE_MS = 5_000;
 
@@ -53,7 +53,7 @@ type ServedResponse = {
   response: FeedResponse;
   source: 'memory' | 'edge' | 'database' | 'stale';
   cacheStatus: string;
-  /** Of the check of a stale response. */
+  /** Only of a stale response: the time since its version was last found in D1. */
   ageMs?: number | undefined;
 };
 
@@ -82,7 +82,7 @@ export class Feed {
     return httpResponse(c, served);
   }
 
-  /** Serves the newest cached response, in memory or `atEdge`, if it may be served at the moment. */
+  /** Serves the newest cached response, in memory or `atEdge`, if it may be served at `moment`. */
   #serveCached(
     call: FeedCall,
     moment: keyof typeof MOMENTS,
@@ -95,7 +95,7 @@ export class Feed {
     const { faultMs, graceMs } = MOMENTS[moment];
     const maxStaleMs = isWithin(this.#faultAt, faultMs) ? ANY : graceMs;
     const isStale = ttlMs <= 0;
-    // While D1 fails, a listing that was missing gets a 500: an import may have published it since.
+    // A stale 404 is never served: an import may have published the listing since.
     if (isStale && (-ttlMs > maxStaleMs || response.content === undefined)) return undefined;
     const isDue = !isStale && ttlMs <= cache.versions.renewalMs;
     if (isDue) c.executionCtx.waitUntil(this.#renewCheck(call));
@@ -123,7 +123,7 @@ export class Feed {
     const cached = cache.find(key, atEdge);
     const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
     const reading = this.#serveFromD1(call, cacheStatus, cached?.response);
-    // It continues after a stale response was served.
+    // The read continues after a stale response was served.
     c.executionCtx.waitUntil(reading.catch(() => undefined));
     /** The edge cache's response, if it has arrived. */
     const arrived = () => Promise.race([lookup, undefined]);
@@ -152,7 +152,7 @@ export class Feed {
     cached?: FeedResponse,
   ): Promise<ServedResponse> {
     const { c, locale, cache, key } = call;
-    const { version, json } = await this.#readD1(call, cached?.version.id ?? null);
+    const { version, json } = await this.#readNotingFaults(call, cached?.version.id ?? null);
     const isUnchanged = version.id === cached?.version.id;
     const text = json && locale ? inLanguages(json, locale) : json;
     const response = isUnchanged ? cached : await makeResponse(text, version);
@@ -160,18 +160,18 @@ export class Feed {
     return { response, source: 'database', cacheStatus };
   }
 
-  /** Unless another request of this isolate does. Never rejects. */
+  /** Does nothing while another request of this isolate renews the check. Never rejects. */
   async #renewCheck(call: FeedCall): Promise<void> {
     if (isWithin(this.#renewalAt, RENEWAL_RETRY_MS)) return;
     this.#renewalAt = Date.now();
-    const reading = this.#readD1({ ...call, reader: CATALOGUE_VERSION_ALONE }, null);
+    const reading = this.#readNotingFaults({ ...call, reader: CATALOGUE_VERSION_ALONE }, null);
     if ((await reading.catch(() => undefined)) === undefined) return;
     await call.cache.shareChecks(call.c.req.url);
     this.#renewalAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Waits 5 s at most, else throws a 500. Notes a failure or a stall of D1 as a fault. */
-  async #readD1(call: FeedCall, cachedVersion: string | null) {
+  /** Reads D1, and throws a 500 after 5 s. A failure or a stall of D1 is a fault. */
+  async #readNotingFaults(call: FeedCall, cachedVersion: string | null) {
     const stallMs = MOMENTS.failed.afterMs;
     const stall = new Error(`a read took over ${stallMs} ms`);
     const timer = setTimeout(() => this.#noteFault(stall), stallMs);
@@ -220,6 +220,11 @@ async function readLatest(
 function isWithin(time: number, milliseconds: number): boolean {
   const ageMs = Date.now() - time;
   return ageMs >= 0 && ageMs < milliseconds;
+}
+
+/** 404 `resource_missing`, also for a name that no listing can have. */
+export function noSuchProperty(headers?: { 'Cache-Status': string }) {
+  return resourceMissing('There is no such property.', headers);
 }
 
 /** Feed read, 7: makes a 200 or a 304, or throws a 404. */

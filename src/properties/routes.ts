@@ -9,7 +9,7 @@ import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
 import { decodeChangePosition, readChanges } from './changes.ts';
-import { Feed } from './feed.ts';
+import { Feed, noSuchProperty } from './feed.ts';
 import { decodeLocationPosition, LOCATION_PAGE } from './locations.ts';
 import {
   changeParameters,
@@ -18,7 +18,7 @@ import {
   locationParameters,
 } from './parameters.ts';
 import { slug } from './slug.ts';
-import { decodeListingPosition, LISTING, LISTING_PAGE, noSuchProperty } from './store.ts';
+import { decodeListingPosition, LISTING, LISTING_PAGE } from './store.ts';
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {

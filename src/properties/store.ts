@@ -2,7 +2,6 @@
 
 import { and, eq, ne, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { resourceMissing } from '../http/errors.ts';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
@@ -49,8 +48,8 @@ export const CATALOGUE_VERSION = statementOf(
 );
 
 /**
- * Whether the catalogue has the version of the cached response. Then no row may be read: SQLite
- * compares none with a null, and reads none for a limit of 0, but would read one for a condition.
+ * Whether the catalogue has the version of the cached response. Then a statement reads no row if this
+ * makes its key null, or its limit 0. As one more condition of the rows, it would read the first one.
  */
 const IS_CACHED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
 
@@ -66,11 +65,6 @@ export const CATALOGUE_VERSION_ALONE: FeedReader<unknown> = {
     return { version, json: undefined };
   },
 };
-
-/** 404 `resource_missing`, also for a name that no listing can have. */
-export function noSuchProperty(headers?: { 'Cache-Status': string }) {
-  return resourceMissing('There is no such property.', headers);
-}
 
 type Position = readonly [displayOrder: number, id: string];
 

@@ -1,13 +1,13 @@
 /**
  * The versions of the catalogue. An import that changes a response of the feed raises the number in
- * its transaction. A *check* is the last time that D1 had a version, e.g. of an isolate that has seen
- * an import:
+ * its transaction. A *check* is the last time that a read found a version in D1. These are the checks
+ * of an isolate that has seen an import:
  *
  *     [{ version: { id: '9b83… 13 4f0a…', generation: '9b83…', number: 13 }, at: 1800000090000 },
  *      { version: { id: '9b83… 12 7c1d…', generation: '9b83…', number: 12 }, at: 1800000045000 }]
  *
- * The first version is the current one. After a rewind (Time Travel), until `after-time-travel`
- * begins a new generation, two imports may have raised the number to the same one.
+ * The first version is the current one. After a rewind (Time Travel), two imports may have raised the
+ * number to the same one, until `after-time-travel` begins a new generation.
  */
 
 /** The clocks of two machines differ by less. */
@@ -20,11 +20,11 @@ export type Version = { id: string; generation: string; number: number };
 /** `at` is the start of the last read that found the version, in milliseconds since the epoch. */
 export type Check = { version: Version; at: number };
 
-/** How old a response of a version is. */
-export type Verdict = {
-  /** Until it is stale. Negative afterwards, and for an earlier version; endless when expired. */
+/** How fresh the responses of a version are. */
+export type Freshness = {
+  /** The time until they are stale. Negative if they are, and minus infinity if they have expired. */
   ttlMs: number;
-  /** Of the check. */
+  /** The time since the check of the version. */
   ageMs: number;
   /** 0 for the current version, and more for earlier ones. */
   rank: number;
@@ -32,9 +32,9 @@ export type Verdict = {
 
 /** For all requests of an isolate. */
 export class KnownVersions {
-  /** The current version, then the others by their checks, the latest first. Only replaced. */
+  /** The current version, then the others by their checks, the latest first. */
   checks: readonly Check[] = [];
-  /** In this last part of its time, the current check is renewed. */
+  /** The current check is due if it has less time left: a request renews it. */
   readonly renewalMs: number;
   /** How long a check keeps the current version current, and a response of its version usable. */
   readonly #currentMs: number;
@@ -46,7 +46,7 @@ export class KnownVersions {
     this.#staleMs = staleMs;
   }
 
-  judge({ id }: Version): Verdict {
+  judge({ id }: Version): Freshness {
     let rank = 0;
     while (rank < this.checks.length && this.checks[rank]?.version.id !== id) rank += 1;
     const ageMs = ageOf(this.checks[rank]);
@@ -72,7 +72,7 @@ export class KnownVersions {
     const [own] = this.checks;
     const [theirs] = shared;
     if (theirs === undefined) return;
-    // A check that has ended may be of a version that a rewind undid: it replaces no recent one.
+    // An old check may be of a version that a rewind undid: it does not replace a recent one.
     const mayReplace = ageOf(theirs) < this.#currentMs || ageOf(own) >= this.#currentMs;
     const isReplaced = mayReplace && this.#isNewer(theirs.version);
     this.#add(shared, isReplaced || own === undefined ? theirs.version : own.version);
