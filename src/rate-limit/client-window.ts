@@ -42,7 +42,7 @@ export class ClientWindow {
   readonly #quota: Quota;
   readonly #maxUnsent: number;
   readonly #maxUnconfirmed: number;
-  /** The random id of `Report`. */
+  /** See `Report`. */
   readonly #record = crypto.randomUUID();
   /** The requests that passed here, or wait for the counter, in the span in which they began. */
   readonly #own = new Map<number, number>();
@@ -57,7 +57,7 @@ export class ClientWindow {
   #confirmed = 0;
   #waiting = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** The first call since the latest reply. Infinite without one, negative after a fault. */
+  /** Start of the first call since the latest reply: infinite without one, negative after a fault. */
   #silentSince = Number.POSITIVE_INFINITY;
 
   constructor(quota: Quota) {
@@ -107,12 +107,12 @@ export class ClientWindow {
     const isDue = isFailing
       ? now - this.#sentAt >= PROBE_PAUSE_MS
       : this.#begun - Math.max(this.#sent, this.#confirmed) >= this.#maxUnsent;
-    // Requests that wait are reported already, and are not to be counted yet.
+    // A report would count the places of waiting requests, which the counter may still reject.
     if (isDue && this.#waiting === 0) executionCtx.waitUntil(this.#call(env, false));
     return 'passed';
   }
 
-  /** Adds up the window of a span, and drops what is not in it: that needs no report. */
+  /** Adds up the window of a span. Drops the spans outside it, which need no report any more. */
   #moveTo(current: number): void {
     this.#current = current;
     this.#used = 0;

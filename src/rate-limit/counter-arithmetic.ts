@@ -12,9 +12,9 @@ export const WINDOW_MS = WINDOW_SECONDS * 1_000;
 export const SPAN_MS = 5_000;
 /** In a window, with the current one. */
 export const SPANS = WINDOW_MS / SPAN_MS;
-/** Clocks differ: a later span may have begun. Others are of a clock that was set back. */
+/** By another clock, a later span may have begun. An even later one is of a clock set back since. */
 export const SPANS_AHEAD = 2;
-/** A request waits for its counter so long. Until then, its window may be the one before. */
+/** How long a request waits for its counter. Meanwhile the next span may begin. */
 export const MAX_WAIT_MS = 300;
 
 /** The limits of an address. A key with a limit of its own uses `default` for all routes. */
@@ -34,7 +34,7 @@ export type Report = {
 };
 
 /**
- * `isGranted`: the waiting request has its place, or without one, the counts cannot be forgotten.
+ * `isGranted`: the waiting request has its place; if no request waits, the counts are stored.
  * `others` are the requests of all other records in the window.
  */
 export type Reply = { isGranted: boolean; others: Counts };
@@ -81,11 +81,12 @@ export function addReport(
     spans.entries().map(([span, each]) => [span, totalOf(each) - knownIn(span)]),
   );
   const news = [...reported].filter(([span, count]) => count > knownIn(span));
-  // The place is in the latest span of the report, and in its window. The counts as reported: the
-  // isolate may have dropped a span that is known here still.
+  // The place is in the latest span of the report, so that span's window decides. Own requests count
+  // as reported: the isolate may have dropped a span that is stored here.
   const latest = Math.max(...counts.keys());
   const isWithin = totalOf(reported) + totalOf(windowOf(others, latest)) <= limit;
-  // Nothing is granted uncounted. Without news, a later report came first: it is counted already.
+  // A request that is too late to be counted gets no place. Without news, a later report came first,
+  // and counted the request.
   const isInTime = reported.has(latest);
   const isStored = wantsPlace || last !== undefined;
   const isGranted = wantsPlace ? isInTime && (isWithin || news.length === 0) : isStored;
