@@ -130,6 +130,16 @@ describe.each<[string, (call: number) => Fate]>([
 });
 
 describe('the calls of the counter', () => {
+  it('are none for a client of seven requests per window', async () => {
+    const counter = counterWith();
+    const isolate = isolateOf(counter);
+    for (const minute of [0, 1, 2]) {
+      vi.setSystemTime(START + minute * WINDOW_MS);
+      await sendInTurn(isolate, 7);
+    }
+    expect(counter.reports).toEqual([]);
+  });
+
   it('carry the counts so far of each span in the window, under one record', async () => {
     const counter = counterWith();
     const isolate = isolateOf(counter);
@@ -150,11 +160,42 @@ describe('the calls of the counter', () => {
     expect(new Set(counter.reports.map(({ record }) => record)).size).toBe(1);
   });
 
+  it('have the requests that wait only if they are for a place', async () => {
+    const counter = counterWith((call) => (call > 2 ? 250 : 10));
+    const isolate = isolateOf(counter);
+    const sent = Array.from({ length: 22 }, () => isolate.send());
+    await vi.advanceTimersByTimeAsync(20);
+    // Two wait. The counter has confirmed 16, so that 10 others pass at once.
+    sent.push(...Array.from({ length: 10 }, () => isolate.send()));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isolate.begun).toBe(30);
+    await vi.advanceTimersByTimeAsync(300);
+    await Promise.all(sent);
+    await isolate.send();
+    const reports = counter.reports.map((each) => [totalIn(each), each.wantsPlace]);
+    expect(reports).toEqual([
+      [8, false],
+      [16, false],
+      [21, true],
+      [22, true],
+      [33, false],
+    ]);
+  });
+
+  it('may be answered out of order: the smaller counts of others are old', async () => {
+    const counter = counterWith((call) => (call === 2 ? 200 : 10));
+    const [one, other] = [isolateOf(counter), isolateOf(counter)];
+    for (const isolate of [other, one, other, one]) await sendInTurn(isolate, 8);
+    await vi.advanceTimersByTimeAsync(200);
+    expect((await one.send()).headers.get('X-RateLimit-Remaining')).toBe('67');
+  });
+
   it('have the form of 1.0.0 for a counter of 1.0.0, whose others replace the known ones', async () => {
     const stub = {
       others: 3,
       report(_policy: string, _limit: number, message: { count: number }) {
-        const reply = { isGranted: true, own: message.count, others: stub.others, ageMs: 20_000 };
+        // It never grants a place: all its replies confirm reports.
+        const reply = { isGranted: false, own: message.count, others: stub.others, ageMs: 20_000 };
         return Promise.resolve({ ...reply, [Symbol.dispose]: () => {} });
       },
     };
@@ -162,10 +203,10 @@ describe('the calls of the counter', () => {
     expect((await sendInTurn(isolate, 9)).at(-1)?.headers.get('RateLimit')).toContain(';r=88;');
     stub.others = 5;
     vi.setSystemTime(START + SPAN_MS);
-    expect((await sendInTurn(isolate, 8)).at(-1)?.headers.get('RateLimit')).toContain(';r=78;');
+    expect((await sendInTurn(isolate, 16)).at(-1)?.headers.get('RateLimit')).toContain(';r=70;');
     // The window of that counter, which was 20 s old, has ended.
     vi.setSystemTime(START + SPAN_MS + 40_000);
-    expect((await isolate.send()).headers.get('RateLimit')).toContain(';r=82;');
+    expect((await isolate.send()).headers.get('RateLimit')).toContain(';r=74;');
     expect(error).not.toHaveBeenCalled();
   });
 
