@@ -118,7 +118,7 @@ describe('a place', () => {
   it('is in the window of its request, which has waited over the edge of a span', async () => {
     await report('a', { [-11]: 60, 0: 40 });
     setSpan(1, 299);
-    expect(await place('b', { 1: 60 })).toMatchObject({ isGranted: true });
+    expect(await place('b', { 1: 10 })).toMatchObject({ isGranted: true });
     expect(await place('c', { 0: 1 })).toMatchObject({ isGranted: false });
   });
 
@@ -130,13 +130,17 @@ describe('a place', () => {
 });
 
 describe('the storage of a counter', () => {
-  it('has nothing after one report, which says so, unless a place was granted', async () => {
+  it('has nothing after one report, and confirms what it has', async () => {
     await report('health', {});
     expect(await report('a', { 0: 8 })).toMatchObject({ isGranted: false });
     expect(await stored()).toEqual({ alarm: null });
     expect(await report('a', { 0: 8 })).toMatchObject({ isGranted: true });
-    await place('b', { 0: 1 });
-    expect(await stored()).toMatchObject({ 'default spans': { 0: { a: 8, b: 1 } } });
+    expect(await stored()).toEqual({ 'default spans': { 0: { a: 8 } }, alarm: 121 });
+  });
+
+  it('has a granted place at once', async () => {
+    await place('a', { 0: 1 });
+    expect(await stored()).toEqual({ 'default spans': { 0: { a: 1 } }, alarm: 121 });
   });
 
   it('has the spans of the window after each change from the second on, with one alarm', async () => {
