@@ -68,18 +68,18 @@ const DAY_MS = 86_400_000;
  * language, Basque, and no day. Days since 1904 have no gap, unlike those since 1900.
  */
 async function correctDates(bytes: Uint8Array, sheets: Sheet[]): Promise<Sheet[]> {
-  const hasDate = sheets.some(({ rows }) => rows.some((row) => row.some(isDate)));
-  if (!hasDate) return sheets;
-  const styled = await read(bytes, { readStyles: true, dateSystem: '1904' });
-  for (const [index, { rows, cells }] of styled.sheets.entries()) {
+  const dated = sheets.filter(({ rows }) => rows.some((row) => row.some(isDate)));
+  if (dated.length === 0) return sheets;
+  const names = dated.map(({ name }) => name);
+  const styled = await read(bytes, { readStyles: true, dateSystem: '1904', sheets: names });
+  for (const { name, rows, cells } of styled.sheets) {
+    const own = dated.find((each) => each.name === name)?.rows ?? [];
     for (const [place, { style }] of cells ?? []) {
       const [row = 0, column = 0] = place.split(',').map(Number);
       const date = rows[row]?.[column];
       const format = style?.numFmt?.replaceAll(/\[\$[^\]]*\]/g, '');
-      const own = sheets[index]?.rows[row];
-      if (own === undefined || !isDate(date) || format === undefined || isDateFormat(format))
-        continue;
-      own[column] = (date.getTime() - Date.UTC(1904, 0, 1)) / DAY_MS;
+      if (!isDate(date) || format === undefined || isDateFormat(format)) continue;
+      own[row]?.splice(column, 1, (date.getTime() - Date.UTC(1904, 0, 1)) / DAY_MS);
     }
   }
   return sheets;
