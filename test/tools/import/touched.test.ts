@@ -144,6 +144,19 @@ const EDITS: [title: string, edit: Edit, line: string, expected: () => Promise<v
     },
   ],
   [
+    'a new home has the slug that another one had before',
+    ({ listings = [] }) => {
+      const required = { name: 'Another', status: 'listed', display_order: 9 };
+      rowOf(listings, 'casa-0').slug = 'casa-cero';
+      listings.push({ slug: 'casa-0', ...required });
+    },
+    'casa-0: slug "casa-0" → "casa-cero"',
+    async () => {
+      expect(await stored('casa-0')).toMatchObject({ name: 'Another', hid: null });
+      expect(await stored('casa-cero')).toMatchObject({ name: 'Casa 0', hid: 'H-0' });
+    },
+  ],
+  [
     'a copied row of a feature is a new feature',
     ({ features = [] }) => {
       const [first] = photosOf(features);

@@ -23,17 +23,16 @@ export type FoundRow = SheetRow & {
   exported: Marks | undefined;
   /** `exported`, if they count. */
   marks: Marks | undefined;
-  /** The row that it is a copy of: a new record, without its id and `hid`. */
-  original?: SheetRow;
 };
 
 /**
  * Marks count in the database that the export came from, for the record that they were made of. Of
- * several rows with one record, the others are copies of the only one with its stored `address`.
+ * several rows with one record, the others are copies of the only one with its stored `address`:
+ * `notes` says so.
  */
 export function findRows(
   rows: readonly SheetRow[],
-  isOwnExport: boolean,
+  { isOwnExport, notes }: { isOwnExport: boolean; notes: string[] },
   address: 'slug' | 'url' | 'icon_slug',
   find: (row: SheetRow, exported: Marks | undefined) => StoredRow | undefined,
 ): FoundRow[] {
@@ -46,17 +45,24 @@ export function findRows(
   const byRecord = Map.groupBy(found, ({ old }) => old?.hash);
   const originals = new Map(
     [...byRecord].map(([hash, same]) => {
-      const own = same.filter(({ value, old }) => value[address] === old?.record[address]);
+      // A new home may have the slug that the home with the id had before.
+      const named = same.filter(({ value }) => value.id !== undefined);
+      const rivals = named.length > 0 ? named : same;
+      const own = rivals.filter(({ value, old }) => value[address] === old?.record[address]);
       // A feature has no id that two rows could repeat.
-      const isClear = own.length === 1 || address === 'icon_slug';
-      return [hash, isClear ? (own[0] ?? same[0]) : undefined];
+      const isClear = own.length === 1 || rivals.length === 1 || address === 'icon_slug';
+      return [hash, isClear ? (own[0] ?? rivals[0]) : undefined];
     }),
   );
   return found.map((row) => {
     const original = originals.get(row.old?.hash);
     if (row.old === undefined || original === undefined || original === row) return row;
+    // A copy is a new record, without the id and `hid` of the original.
     const { id, hid, ...others } = row.value;
     const value = hid === original.value.hid ? others : { ...others, hid };
-    return { ...row, value, old: undefined, marks: undefined, exported: undefined, original };
+    notes.push(
+      `${row.name.place} is a copy of ${original.name.place}: a new record with its own id`,
+    );
+    return { ...row, value, old: undefined, marks: undefined, exported: undefined };
   });
 }

@@ -145,7 +145,7 @@ function findEntries(
     byHash.get(exported?.row ?? '') ??
     stored.find((entry) => shows(name, entry, value)) ??
     byHash.get(icons.get(value) ?? '');
-  const found = findRows(rows, join.isOwnExport, address, (row, exported) => {
+  return findRows(rows, join, address, (row, exported) => {
     const { id } = readKeys(row.value);
     const entry =
       name === 'features'
@@ -156,8 +156,6 @@ function findEntries(
     const label = `${entry.record[address]}`.split('/').at(-1);
     return { ...old, ...entry, name: `${old.name} ${label}` };
   });
-  for (const row of found) noteCopy(row, join);
-  return found;
 }
 
 /** Whether the cells of a row are those of the entry. */
@@ -222,9 +220,4 @@ function joinHero(
     path: 'hero',
   };
   if (old ? touches.isTouched(value, old, marks) : heroId) patch.hero_photo_id = heroId ?? null;
-}
-
-export function noteCopy({ name, original }: FoundRow, { notes }: Join): void {
-  if (original === undefined) return;
-  notes.push(`${name.place} is a copy of ${original.name.place}: a new record with its own id`);
 }

@@ -7,7 +7,7 @@ import type { Amenity, Location } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema.ts';
 import { LIST_NAMES, SHEETS } from './columns.ts';
 import { type FoundRow, findRows, type StoredRow } from './found-rows.ts';
-import { type Join, type JoinedListing, joinList, noteCopy } from './join-list.ts';
+import { type Join, type JoinedListing, joinList } from './join-list.ts';
 import { hashCell, hashId, parseMarks } from './marks.ts';
 import { distinct, formatName, type RecordName } from './problem.ts';
 import { type Patch, readKeys } from './records.ts';
@@ -66,9 +66,9 @@ function comesFrom(lineage: string, exportId: string | undefined, sheets: Join['
 function findRecords(
   sheet: 'locations' | 'amenities',
   records: readonly (Location | Amenity)[],
-  { stored, sheets, isOwnExport }: Join,
+  join: Join,
 ): FoundRow[] {
-  const lastChange = findLastChange(stored, sheet);
+  const lastChange = findLastChange(join.stored, sheet);
   const byKey = new Map<string | undefined, StoredRow>();
   for (const record of records) {
     const { id = record.slug, slug } = { id: undefined, ...record };
@@ -77,7 +77,7 @@ function findRecords(
     if (slug !== null) byKey.set(slug, row);
     if (id !== null) byKey.set(id, row);
   }
-  return findRows(sheets[sheet] ?? [], isOwnExport, 'slug', ({ value }) => {
+  return findRows(join.sheets[sheet] ?? [], join, 'slug', ({ value }) => {
     const { id, slug } = readKeys(value);
     return byKey.get(id ?? slug);
   });
@@ -85,7 +85,6 @@ function findRecords(
 
 function joinRecord(sheet: 'locations' | 'amenities', row: FoundRow, join: Join): RawRecord[] {
   const { name, value, old, exported } = row;
-  noteCopy(row, join);
   const isRemoved = old === undefined && exported?.row === hashId(`${value.id ?? value.slug}`);
   if (isRemoved && join.isOwnExport) {
     if (!differsFromMarks(sheet, value, exported))
@@ -98,12 +97,16 @@ function joinRecord(sheet: 'locations' | 'amenities', row: FoundRow, join: Join)
   return [{ name, value: { ...(old && key), ...join.touches.takeCells(sheet, row) } }];
 }
 
-function findListings({ stored, sheets, isOwnExport, problems }: Join): FoundRow[] {
-  const resolve = makeResolver(sourcesOf(stored), 'workbook');
+function findListings(join: Join): FoundRow[] {
+  const { stored, sheets, isOwnExport, problems } = join;
+  const resolve = makeResolver(sourcesOf(stored), true);
   const ids = listIdsBySlug(stored);
-  const rows = findRows(sheets.listings ?? [], isOwnExport, 'slug', ({ value }) => {
+  const rows = findRows(sheets.listings ?? [], join, 'slug', ({ name: record, value }) => {
     const keys = readKeys(value);
     const resolution = resolve(keys);
+    if (resolution.kind === 'ambiguous') {
+      problems.push({ record, path: 'hid', code: 'unclear_hid', value: keys.hid });
+    }
     if (resolution.kind === 'stored') return showStored(stored, resolution.old.id);
     // A row without id may be older than the slug of its listing.
     const isOlder = isOwnExport && keys.id === undefined;
@@ -111,8 +114,8 @@ function findListings({ stored, sheets, isOwnExport, problems }: Join): FoundRow
   });
   const named = new Set(rows.map(({ old }) => old?.hash));
   const hashes = new Map(sourcesOf(stored).map(({ id, slug }) => [hashId(id), slug]));
-  for (const { name, old, exported, value, original } of rows) {
-    const isLost = old === undefined && original === undefined && value.id === undefined;
+  for (const { name, old, exported, value } of rows) {
+    const isLost = old === undefined && value.id === undefined;
     const slug = hashes.get(exported?.row ?? '');
     if (!isLost || slug === undefined || named.has(exported?.row)) continue;
     problems.push({
@@ -146,7 +149,6 @@ function listIdsBySlug({ listings }: Catalogue): Map<string | undefined, string>
 
 function joinListing(row: FoundRow, locations: readonly FoundRow[], join: Join): JoinedListing {
   const { name, value, old, marks, exported } = row;
-  noteCopy(row, join);
   const source = join.stored.listings.get(`${old?.record.id}`)?.listing;
   const locationId = findLocation(value.location, locations, join.stored);
   const isSame = locationId !== undefined && locationId === source?.location?.id;
@@ -173,7 +175,7 @@ function findLocation(cell: unknown, rows: readonly FoundRow[], { locations }: C
   if (typeof cell !== 'string') return undefined;
   const showed = hashCell('slug', cell);
   const row =
-    rows.find(({ exported, original }) => !original && exported?.cells.has(showed)) ??
+    rows.find(({ exported }) => exported?.cells.has(showed)) ??
     rows.find(({ value }) => value.slug === cell);
   const keys = readKeys(row?.old?.record ?? row?.value);
   const stored = locations.find(({ slug }) => slug === cell);

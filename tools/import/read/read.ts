@@ -40,7 +40,8 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, over
   }
   const removed = file.removed.filter((key) => !keptRemovals.has(key));
   const keptLocations = stored.locations.filter(({ id }) => !removed.includes(id));
-  const resolveLocation = makeResolver(keptLocations, form);
+  // The rows of a workbook are resolved by then.
+  const resolveLocation = makeResolver(keptLocations, form === 'patch');
   const locations = file.locations.map((raw) => {
     const resolution = resolveLocation(readKeys(raw.value));
     const [id] = storedIds(resolution);
@@ -73,7 +74,7 @@ function completeListings(
   stored: Catalogue,
 ): CompleteRecord<FileListing>[] {
   const isMerged = form !== 'whole';
-  const resolve = makeResolver(sourcesOf(stored), form);
+  const resolve = makeResolver(sourcesOf(stored), form === 'patch');
   const known = () => sourcesOf(stored).map(({ slug }) => slug);
   return properties.map((raw) => {
     const keys = readKeys(raw.value);

@@ -2,18 +2,18 @@
 
 import type { Fault } from './problem.ts';
 import { deriveId, type RecordKeys, readKeys, slugOfUndone } from './records.ts';
-import type { CompleteRecord, FileForm, Resolution, StoredKeys } from './types.ts';
+import type { CompleteRecord, Resolution, StoredKeys } from './types.ts';
 
 /**
- * A record that is merged names a stored one by its id, else by hid and slug, hid, or slug. Other
- * records mean the one with their id, which may follow from their hid or slug.
+ * A patch, and a row of a workbook, name a stored record by its id, else by hid and slug, hid, or
+ * slug: `byKeys`. Other records mean the one with their id, which may follow from their hid or slug.
  */
-export function makeResolver(stored: readonly StoredKeys[], form: FileForm) {
+export function makeResolver(stored: readonly StoredKeys[], byKeys: boolean) {
   const byId = new Map(stored.map((each) => [each.id, each]));
   const bySlug = new Map(stored.map((each) => [each.slug, each]));
   const byHid = Map.groupBy(stored, (each) => each.hid ?? '');
   return ({ id, hid = '', slug = '' }: Pick<RecordKeys, 'id' | 'hid' | 'slug'>): Resolution => {
-    if (id === undefined && form !== 'whole') {
+    if (id === undefined && byKeys) {
       const withHid = hid === '' ? [] : (byHid.get(hid) ?? []);
       const both = withHid.find((each) => each.slug === slug);
       if (both === undefined && withHid.length > 1) return { kind: 'ambiguous' };
