@@ -37,10 +37,10 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
     return [{ ...record, listing, reason: pruned.has(listing.id) ? 'pruned' : 'file' }];
   });
   const outside = listOutside(listings, pruned, recordChanges, known, stored);
-  const found = findChanges([...listings, ...outside], recordChanges, stored, options);
-  const changes = found.listings;
 
   // Import, 4.
+  const found = findChanges([...listings, ...outside], recordChanges, stored, options);
+  const changes = found.listings;
   const problems = distinct(file.problems, [
     ...checkCatalogue(file, stored, known, listings),
     ...found.problems,
@@ -48,13 +48,13 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
   if (problems.length > 0) return { kind: 'rejected', problems };
   const { conflicts: touched = [], moved = [] } = file.touched ?? {};
   const conflicts = [...touched, ...findConflicts(changes, file.exportId, stored)];
-  const late = [
+  const overridable = [
     ...(overwrite ? [] : conflicts),
     ...(many ? [] : [...moved, ...checkShare(changes, file.form, stored)]),
   ];
   const unused = findUnused(changes, known, stored);
   const effect = { listings: changes, recordChanges, conflicts, unused };
-  if (late.length > 0) return { kind: 'rejected', problems: late, effect };
+  if (overridable.length > 0) return { kind: 'rejected', problems: overridable, effect };
   return { kind: 'accepted', file, effect };
 }
 

@@ -26,9 +26,9 @@ export type FoundRow = SheetRow & {
 };
 
 /**
- * Marks count in the database that the export came from, for the record that they were made of. Of
- * several rows with one record, the others are copies of the only one with its stored `address`:
- * `notes` says so.
+ * Marks count only in the database of their export, and only for their own record. If several rows
+ * have one record, the row that still has its stored `address` is the original, and `notes` names the
+ * others as its copies.
  */
 export function findRows(
   rows: readonly SheetRow[],

@@ -155,9 +155,9 @@ function joinListing(row: FoundRow, locations: readonly FoundRow[], join: Join):
   const isOlder = source !== undefined && value.id === undefined && value.hid == null;
   const shown = {
     ...value,
-    // Only its key: it was found by a former slug.
+    // A former slug only names the listing: it is no edit.
     ...(isOlder && { slug: source.slug }),
-    // The location may have another slug since.
+    // The same location may have another slug by now.
     ...(isSame && { location: old?.record.location }),
   };
   const cells = join.touches.takeCells('listings', { ...row, value: shown });

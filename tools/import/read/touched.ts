@@ -31,7 +31,7 @@ type Value = {
   path: string;
 };
 
-/** The share of the touched cells of a column from which on it was sorted or shifted alone. */
+/** A column was moved alone if this share of its touched cells have values of other rows. */
 const MOVED_SHARE = 0.9;
 const MIN_MOVED = 3;
 
@@ -131,12 +131,12 @@ function formatShown(cell: ReturnType<typeof showCell>): string {
   return cell === null ? 'none' : quote(cell);
 }
 
-/** The order, words, booleans and references may have the value of another row. */
+/** An order, word, boolean or reference may well be equal in two rows. */
 function canBeMoved({ kind, field }: Column): boolean {
   return (kind === 'text' || kind === 'number') && field !== 'display_order';
 }
 
-/** Whether a row that the store lacks has a cell that its mark does not show. */
+/** Whether a row has a cell that the marks do not show. */
 export function differsFromMarks(sheet: SheetName, row: Patch, marks: Marks): boolean {
   return cellsOf(sheet).some((column) => {
     const own = row[column.field];

@@ -51,14 +51,14 @@ export type Newer = {
 /** What the comparison of a workbook with the store has found. */
 export type TouchedCells = {
   newer: Newer[];
-  /** Touched values that another import has changed since, too. */
+  /** Touched values that another import has changed too. */
   conflicts: ImportProblem[];
   /** Columns that were sorted or shifted alone. */
   moved: ImportProblem[];
   notes: string[];
 };
 
-/** A file as it is written. */
+/** A file as its author wrote it, before it is compared with the store. */
 export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
   kind: 'readable';
   form: FileForm;
