@@ -33,7 +33,7 @@ const TABLES = [
 type AppOptions = {
   /** Routes with their full paths. */
   developmentPages?: Hono<AppEnv>;
-  /** Whether the environment `development` is malformed. */
+  /** See `gate`. */
   isDeployed?: boolean;
 };
 

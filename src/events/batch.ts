@@ -66,7 +66,7 @@ export async function ingestBatch(
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = findProblems(body, outside, readResults, items, decisionsOfInvalid);
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
-  // Those of invalid items are replays and conflicts: their keys are held.
+  // An invalid item is a replay or a conflict by now: its key is held.
   const decisions = new Map([...decisionsOfInvalid, ...(await storeValid(items, context))]);
   return { kind: 'done', results: await makeResults(items, decisions, context) };
 }

@@ -36,10 +36,7 @@ export type IngestContext = StoreContext & {
 export type IngestOutcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
-  /**
-   * Without `details` if only KV responded, the body is erased, not the caller's or could not be
-   * read, or four conflicts of the batch come before.
-   */
+  /** Without `details` if only KV responded, or if `findHoldingBodies` leaves the stored body out. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 

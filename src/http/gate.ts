@@ -12,8 +12,8 @@ import { isFromOwnMachine } from './own-machine.ts';
  * valid key is identified for the log, because it has travelled in clear and has to be replaced.
  *
  * While any var is malformed, every route is a 500 `internal_error`, and the log names the var. With
- * `isDeployed`, so is `development` as the environment, but at the machine itself, where
- * `wrangler dev` serves.
+ * `isDeployed`, the environment `development` counts as malformed, except at the machine itself,
+ * where `wrangler dev` serves.
  */
 export function gate({ isDeployed }: { isDeployed: boolean }) {
   return createMiddleware<AppEnv>(async function gate(c, next) {

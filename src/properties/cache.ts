@@ -2,8 +2,8 @@
  * The feed's cache: the latest response to each request in two levels, the memory of this isolate
  * and the edge cache of the data centre. A response has the version of the catalogue that it shows
  * (versions.ts), which tells its age, even after several imports. At the edge, the isolates share
- * their checks too. An address there, here decoded, names the deployment, the rules of rendering, the
- * site, and the request:
+ * their checks too. An address there, decoded here, names the deployment, the rules of rendering,
+ * the site, and the request:
  *
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com checks
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com ["page",{…}]

@@ -21,7 +21,7 @@ const ANY = Number.MAX_SAFE_INTEGER;
 
 /**
  * `afterMs` counts from the request, but for `slow` and `failed` from the start of D1's read. A
- * response may be stale for `graceMs`. If D1 failed or stalled in the last `faultMs`, it may be `ANY`.
+ * response may be stale for `graceMs`; if D1 failed or stalled in the last `faultMs`, for `ANY` time.
  */
 const MOMENTS = {
   memory: { afterMs: 0, graceMs: 0, faultMs: 0 },
