@@ -48,8 +48,8 @@ export const CATALOGUE_VERSION = statementOf(
 );
 
 /**
- * Whether the catalogue has the version of the cached response. Then a statement reads no row: its
- * key is null, or its limit 0. With this as one more condition, SQLite would read the first row.
+ * Whether the catalogue has the version of the cached response. Then a statement reads no row: it
+ * compares with null, or has the limit 0. As one more condition, this would read the first row.
  */
 const IS_CACHED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
 

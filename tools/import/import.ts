@@ -5,8 +5,8 @@
  *     read/    store    the whole catalogue
  *     plan/    plan     what the file changes in it, or its problems. Pure:
  *                       read/read      completes the file's records
- *                       check          the keys and references of the catalogue as it would be
  *                       changes        what changes, also for listings outside the file
+ *                       check          the keys and references of the catalogue as it would be
  *                       limits         reject an import that changes too many listings
  *     write/   undo     the file that undoes the import: listings-file.ts
  *              apply    the rows, in one transaction: it fails if another import was applied

@@ -27,7 +27,7 @@ export type FileForm = 'whole' | 'patch' | 'workbook';
 export type SheetRow = {
   name: RecordName;
   value: Patch;
-  /** The cell of an export that has its marks. */
+  /** The hidden cell of an export with the marks of the row. */
   asOf: unknown;
 };
 

@@ -69,7 +69,7 @@ export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): P
   };
 }
 
-/** Finds the sheets that have the header of a missing sheet, and so the edits of its editor. */
+/** Finds renamed sheets, by the header of a missing sheet: they have the changes of an editor. */
 function findRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, unknown>): Fault[] {
   const missing = SHEET_NAMES.filter((name) => !known.has(name));
   return sheets.flatMap(({ name, rows }): Fault[] => {
