@@ -8,7 +8,7 @@ import type { Source } from '../../../src/properties/source.ts';
 import { LISTS, type ListName } from './columns.ts';
 import { type FoundRow, findRows } from './found-rows.ts';
 import { url } from './listing-schemas.ts';
-import { hashId, type Marks, parseMarks } from './marks.ts';
+import { type Marks, parseMarks } from './marks.ts';
 import { mergeRecord, numberInOrder } from './merge.ts';
 import { counted, type ImportProblem, type RecordName } from './problem.ts';
 import { deriveId, type Patch, readKeys } from './records.ts';
@@ -137,9 +137,10 @@ function findEntries(
   const byHash = new Map(stored.map((entry) => [entry.hash, entry]));
   const byUrl = new Map(stored.map((entry) => [entry.record.url, entry]));
   const listingId = `${source?.id}`;
-  const values = rows.map(({ value }) => value);
+  const byId = new Map(stored.map((entry) => [entry.record.id, entry]));
+  const features = name === 'features' ? rows.map(({ value }) => value) : [];
   const icons = new Map(
-    identifyEntries(listingId, values).map(({ hash, record }) => [record, hash]),
+    identifyEntries(listingId, features).map(({ hash, record }) => [record, hash]),
   );
   const findFeature = ({ value }: SheetRow, exported: Marks | undefined) =>
     byHash.get(exported?.row ?? '') ??
@@ -150,8 +151,7 @@ function findEntries(
     const entry =
       name === 'features'
         ? findFeature(row, exported)
-        : (byHash.get(hashId(`${listingId} ${id} 0`)) ??
-          byUrl.get(url.safeParse(row.value.url).data));
+        : (byId.get(id ?? '') ?? byUrl.get(url.safeParse(row.value.url).data));
     if (old === undefined || entry === undefined) return undefined;
     const label = `${entry.record[address]}`.split('/').at(-1);
     return { ...old, ...entry, name: `${old.name} ${label}` };

@@ -8,7 +8,7 @@ import { uuid } from '../../../src/schema.ts';
 import { LIST_NAMES, SHEETS } from './columns.ts';
 import { type FoundRow, findRows, type StoredRow } from './found-rows.ts';
 import { type Join, type JoinedListing, joinList } from './join-list.ts';
-import { hashCell, hashId, parseMarks } from './marks.ts';
+import { hashCell, hashId, isMarked, parseMarks } from './marks.ts';
 import { distinct, formatName, type RecordName } from './problem.ts';
 import { type Patch, readKeys } from './records.ts';
 import { makeResolver } from './resolve.ts';
@@ -60,7 +60,10 @@ function comesFrom(lineage: string, exportId: string | undefined, sheets: Join['
   if (exportId !== undefined) return exportId.startsWith(lineage);
   const own = hashCell('lineage', lineage);
   const rows = Object.values(sheets).flat();
-  return rows.some(({ asOf }) => parseMarks(asOf)?.cells.has(own));
+  return rows.some(({ asOf }) => {
+    const marks = parseMarks(asOf);
+    return marks !== undefined && isMarked(marks, own);
+  });
 }
 
 function findRecords(
@@ -175,7 +178,7 @@ function findLocation(cell: unknown, rows: readonly FoundRow[], { locations }: C
   if (typeof cell !== 'string') return undefined;
   const showed = hashCell('slug', cell);
   const row =
-    rows.find(({ exported }) => exported?.cells.has(showed)) ??
+    rows.find(({ exported }) => exported && isMarked(exported, showed)) ??
     rows.find(({ value }) => value.slug === cell);
   const keys = readKeys(row?.old?.record ?? row?.value);
   const stored = locations.find(({ slug }) => slug === cell);
@@ -190,7 +193,7 @@ function makeListingFinder(listings: JoinedListing[], { stored, problems }: Join
     const showed = hashCell('slug', slug);
     const found =
       listings.find((each) => each.slug === slug) ??
-      listings.find(({ exported }) => exported?.cells.has(showed)) ??
+      listings.find(({ exported }) => exported && isMarked(exported, showed)) ??
       listings.find((each) => source !== undefined && each.source === source);
     if (found !== undefined || source === undefined) return found;
     const old = showStored(stored, source.id);

@@ -11,8 +11,8 @@ import { hash } from 'node:crypto';
 const FORM = 'm1_';
 const DIGITS = 8;
 
-/** The cells have the hashes of `hashCell`. */
-export type Marks = { row: string; cells: ReadonlySet<string> };
+/** `cells` has the hashes of the cells, one after the other. */
+export type Marks = { row: string; cells: string };
 
 /** The column counts too: a cell under another header is another cell. */
 export function hashCell(column: string, text: string): string {
@@ -33,6 +33,14 @@ export function formatMarks(row: string, cells: Readonly<Record<string, string>>
 /** Another form is no mark. */
 export function parseMarks(text: unknown): Marks | undefined {
   if (typeof text !== 'string' || !text.startsWith(FORM)) return undefined;
-  const [row, ...cells] = text.slice(FORM.length).match(/[\da-f]{8}/g) ?? [];
-  return row === undefined ? undefined : { row, cells: new Set(cells) };
+  const start = FORM.length + DIGITS;
+  return { row: text.slice(FORM.length, start), cells: text.slice(start) };
+}
+
+/** Whether a cell of the row had the hash in the export. */
+export function isMarked({ cells }: Marks, wanted: string): boolean {
+  for (let at = 0; at < cells.length; at += DIGITS) {
+    if (cells.startsWith(wanted, at)) return true;
+  }
+  return false;
 }

@@ -16,7 +16,7 @@ import { asRead, showCell } from './cells.ts';
 import { type Column, cellsOf, type SheetName } from './columns.ts';
 import type { FoundRow, StoredRow } from './found-rows.ts';
 import { isMap } from './listing-schemas.ts';
-import { hashCell, type Marks } from './marks.ts';
+import { hashCell, isMarked, type Marks } from './marks.ts';
 import type { ImportProblem, RecordName } from './problem.ts';
 import type { Patch } from './records.ts';
 import type { Newer } from './types.ts';
@@ -46,15 +46,14 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
     const { column, written, stored, record, path } = value;
     if (written === stored) return false;
     if (marks === undefined) return true;
-    const isMarked = (text: string) => marks.cells.has(hashCell(column, text));
     const { lastChange } = old;
     const isOwnChange = exportId !== undefined && lastChange?.export_id === exportId;
     const [shown, now] = value.shown;
-    if (!overwrite && isMarked(written)) {
+    if (!overwrite && isMarked(marks, hashCell(column, written))) {
       newer.push({ name: old.name, column, written: shown, stored: now, lastChange });
       return false;
     }
-    if (!isOwnChange && !isMarked(stored)) {
+    if (!isOwnChange && !isMarked(marks, hashCell(column, stored))) {
       const details = { written: shown, stored: now, by: formatLastChange(lastChange) };
       conflicts.push({ record, path, code: 'cell_changed', details });
     }
@@ -142,6 +141,6 @@ export function differsFromMarks(sheet: SheetName, row: Patch, marks: Marks): bo
     const own = row[column.field];
     const isThere =
       column.locale === undefined ? own !== undefined : isMap(own) && column.locale in own;
-    return isThere && !marks.cells.has(hashCell(column.name, asRead(showCell(column, row))));
+    return isThere && !isMarked(marks, hashCell(column.name, asRead(showCell(column, row))));
   });
 }
