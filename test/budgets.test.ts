@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { tableOf } from './docs/markdown.ts';
 import { type Costs, counting, NOTHING } from './support/counting.ts';
-import { bookingCreated, ingestInit } from './support/events.ts';
+import { batchItem, bookingCreated, ingestInit } from './support/events.ts';
 import { expectStatus, freshAddress, sendWith } from './support/http.ts';
 import { namedKey } from './support/keys.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
@@ -57,12 +57,7 @@ const ingest = (key?: string, status = 202) =>
 
 /** Makes the request of a batch whose keys are new. */
 function batchOf(size: number): RequestInit {
-  const events = Array.from({ length: size }, () => ({
-    ...bookingCreated(),
-    idempotency_key: crypto.randomUUID(),
-  }));
-  const { headers = {} } = ingestInit(bookingCreated());
-  return { method: 'POST', headers, body: JSON.stringify({ events }) };
+  return ingestInit({ events: Array.from({ length: size }, () => batchItem()) });
 }
 
 const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {

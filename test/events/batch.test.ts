@@ -7,8 +7,8 @@ import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import type { IngestResult } from '../../src/events/event.ts';
 import { counting } from '../support/counting.ts';
-import { bookingCreated, ingest, ingestInit, listEvents } from '../support/events.ts';
-import { expectError, expectStatus, sendWith } from '../support/http.ts';
+import { batchItem, bookingCreated, ingest, ingestInit, listEvents } from '../support/events.ts';
+import { expectError, expectProblems, expectStatus, sendWith } from '../support/http.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest/batch';
@@ -16,12 +16,9 @@ const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 
 type Item = Record<string, unknown>;
 const freshKey = () => crypto.randomUUID();
-const item = (key: string, fields: Item = {}): Item => ({
-  ...bookingCreated(fields),
-  idempotency_key: key,
-});
+const item = (key: string, fields: Item = {}) => batchItem({ ...fields, idempotency_key: key });
 const items = (count: number, fields: Item = {}) =>
-  Array.from({ length: count }, () => item(freshKey(), fields));
+  Array.from({ length: count }, () => batchItem(fields));
 const sendBatch = (events: unknown, changes: Partial<Env> = {}, init: RequestInit = {}) =>
   sendWith(changes, PATH, { ...ingestInit({ events }), ...init });
 
@@ -147,8 +144,7 @@ describe('a batch with an invalid item', () => {
       ],
       {},
     );
-    const { details, param } = await expectError(response, 400, 'validation_error');
-    expect(details?.map(({ path }) => path)).toEqual([
+    await expectProblems(response, [
       'events.1.payload.check_in',
       'events.1.event_id',
       'events.2.idempotency_key',
@@ -158,15 +154,13 @@ describe('a batch with an invalid item', () => {
       'events.8.idempotency_key',
       'events.8.event_type',
     ]);
-    expect(param).toBe('events.1.payload.check_in');
     expect(await countOf(aggregate_id)).toBe(0);
   });
 
   it.each([' k', 'k\t', 'a\nb', 'a\u007f'])(
     'rejects the key %j, which no header can carry',
     async (key) => {
-      const error = await expectError(await sendBatch([item(key)]), 400, 'validation_error');
-      expect(error.details?.map(({ path }) => path)).toEqual(['events.0.idempotency_key']);
+      await expectProblems(await sendBatch([item(key)]), ['events.0.idempotency_key']);
     },
   );
 
@@ -174,10 +168,9 @@ describe('a batch with an invalid item', () => {
     ['no event', [], 'events', /at least 1/],
     ['101 events', items(101), 'events', /at most 100/],
     ['no list', { 0: item('k') }, 'events', /array/],
-    ['JSON of a list', JSON.stringify(items(1)), 'events', /array/],
   ])('of %s is rejected, and the bound is named', async (_, events, path, message) => {
-    const { details } = await expectError(await sendBatch(events), 400, 'validation_error');
-    expect(details).toEqual([{ path, message: expect.stringMatching(message) }]);
+    const messages = await expectProblems(await sendBatch(events), [path]);
+    expect(messages).toEqual([expect.stringMatching(message)]);
   });
 
   it('has events of 256 KiB as canonical JSON at most, and of 1 MiB together', async () => {
@@ -195,24 +188,6 @@ describe('a batch with an invalid item', () => {
     await expectStatus(await sendNumbers(14_000, 4), 200);
   });
 
-  it('counts the levels of nesting from the event', async () => {
-    const nested = (levels: number) =>
-      JSON.parse(`{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`);
-    const deep = [item(freshKey(), { payload: nested(64) })];
-    expect(await outcomesOf(await sendBatch(deep))).toEqual(['accepted']);
-    const response = await sendBatch([item(freshKey(), { payload: nested(65) })]);
-    const { param } = await expectError(response, 400, 'validation_error');
-    expect(param).toBe(`events.0.payload.a${'.0'.repeat(62)}`);
-  });
-
-  it('names an item that is no object', async () => {
-    const { details } = await expectError(await sendBatch([[], 7]), 400, 'validation_error');
-    expect(details).toEqual([
-      { path: 'events.0', message: expect.stringContaining('must be of type object') },
-      { path: 'events.1', message: 'must be of type object' },
-    ]);
-  });
-
   it('takes 1 MiB and no more', async () => {
     const filled = (bytes: number) => {
       const text = JSON.stringify({ events: items(100) });
@@ -226,10 +201,7 @@ describe('a batch with an invalid item', () => {
   it('rejects an unknown field, and the header of a single event', async () => {
     const init = ingestInit({ events: items(1), source: 'outbox' }, freshKey());
     const response = await sendWith({}, PATH, init);
-    const { details } = await expectError(response, 400, 'validation_error');
-    expect(details).toEqual([
-      { path: 'source', message: expect.any(String) },
-      { path: 'Idempotency-Key', message: expect.stringContaining('idempotency_key') },
-    ]);
+    const [, advice] = await expectProblems(response, ['source', 'Idempotency-Key']);
+    expect(advice).toContain('idempotency_key');
   });
 });

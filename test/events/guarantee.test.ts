@@ -91,9 +91,8 @@ it.each([
       waitUntil: (work: Promise<unknown>) => kept.push(work),
     });
     const key = prefix && `${prefix}-${freshKey()}`;
-    const init = ingestInit(bookingCreated(), key);
-    const headers = { ...init.headers, 'x-api-key': API_KEY };
-    const request = new Request(`https://api.example.com${PATH}`, { ...init, headers });
+    const init = ingestInit(bookingCreated(), key, { 'x-api-key': API_KEY });
+    const request = new Request(`https://api.example.com${PATH}`, init);
     const responding = createApp().fetch(request, { ...env, DB }, ctx);
     await vi.waitFor(() => expect(kept).toHaveLength(1));
     const isKept = Promise.all(kept).then(() => order.push('nothing is kept any more'));
@@ -108,42 +107,28 @@ it.each([
   },
 );
 
-it('a 409 whose stored body cannot be read has no details, and logs the failure', async () => {
+it.each<[how: string, misbehave: () => Promise<never>]>([
+  ['cannot be read', () => Promise.reject(new Error(OUT_OF_ORDER))],
+  ['does not come within a second', () => new Promise(() => undefined)],
+])('a 409 whose stored body %s has no details, and logs the failure', async (_, misbehave) => {
   const key = freshKey();
   await expectEvent(await ingestWith({}, A, key), 202);
-  const error = vi.spyOn(console, 'error').mockReturnValue(undefined);
-  let calls = 0;
-  const DB = tapD1(env.DB, async (call) => {
-    calls += 1;
-    if (calls > 1) throw new Error(OUT_OF_ORDER);
-    return call();
-  });
-  const conflict = await ingestWith({ DB }, B, key);
-  const { details } = await expectError(conflict, 409, 'idempotency_key_in_use');
-  expect(details).toBeUndefined();
-  expect(error.mock.calls.join()).toContain('bodies of conflicts');
-});
-
-it('a 409 waits a second for the stored body, and then has no details', async () => {
-  const key = freshKey();
-  await expectEvent(await ingestWith({}, A, key), 202);
-  vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const stalled = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
   let calls = 0;
-  const DB = tapD1(env.DB, async (call) => {
+  const DB = tapD1(env.DB, (call) => {
     calls += 1;
-    if (calls === 2) {
-      stalled.resolve();
-      await new Promise(() => undefined);
-    }
-    return call();
+    if (calls === 1) return call();
+    asked.resolve();
+    return misbehave();
   });
   const responding = callWith({ DB }, PATH, ingestInit(B, key));
-  await stalled.promise;
+  await asked.promise;
   await vi.advanceTimersByTimeAsync(1_000);
   const { details } = await expectError((await responding).response, 409, 'idempotency_key_in_use');
   expect(details).toBeUndefined();
+  expect(log.mock.calls.join()).toContain('bodies of conflicts');
 });
 
 describe('while D1 is down', () => {
@@ -188,11 +173,8 @@ describe('a fault that the caller does not see', () => {
     const key = freshKey();
     if (status !== 202) await ingestWith({}, A, key);
     const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
-    const { headers, ...init } = ingestInit(body, key);
-    const withId = { ...init, headers: { ...headers, 'X-Request-ID': 'in-the-log' } };
-    const { response, settled } = await callWith(changes, PATH, withId);
-    await expectStatus(response, status);
-    await settled;
+    const init = ingestInit(body, key, { 'X-Request-ID': 'in-the-log' });
+    await expectStatus(await sendWith(changes, PATH, init), status);
     const faults = log.mock.calls.map(([line]) => JSON.parse(String(line)));
     expect(faults).toContainEqual(expect.objectContaining({ message, request_id: 'in-the-log' }));
   });

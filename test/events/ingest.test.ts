@@ -2,13 +2,14 @@ import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { expectError, expectStatus, send, sendWith } from '../support/http.ts';
+import { expectError, expectProblems, expectStatus, send, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 
 const INGEST = '/api/public/events/ingest';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 
 const freshKey = () => crypto.randomUUID();
+const sendBatch = (body: unknown) => send(`${INGEST}/batch`, ingestInit(body));
 
 describe('POST /api/public/events/ingest', () => {
   it('accepts an event as pending, and replays the response for the same key and body', async () => {
@@ -37,12 +38,8 @@ describe('POST /api/public/events/ingest', () => {
       ]);
       const API_KEYS = [...keys.values()].map(({ entry }) => entry);
       const sendAs = (name: string, path: string, body: unknown, key?: string) => {
-        const { headers, ...init } = ingestInit(body, key);
-        const apiKey = keys.get(name)?.key ?? '';
-        return sendWith({ API_KEYS }, path, {
-          ...init,
-          headers: { ...headers, 'x-api-key': apiKey },
-        });
+        const headers = { 'x-api-key': keys.get(name)?.key ?? '' };
+        return sendWith({ API_KEYS }, path, ingestInit(body, key, headers));
       };
       const key = freshKey();
       await expectEvent(await sendAs('sender', INGEST, bookingCreated(), key), 202);
@@ -109,13 +106,10 @@ describe('the schema of a request', () => {
     ['aggregate_id', { aggregate_id: 'a\u0000b' }],
     ['aggregate_type', { aggregate_type: null }],
     ['payload', { payload: [] }],
-    ['payload', { payload: '{"guests":2}' }],
     ['extra', { extra: 1 }],
     ['aggregate_id', { aggregate_id: '\u{1F600}'.repeat(256) }],
   ])('rejects an invalid %s and names it (%#)', async (param, fields) => {
-    const error = await expectError(await ingest(bookingCreated(fields)), 400, 'validation_error');
-    expect(error).toMatchObject({ type: 'invalid_request_error', code: 'validation_error', param });
-    expect(error.details).toEqual([{ path: param, message: expect.any(String) }]);
+    await expectProblems(await ingest(bookingCreated(fields)), [param]);
   });
 
   it.each([
@@ -131,9 +125,7 @@ describe('the schema of a request', () => {
       payload: { guests: 0, check_in: '2027-06-02', check_out: '2027-06-01' },
       more: 1,
     };
-    const error = await expectError(await ingest(body, 'k'.repeat(256)), 400, 'validation_error');
-    expect(error.param).toBe('Idempotency-Key');
-    expect(error.details?.map(({ path }) => path)).toEqual([
+    await expectProblems(await ingest(body, 'k'.repeat(256)), [
       'Idempotency-Key',
       'aggregate_id',
       'aggregate_type',
@@ -144,14 +136,12 @@ describe('the schema of a request', () => {
   });
 
   it('calls each missing field required, and event_id unknown', async () => {
-    const error = await expectError(await ingest({ event_id: 'x' }), 400, 'validation_error');
+    const paths = ['event_type', 'aggregate_id', 'aggregate_type', 'payload', 'event_id'];
     const types = /^is required: one of .*booking\.created.*booking\.cancelled/;
-    expect(error.details).toEqual([
-      { path: 'event_type', message: expect.stringMatching(types) },
-      { path: 'aggregate_id', message: 'is required' },
-      { path: 'aggregate_type', message: 'is required' },
-      { path: 'payload', message: 'is required' },
-      { path: 'event_id', message: expect.stringContaining('is not a field') },
+    expect(await expectProblems(await ingest({ event_id: 'x' }), paths)).toEqual([
+      expect.stringMatching(types),
+      ...Array(3).fill('is required'),
+      expect.stringContaining('is not a field'),
     ]);
   });
 });
@@ -161,13 +151,16 @@ it.each([
   ['longer than 255 characters', 'k'.repeat(256), expect.any(String)],
   ['not UTF-8', 'k\ufffd', expect.stringContaining('Latin-1: use ASCII')],
 ])('an Idempotency-Key is rejected when it is %s', async (_, key, message) => {
-  const error = await expectError(await ingest(bookingCreated(), key), 400, 'validation_error');
-  expect(error.details).toEqual([{ path: 'Idempotency-Key', message }]);
+  const messages = await expectProblems(await ingest(bookingCreated(), key), ['Idempotency-Key']);
+  expect(messages).toEqual([message]);
 });
 
 describe('the body of a request', () => {
   const wrapped = (json: string) =>
     `{"event_type":"booking.created","aggregate_id":"b","aggregate_type":"booking","payload":${json}}`;
+  const inBatch = (event: string, key = freshKey()) =>
+    sendBatch(`{"events":[${event.replace('{', `{"idempotency_key":"${key}",`)}]}`);
+  const nested = (levels: number) => `{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`;
 
   it.each<[kind: string, message: string, body: string | Uint8Array]>([
     [
@@ -177,83 +170,70 @@ describe('the body of a request', () => {
     ],
     ['empty', 'The body is not well-formed JSON: Unexpected end of JSON input.', ''],
     ['an array', 'The body must be a JSON object', '[]'],
-    ['a list of events', 'The body must be a JSON object', `[${wrapped('{}')}]`],
-    ['encoded twice', 'The body must be a JSON object', JSON.stringify(wrapped('{}'))],
     ['a text', 'The body must be a JSON object.', '"booking"'],
     ['not UTF-8', 'The body is not UTF-8 text.', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('is rejected as a whole when it is %s', async (_, message, body) => {
     const response = await send(INGEST, { ...ingestInit(''), body });
-    const error = await expectError(response, 400, 'validation_error');
-    expect(error).not.toHaveProperty('param');
-    expect(error.details).toEqual([{ path: '', message: expect.stringContaining(message) }]);
+    expect(await expectProblems(response, [''])).toEqual([expect.stringContaining(message)]);
   });
 
-  it.each([
-    ['payload.n', '{"n":9007199254740992}'],
-    ['payload.n', '{"n":1e400}'],
-    ['payload.a.1.n', '{"a":[1,{"n":-1e999}]}'],
-    ['payload.__proto__', '{"__proto__":{"x":1}}'],
-    ['__proto__', '{},"__proto__":{}'],
-    ['payload.s', '{"s":"\\ud800"}'],
-    ['payload.\ufffd', '{"\\udc00":1}'],
-  ])('is rejected with the path %s when its payload is %s', async (param, json) => {
-    const error = await expectError(
-      await ingest(wrapped(json), freshKey()),
-      400,
-      'validation_error',
-    );
-    expect(error.param).toBe(param);
+  it.each<[json: string, ...paths: string[]]>([
+    ['{"n":9007199254740992}', 'payload.n'],
+    ['{"n":1e400}', 'payload.n'],
+    ['{"a":[1,{"n":-1e999}]}', 'payload.a.1.n'],
+    ['{"__proto__":{"x":1}}', 'payload.__proto__'],
+    ['{"__proto__":1,"__proto__":2,"a":1}', 'payload.__proto__'],
+    ['{},"__proto__":{}', '__proto__'],
+    ['{"s":"\\ud800"}', 'payload.s'],
+    ['{"\\udc00":1}', 'payload.\ufffd'],
+    [
+      '{"a":[-1e400,{"__proto__":{"n":1e999}}],"b":"\\udfff"}',
+      ...['payload.a.0', 'payload.a.1.__proto__', 'payload.b'],
+    ],
+    [nested(65), `payload.a${'.0'.repeat(62)}`],
+  ])('is rejected when its payload is %s, in a batch too', async (json, ...paths) => {
+    await expectProblems(await ingest(wrapped(json), freshKey()), paths);
+    const ofItem = paths.map((path) => `events.0.${path}`);
+    await expectProblems(await inBatch(wrapped(json)), ofItem);
   });
 
-  it('is rejected with every place that breaks a limit, at most 50', async () => {
-    const two = wrapped('{"a":[-1e400,{"__proto__":{"n":1e999}}],"b":"\\udfff"}');
-    const { details } = await expectError(await ingest(two, freshKey()), 400, 'validation_error');
-    const paths = ['payload.a.0', 'payload.a.1.__proto__', 'payload.b'];
-    expect(details?.map(({ path }) => path)).toEqual(paths);
-    for (const value of ['1e999', '{"__proto__":1}', '{"\\ud83d":1}']) {
+  it('may nest 64 levels, the event being the first, in a batch too', async () => {
+    await expectEvent(await ingest(wrapped(nested(64))), 202);
+    const response = await inBatch(wrapped(nested(64)));
+    expect(await response.json()).toMatchObject({ data: [{ outcome: 'accepted' }] });
+  });
+
+  it.each(['1e999', '{"__proto__":1}', '{"\\ud83d":1}'])(
+    'is rejected with 50 places at most that have %s',
+    async (value) => {
       const many = wrapped(`{"a":[${Array(80).fill(value).join()}]}`);
       const error = await expectError(await ingest(many, freshKey()), 400, 'validation_error');
       expect(error.details).toHaveLength(50);
-    }
-  });
+    },
+  );
 
   it('is rejected with the names that occur twice in one object, held or not, in a batch too', async () => {
     const key = freshKey();
     const twice = wrapped('{"a":1,"\\u0061":2,"items":[{"b":1,"b":1}]}');
     await expectEvent(await ingest(wrapped('{"a":2,"items":[{"b":1}]}'), key), 202);
-    const batch = `{"events":[${twice.replace('{', `{"idempotency_key":"${key}",`)}]}`;
-    const details = [{ path: '', message: 'A name occurs twice in one object: ["a","b"].' }];
-    for (const sent of [ingest(twice, key), send(`${INGEST}/batch`, ingestInit(batch))]) {
-      expect(await expectError(await sent, 400, 'validation_error')).toMatchObject({ details });
+    for (const sent of [ingest(twice, key), inBatch(twice, key)]) {
+      const messages = await expectProblems(await sent, ['']);
+      expect(messages).toEqual(['A name occurs twice in one object: ["a","b"].']);
     }
   });
 
   it('has one problem per value, in a batch too', async () => {
-    const text = wrapped('{"__proto__":1,"__proto__":2,"a":1}');
-    const broken = await expectError(await ingest(text), 400, 'validation_error');
-    expect(broken.details?.map(({ path }) => path)).toEqual(['payload.__proto__']);
-    const payload = { occurred_at: 'hush', currency: 'x', guest_email: '', check_in: '' };
+    const payload = { occurred_at: 'hush', check_in: '', currency: 'x', guest_email: '' };
     const event = bookingCreated({ payload, aggregate_id: '', aggregate_type: '\0'.repeat(256) });
     const paths = [
       'aggregate_id',
       'aggregate_type',
       ...Object.keys(payload).map((name) => `payload.${name}`),
     ];
-    const single = await expectError(await ingest(event), 400, 'validation_error');
-    expect(single.details?.map(({ path }) => path).sort()).toEqual(paths.sort());
+    await expectProblems(await ingest(event), paths);
+    const ofItem = ['idempotency_key', ...paths].map((path) => `events.0.${path}`);
     const events = [{ ...event, idempotency_key: ' '.repeat(256) }];
-    const batch = await send(`${INGEST}/batch`, ingestInit({ events }));
-    const { details } = await expectError(batch, 400, 'validation_error');
-    const ofItem = [...paths, 'idempotency_key'].map((path) => `events.0.${path}`);
-    expect(details?.map(({ path }) => path).sort()).toEqual(ofItem.sort());
-  });
-
-  it('may nest 64 levels, the body being the first', async () => {
-    const nested = (levels: number) =>
-      wrapped(`{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`);
-    await expectEvent(await ingest(nested(64)), 202);
-    const error = await expectError(await ingest(nested(65)), 400, 'validation_error');
-    expect(error.param).toBe(`payload.a${'.0'.repeat(62)}`);
+    await expectProblems(await sendBatch({ events }), ofItem);
   });
 
   it.each([undefined, 'a-key'])('has at most 256 KiB as canonical JSON, key %s', async (key) => {
@@ -311,7 +291,5 @@ it.each([
   ['the media type before the size', 415, big, { 'Content-Type': 'text/plain' }],
   ['the size before the JSON', 413, big, {}],
 ])('checks %s', async (_, status, body, headers) => {
-  const init = ingestInit(body);
-  const request = { ...init, headers: { ...init.headers, ...headers } };
-  await expectStatus(await send(INGEST, request), status);
+  await expectStatus(await send(INGEST, ingestInit(body, undefined, headers)), status);
 });

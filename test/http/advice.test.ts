@@ -23,10 +23,10 @@ function emptyTable() {
   for (const code of Object.keys(rows)) Object.assign(ADVICE, { [code]: undefined });
 }
 
-const post = (body: unknown, headers: Record<string, string> = {}, url = INGEST): Mistake => {
-  const init = ingestInit(body);
-  return [url, { ...init, headers: { ...init.headers, ...headers } }];
-};
+const post = (body: unknown, headers: Record<string, string> = {}, url = INGEST): Mistake => [
+  url,
+  ingestInit(body, undefined, headers),
+];
 const withPayload = (payload: unknown) => post(bookingCreated({ payload }));
 const withHeaders = (headers: Record<string, string>, url = EVENTS): Mistake => [url, { headers }];
 const withToken = (Authorization: string, url?: string) =>

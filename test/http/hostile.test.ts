@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
-import { bookingCreated, ingestInit } from '../support/events.ts';
+import { batchItem, bookingCreated, ingestInit } from '../support/events.ts';
 import { expectError, expectStatus, get, send } from '../support/http.ts';
 
 const INGEST = '/api/public/events/ingest';
@@ -105,10 +105,7 @@ it('naughty strings are stored and read back exactly', async () => {
       aggregate_id: [...`${text}.`].slice(0, 255).join(''),
       payload: { [text]: text, list: [text] },
     }));
-    const events = sent.map((fields, index) => ({
-      ...bookingCreated(fields),
-      idempotency_key: `naughty-${start + index}`,
-    }));
+    const events = sent.map(batchItem);
     await expectStatus(await send(`${INGEST}/batch`, ingestInit({ events })), 200);
     const stored = await get(`/api/v1/events?limit=${sent.length}`);
     expect(await stored.json()).toMatchObject({ data: sent.toReversed() });

@@ -3,7 +3,7 @@
 import { event, eventListOf, storedEvent } from '../../src/events/event.ts';
 import { expectStatus, get, send } from './http.ts';
 
-export type Body = Record<string, unknown>;
+type Body = Record<string, unknown>;
 
 /** Returns a valid event, with `fields` in place of its own. */
 export function bookingCreated(fields: Body = {}): Body {
@@ -16,13 +16,23 @@ export function bookingCreated(fields: Body = {}): Body {
   };
 }
 
+/** Returns an event for a batch, with a key of its own. */
+export function batchItem(fields: Body = {}): Body {
+  return bookingCreated({ idempotency_key: crypto.randomUUID(), ...fields });
+}
+
 /** Returns the request that ingests a body. A string is sent as it is. */
-export function ingestInit(body: unknown, key?: string): RequestInit {
+export function ingestInit(
+  body: unknown,
+  key?: string,
+  headers: Record<string, string> = {},
+): RequestInit {
   return {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
       ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+      ...headers,
     },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   };

@@ -131,3 +131,14 @@ export async function expectError(response: Response, status: number, code: stri
   if (code === 'validation_error') expect(body.error.details?.length).toBeGreaterThan(0);
   return body.error;
 }
+
+/**
+ * Expects a `validation_error` that names these paths, the first one as its `param`. Returns the
+ * message of each.
+ */
+export async function expectProblems(response: Response, paths: readonly string[]) {
+  const { param, details = [] } = await expectError(response, 400, 'validation_error');
+  expect(details.map(({ path }) => path)).toEqual(paths);
+  expect(param).toBe(paths[0] || undefined);
+  return details.map(({ message }) => message);
+}
