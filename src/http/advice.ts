@@ -30,11 +30,15 @@ const NOT_SET_UP: Row = [
   'This working copy is not set up: run `npm run dev` once.',
 ];
 
+/** Of three parts, perhaps sent twice (RFC 7519); or no header. */
+const HAS_TOKEN = /^(bearer +[^.\s]+\.[^.\s]+\.[^.\s,]*(,|$)|$)/i;
+
 /** The first row that fits gives the advice. */
 export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
   validation_error: [
     [
-      ({ path = '', issue }) => isUnknown(issue) && /(^|\.)event_id$|idempoten/i.test(path),
+      ({ path = '', issue }) =>
+        isUnknown(issue) && !issue.known?.length && /(^|\.)event_id$|idempoten/i.test(path),
       "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.",
     ],
     [({ issue }) => isUnknown(issue), suggest],
@@ -44,7 +48,11 @@ export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
       'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
     ],
     // PHP writes an empty array so.
-    [({ issue }) => issue?.expected === 'object' && Array.isArray(issue.input), 'Send {}, not [].'],
+    [
+      ({ issue }) =>
+        issue?.expected === 'object' && Array.isArray(issue.input) && issue.input.length === 0,
+      'Send {}, not [].',
+    ],
     [
       ({ issue }) => /^(object|array)$/.test(issue?.expected ?? '') && matches(issue, /^\s*[{[]/),
       'It is JSON in a string: it was encoded twice.',
@@ -64,7 +72,7 @@ export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
   idempotency_key_in_use: [UNFILLED],
   authentication_invalid: [
     [
-      (_, c) => /^(?!bearer +[^.\s]+\.[^.\s]+\.)./i.test(c?.req.header('Authorization') ?? ''),
+      (_, c) => !HAS_TOKEN.test(c?.req.header('Authorization') ?? ''),
       'An API key belongs in the x-api-key header.',
     ],
     NOT_SET_UP,
@@ -124,7 +132,9 @@ const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /** Also for a name that differs from a known one only by case or brackets. */
 function suggest({ input, known = [] }: Issue): string | undefined {
-  const plain = String(input).replace(IN_BRACKETS, '$1').toLowerCase();
+  // The input of an unknown field is its object, which may have a `toString` of the caller's.
+  if (typeof input !== 'string') return undefined;
+  const plain = input.replace(IN_BRACKETS, '$1').toLowerCase();
   const [, ...names] = MEANT.find(([pattern]) => pattern.test(plain)) ?? [];
   const meant = [...names, plain].find((name) => known.includes(name));
   return meant && `Use ${meant}.`;
