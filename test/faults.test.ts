@@ -14,7 +14,7 @@ import { type Misbehaviour, MODES } from './support/faults.ts';
 import { type Changes, callWith, freshAddress } from './support/http.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
 import { tapD1, tapKv, tapMethods, tapObjects } from './support/tap.ts';
-import { AUDIENCE, createProvider, ISSUER } from './support/tokens.ts';
+import { createProvider } from './support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -91,8 +91,6 @@ function isolate() {
     IDEMPOTENCY: tapKv(env.IDEMPOTENCY, { get: tapOf('KV'), put: tapOf('KV') }),
     RATE_COUNTER: tapObjects(env.RATE_COUNTER, tapOf('counter')),
     FEED_CACHE_SECONDS: '60',
-    JWT_ISSUER: ISSUER,
-    JWT_AUDIENCE: AUDIENCE,
     JWT_JWKS_URL: `${origin}/jwks`,
   };
 

@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { document, queryNamesOf } from './support/documented.ts';
-import { expectError, expectStatus, get } from './support/http.ts';
+import { expectError, expectStatus, get, pagesOf } from './support/http.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
 
 type List = {
@@ -111,13 +111,8 @@ async function readPage({ path }: List, query: string): Promise<Page> {
 /** Reads a list to its end. Returns the ids on each page. */
 async function readAll(list: List, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const after: string = cursor && `&${list.pager ?? 'cursor'}=${cursor}`;
-    const page = await readPage(list, `${list.query}&limit=${limit}${after}`);
-    expect(page.has_more).toBe(page.next_cursor !== null);
-    pages.push(idsIn(page.data));
-    cursor = page.next_cursor;
-  }
+  const read = (next: string) => readPage(list, `${list.query}&limit=${limit}${next}`);
+  for await (const { data } of pagesOf(read, list.pager)) pages.push(idsIn(data));
   return pages;
 }
 

@@ -2,8 +2,7 @@
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
-import * as z from 'zod';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { judgeBearer } from '../../src/auth/bearer.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
@@ -19,6 +18,7 @@ import {
   sendWith,
 } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
+import { watchLog } from '../support/log.ts';
 import { createProvider } from '../support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
@@ -60,9 +60,9 @@ const bindings = {
   RATE_LIMIT_DEFAULT: '1000000',
 };
 
-let log: MockInstance<typeof console.log>;
+let log: ReturnType<typeof watchLog>;
 beforeEach(() => {
-  log = vi.spyOn(console, 'log').mockImplementation(() => {});
+  log = watchLog('log');
 });
 
 /** Sends the two headers as given. Returns the response, and its line of the log. */
@@ -75,7 +75,7 @@ async function call(path: string, key?: string, token?: string) {
   const response = await app.fetch(request, bindings, ctx);
   await waitOnExecutionContext(ctx);
   await expectDocumented(request, response);
-  return { response, line: JSON.parse(z.string().parse(log.mock.lastCall?.[0])) };
+  return { response, line: log().at(-1) };
 }
 
 it.each(routes)(
@@ -228,7 +228,7 @@ describe('plain http', () => {
     const { message } = await expectError(response, 403, 'https_required');
     expect(message).toContain('replace the key');
     expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
-    const line = JSON.parse(z.string().parse(log.mock.lastCall?.[0]));
+    const line = log().at(-1);
     expect([line.caller, line.error_code]).toEqual([caller, 'https_required']);
   });
 

@@ -7,7 +7,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventListOf, storedEvent } from '../../src/events/event.ts';
 import { counting } from '../support/counting.ts';
-import { expectStatus, sendWith } from '../support/http.ts';
+import { expectStatus, pagesOf, sendWith } from '../support/http.ts';
 
 const COUNT = 50_000;
 const BEGAN_AT = Date.UTC(2027, 0, 1);
@@ -50,15 +50,12 @@ async function readPage(query: string) {
 async function readAll(query: string) {
   const seqs: number[] = [];
   const rows: number[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await readPage(`${query}${cursor && `&cursor=${cursor}`}`);
-    expect(page.has_more).toBe(page.next_cursor !== null);
+  for await (const page of pagesOf((next) => readPage(`${query}${next}`))) {
     if (query.includes('order=asc') && page.has_more) {
       expect(page.resume_cursor).toBe(page.next_cursor);
     }
     seqs.push(...page.seqs);
     rows.push(page.rows);
-    cursor = page.next_cursor;
   }
   return { seqs, rows };
 }

@@ -20,6 +20,7 @@ import {
   sendWith,
 } from '../support/http.ts';
 import { sha256 } from '../support/keys.ts';
+import { watchLog } from '../support/log.ts';
 import { tapD1, tapKv } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest';
@@ -172,11 +173,10 @@ describe('a fault that the caller does not see', () => {
   ])('is logged under the id of its request when %s', async (_, changes, body, status, message) => {
     const key = freshKey();
     if (status !== 202) await ingestWith({}, A, key);
-    const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    const faults = watchLog('error');
     const init = ingestInit(body, key, { 'X-Request-ID': 'in-the-log' });
     await expectStatus(await sendWith(changes, PATH, init), status);
-    const faults = log.mock.calls.map(([line]) => JSON.parse(String(line)));
-    expect(faults).toContainEqual(expect.objectContaining({ message, request_id: 'in-the-log' }));
+    expect(faults()).toContainEqual(expect.objectContaining({ message, request_id: 'in-the-log' }));
   });
 });
 

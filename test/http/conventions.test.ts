@@ -10,6 +10,7 @@ import { readConfig } from '../../src/config.ts';
 import deployed from '../../src/index.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
+import { watchLog } from '../support/log.ts';
 
 const LIST = '/api/v1/web/properties';
 
@@ -56,7 +57,7 @@ it.each([
   ['an error', new Error('secret detail')],
   ['a string', 'secret detail'],
 ])('%s that is thrown is a 500 that reveals nothing, and is logged', async (_name, thrown) => {
-  const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const lines = watchLog('error');
   const app = createApp().get('/api/v1/throws', () => {
     throw thrown;
   });
@@ -66,9 +67,8 @@ it.each([
   expect(error).toMatchObject({ type: 'api_error', request_id: 'trace-7' });
   expect(JSON.stringify(error)).not.toContain('detail');
   expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
-  const lines = logged.mock.calls.map(([line]) => JSON.parse(String(line)));
   const cause = expect.stringMatching(/^(Error: secret detail|a thrown string)/);
-  expect(lines).toMatchObject([{ level: 'error', request_id: 'trace-7', cause }]);
+  expect(lines()).toMatchObject([{ level: 'error', request_id: 'trace-7', cause }]);
 });
 
 it('a string that is thrown in the rate limit is a 500 with the other headers', async () => {

@@ -4,19 +4,14 @@ import { expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { send, sendWith } from '../support/http.ts';
+import { watchLog } from '../support/log.ts';
 
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 
-/** Returns the lines that are written to the log from now on. */
-function watchLines(method: 'log' | 'error' = 'log') {
-  const log = vi.spyOn(console, method).mockImplementation(() => {});
-  return () => log.mock.calls.map(([line]) => JSON.parse(String(line)));
-}
-
 it('a request has one line, with its fields and nothing that was sent', async () => {
-  const lines = watchLines();
+  const lines = watchLog('log');
   await sendWith(
     { CF_VERSION_METADATA: { id: 'version-8', tag: '', timestamp: '' } },
     `${FEED}/some-home?utm_source=secret`,
@@ -46,7 +41,7 @@ it.each([
   ['HEAD', INGEST, INGEST, 405],
   ['PUT', '/api/none', '/*', 404],
 ])('the line of %s %s has the route %s', async (method, path, route, status) => {
-  const lines = watchLines();
+  const lines = watchLog('log');
   await sendWith({}, path, { method });
   expect(lines()).toMatchObject([{ method, route, status }]);
 });
@@ -76,7 +71,7 @@ it.each<[field: string, path: string, init: RequestInit]>([
   ['query', `${EVENTS}?sent=secret`, {}],
   ['body', INGEST, ingestInit('{"sent')],
 ])('the line of an invalid request names %s (%#)', async (field, path, init) => {
-  const lines = watchLines();
+  const lines = watchLog('log');
   expect((await send(path, init)).status).toBe(400);
   const [line, ...others] = lines();
   expect(others).toEqual([]);
@@ -106,7 +101,7 @@ it('a caller cannot write a line, a colour code or a long name into the log', as
 });
 
 it('a fault of the edge cache is logged under the id of its request, after the response too', async () => {
-  const faults = watchLines('error');
+  const faults = watchLog('error');
   vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
   vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));
   const headers = { 'X-Request-ID': 'edge-1' };

@@ -7,7 +7,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/statement.ts';
-import { expectStatus, sendUndescribed } from '../support/http.ts';
+import { expectStatus, pagesOf, sendUndescribed } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1 } from '../support/tap.ts';
 
@@ -89,15 +89,12 @@ it.each([
       return results;
     });
     const pages: string[][] = [];
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const query: string = `&limit=10${cursor && `&${parameter}=${cursor}`}`;
-      const response = await sendUndescribed(app, { DB }, path + query);
+    const read = async (next: string) => {
+      const response = await sendUndescribed(app, { DB }, `${path}&limit=10${next}`);
       await expectStatus(response, 200);
-      const page: Page = await response.json();
-      pages.push(page.data.map(({ id }) => id));
-      cursor = page.next_cursor;
-      expect(page.has_more).toBe(cursor !== null);
-    }
+      return response.json<Page>();
+    };
+    for await (const { data } of pagesOf(read, parameter)) pages.push(data.map(({ id }) => id));
     expect(pages.map((ids) => ids.length)).toEqual(PAGES);
     expect(new Set(pages.flat()).size).toBe(SIZES.length);
     expect(selectedBytes).toBeLessThan(8 * MIB + 100_000);

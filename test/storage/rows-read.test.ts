@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { FILTER_COLUMNS } from '../../src/properties/table.ts';
 import { counting } from '../support/counting.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
-import { expectStatus, sendWith } from '../support/http.ts';
+import { expectStatus, pagesOf, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const IBIZA = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'ibiza', name: {} };
@@ -39,15 +39,20 @@ function storeMany(count: number) {
   return storeListings(env.DB, sources);
 }
 
+type Page = {
+  data: { id: string }[];
+  has_more: boolean;
+  resume_cursor: string;
+  next_cursor: string | null;
+};
+
 /** Reads one page over HTTP. Returns its rows read, and its body. */
 async function readPage(path: string) {
   const { env: counted, costs } = counting(env);
   const response = await sendWith(counted, path);
   await expectStatus(response, 200);
   expect(costs.d1RoundTrips).toBe(1);
-  const body: { data: { id: string }[]; resume_cursor: string; next_cursor: string | null } =
-    await response.json();
-  return { rows: costs.d1RowsRead, ...body };
+  return { rows: costs.d1RowsRead, ...(await response.json<Page>()) };
 }
 
 describe('a page of listings', () => {
@@ -100,12 +105,11 @@ it('a page of changes reads limit + 1 rows and what its place needs', async () =
     expect(second.data).toHaveLength(limit);
     expect(second.rows).toBeLessThanOrEqual(limit + 2 + 2);
   }
-  let last = await readPage(`${CHANGES}?limit=100`);
-  while (last.next_cursor !== null) {
-    last = await readPage(`${CHANGES}?limit=100&after=${last.next_cursor}`);
-  }
+  let end = '';
+  const read = (next: string) => readPage(`${CHANGES}?limit=100${next}`);
+  for await (const { resume_cursor } of pagesOf(read, 'after')) end = resume_cursor;
   await storeListings(env.DB, [sourceOf(), sourceOf(), sourceOf(), sourceOf()]);
-  expect((await readPage(`${CHANGES}?limit=3&after=${last.resume_cursor}`)).rows).toBe(5);
+  expect((await readPage(`${CHANGES}?limit=3&after=${end}`)).rows).toBe(5);
 });
 
 it('a page of locations reads the version and limit + 1 rows, with a slug or without', async () => {
@@ -114,13 +118,8 @@ it('a page of locations reads the version and limit + 1 rows, with a slug or wit
     insert.bind(crypto.randomUUID(), index % 2 === 0 ? null : `place-${index}`, '{}'),
   );
   await env.DB.batch(rows);
-  let cursor: string | null = '';
-  while (cursor !== null) {
-    const path: string = `/api/v1/web/locations?limit=20${cursor && `&cursor=${cursor}`}`;
-    const page = await readPage(path);
-    expect(page.rows).toBeLessThanOrEqual(22);
-    cursor = page.next_cursor;
-  }
+  const read = (next: string) => readPage(`/api/v1/web/locations?limit=20${next}`);
+  for await (const page of pagesOf(read)) expect(page.rows).toBeLessThanOrEqual(22);
 });
 
 describe('a page of events', () => {

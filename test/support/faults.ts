@@ -34,10 +34,6 @@ export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Databas
   });
 }
 
-function never(): Promise<never> {
-  return new Promise(() => {});
-}
-
 /** A way in which calls of any binding misbehave. */
 export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
 
@@ -46,7 +42,7 @@ const SLOW_MS = 900;
 /** The ways in which any binding misbehaves. Each use makes a fresh one. */
 export const MODES = {
   'fails at once': () => failingAtOnce,
-  'never responds': () => never,
+  'never responds': () => () => new Promise(() => {}),
   'is slow': () => slowly,
   'fails every second call': () => {
     let calls = 0;

@@ -142,3 +142,18 @@ export async function expectProblems(response: Response, paths: readonly string[
   expect(param).toBe(paths[0] || undefined);
   return details.map(({ message }) => message);
 }
+
+/**
+ * Reads a list to its end. `read` gets what its query has after the first page, e.g. `&cursor=…`.
+ */
+export async function* pagesOf<Page extends { has_more: boolean; next_cursor: string | null }>(
+  read: (next: string) => Promise<Page>,
+  pager = 'cursor',
+) {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Page = await read(cursor && `&${pager}=${cursor}`);
+    expect(page.has_more).toBe(page.next_cursor !== null);
+    yield page;
+    cursor = page.next_cursor;
+  }
+}

@@ -13,7 +13,7 @@ export type Tap<Result> = (call: Call<Result>) => Promise<Result>;
 type D1Tap = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]>;
 
 /** Taps on the reads and writes of KV. */
-export type KvTaps = { get?: Tap<unknown>; put?: Tap<unknown> };
+type KvTaps = { get?: Tap<unknown>; put?: Tap<unknown> };
 
 /**
  * Returns a database whose round trips pass through `tap`: a batch is one, a statement run by
