@@ -34,9 +34,7 @@ async function costOf(
   },
 ): Promise<Costs> {
   const counted = counting({ ...env, ...vars });
-  const headers = new Headers(init.headers);
-  headers.set('CF-Connecting-IP', freshAddress());
-  await expectStatus(await sendWith(counted.env, path, { ...init, headers }, app), status);
+  await expectStatus(await sendWith(counted.env, path, init, app), status);
   return counted.costs;
 }
 

@@ -126,9 +126,9 @@ beforeAll(async () => {
   const slowly = { RATE_COUNTER, RATE_LIMIT_DEFAULT: '2' };
   const concurrent = ['counted-beside', 'slow-counter'];
   await Promise.all(concurrent.map((id) => send(id, FEED, site, twice, slowly)));
-  const passing = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 1 });
+  const passing = failingD1(env.DB, { message: CONNECTION_LOST, times: 1 });
   await send('repeated-call', EVENTS, booking, {}, { DB: passing });
-  const DB = failingD1(env.DB, { when: 'before commit' });
+  const DB = failingD1(env.DB);
   await send('d1-down', EVENTS, booking, {}, { DB });
   const IDEMPOTENCY = tapKv(env.IDEMPOTENCY, {
     get: async () => Promise.reject(new Error('KV is down')),

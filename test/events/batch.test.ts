@@ -3,16 +3,21 @@
  */
 
 import { env } from 'cloudflare:workers';
-import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import type { IngestResult } from '../../src/events/event.ts';
 import { counting } from '../support/counting.ts';
-import { batchItem, bookingCreated, ingest, ingestInit, listEvents } from '../support/events.ts';
+import {
+  batchItem,
+  bookingCreated,
+  idOfKey,
+  ingest,
+  ingestInit,
+  listEvents,
+} from '../support/events.ts';
 import { expectError, expectProblems, expectStatus, sendWith } from '../support/http.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest/batch';
-const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 
 type Item = Record<string, unknown>;
 const freshKey = () => crypto.randomUUID();
@@ -46,7 +51,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     const aggregate_id = freshKey();
     const events = items(5, { aggregate_id });
     const results = await resultsOf(await sendBatch(events));
-    const ids = events.map(({ idempotency_key }) => v5(String(idempotency_key), NAMESPACE));
+    const ids = events.map(({ idempotency_key }) => idOfKey(String(idempotency_key)));
     expect(results).toEqual(
       events.map(({ idempotency_key }, index) => ({
         object: 'ingest_result',

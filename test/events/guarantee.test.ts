@@ -9,8 +9,15 @@ import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { CONNECTION_LOST, failingD1, gatedD1, MODES, OUT_OF_ORDER } from '../support/faults.ts';
+import { bookingCreated, expectEvent, idOfKey, ingest, ingestInit } from '../support/events.ts';
+import {
+  CONNECTION_LOST,
+  DOWN,
+  failingD1,
+  gatedD1,
+  MODES,
+  OUT_OF_ORDER,
+} from '../support/faults.ts';
 import {
   API_KEY,
   callWith,
@@ -24,7 +31,6 @@ import { watchLog } from '../support/log.ts';
 import { tapD1, tapKv } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest';
-const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const HOUR_MS = 3_600_000;
 
 const A = bookingCreated({ payload: { guests: 1 } });
@@ -55,14 +61,14 @@ async function raceOf(bodies: unknown[], key: string) {
 
 async function storedUnder(key: string): Promise<number | null> {
   return env.DB.prepare('SELECT count(*) AS n FROM events WHERE key_id = ?')
-    .bind(v5(key, NAMESPACE))
+    .bind(idOfKey(key))
     .first<number>('n');
 }
 
 it('exactly one of concurrent requests is accepted, the same body is replayed, others are rejected', async () => {
   const [twinKey, rivalKey] = [freshKey(), freshKey()];
   const twins = await raceOf(Array(8).fill(A), twinKey);
-  const id = v5(twinKey, NAMESPACE);
+  const id = idOfKey(twinKey);
   expect(twins).toEqual({ 200: Array(7).fill(id), 202: [id] });
   const bodies = Array.from({ length: 8 }, (_, guests) =>
     bookingCreated({ payload: { guests: guests + 1 } }),
@@ -133,16 +139,14 @@ it.each<[how: string, misbehave: () => Promise<never>]>([
 });
 
 describe('while D1 is down', () => {
-  const DB = failingD1(env.DB, { when: 'before commit' });
-
   it('KV replays the body that it knows, and rejects others without details', async () => {
     const key = freshKey();
     const first = await expectEvent(await ingestWith({}, A, key), 202);
-    const response = await ingestWith({ DB }, A, key);
+    const response = await ingestWith(DOWN, A, key);
     expect(response.headers.get('Idempotent-Replayed')).toBe('true');
     expect(await expectEvent(response, 200)).toEqual({ ...first, status: 'idempotent' });
     for (const other of [B, INVALID]) {
-      const conflict = await ingestWith({ DB }, other, key);
+      const conflict = await ingestWith(DOWN, other, key);
       const error = await expectError(conflict, 409, 'idempotency_key_in_use');
       expect(error.details).toBeUndefined();
     }
@@ -153,21 +157,20 @@ describe('while D1 is down', () => {
     const key = freshKey();
     await ingestWith({}, A, key);
     pass(24 * HOUR_MS - 1);
-    await expectEvent(await ingestWith({ DB }, A, key), 200);
+    await expectEvent(await ingestWith(DOWN, A, key), 200);
     pass(1);
-    await expectError(await ingestWith({ DB }, A, key), 500, 'internal_error');
-    await expectError(await ingestWith({ DB }, B, key), 500, 'internal_error');
+    await expectError(await ingestWith(DOWN, A, key), 500, 'internal_error');
+    await expectError(await ingestWith(DOWN, B, key), 500, 'internal_error');
   });
 });
 
 describe('a fault that the caller does not see', () => {
-  const DB = failingD1(env.DB, { when: 'before commit' });
   const fails = MODES['fails at once']();
   const IDEMPOTENCY = tapKv(env.IDEMPOTENCY, { get: fails, put: fails });
 
   it.each([
-    ['D1 fails and KV replays', { DB }, A, 200, 'D1 failed; KV responded'],
-    ['D1 fails and KV rejects', { DB }, B, 409, 'D1 failed; KV responded'],
+    ['D1 fails and KV replays', DOWN, A, 200, 'D1 failed; KV responded'],
+    ['D1 fails and KV rejects', DOWN, B, 409, 'D1 failed; KV responded'],
     ['KV fails to read', { IDEMPOTENCY }, A, 200, 'KV read failed'],
     ['KV fails to write', { IDEMPOTENCY }, A, 202, 'KV write failed'],
   ])('is logged under the id of its request when %s', async (_, changes, body, status, message) => {
@@ -195,14 +198,13 @@ it('KV replays before D1 responds, and the later fault of D1 is logged', async (
 
 describe('when the response of D1 is lost after the commit', () => {
   const lost = (times: number, message = CONNECTION_LOST) =>
-    failingD1(env.DB, { when: 'after commit', message, times });
+    failingD1(env.DB, { isAfterCommit: true, message, times });
 
   it('the request recognizes its own commit, is accepted, and KV caches the response', async () => {
     const key = freshKey();
     await expectEvent(await ingestWith({ DB: lost(1) }, A, key), 202);
     expect(await storedUnder(key)).toBe(1);
-    const DB = failingD1(env.DB, { when: 'before commit' });
-    await expectEvent(await ingestWith({ DB }, A, key), 200);
+    await expectEvent(await ingestWith(DOWN, A, key), 200);
   });
 
   it('an event without a key is stored once', async () => {
@@ -220,7 +222,7 @@ describe('after 24 hours', () => {
   it('each body of a key keeps its id, and the newest holds the key', async () => {
     const pass = stopClock();
     const key = freshKey();
-    const keyId = v5(key, NAMESPACE);
+    const keyId = idOfKey(key);
     const a = await expectEvent(await ingest(A, key), 202);
     expect(a.id).toBe(keyId);
 
@@ -253,7 +255,7 @@ describe('the stored events of a key decide before the schema', () => {
   it('and replay a body that is no longer valid, within 24 hours and after', async () => {
     const pass = stopClock();
     const key = freshKey();
-    const keyId = v5(key, NAMESPACE);
+    const keyId = idOfKey(key);
     const body =
       '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.former","payload":{"guests":"two"}}';
     // An event that an older catalogue accepted and the present one rejects.

@@ -6,7 +6,7 @@
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import { bookingCreated, expectEvent, ingestInit, listEvents } from '../support/events.ts';
-import { failingD1 } from '../support/faults.ts';
+import { DOWN } from '../support/faults.ts';
 import { callWith, expectError, expectStatus, sendWith } from '../support/http.ts';
 
 const SINGLE = '/api/public/events/ingest';
@@ -37,8 +37,7 @@ it('is stored again by the request that KV replays', async () => {
 it('is never acknowledged before it is stored where it comes in a batch', async () => {
   const { key, id } = await undone();
   const init = ingestInit({ events: [{ ...A, idempotency_key: key }] });
-  const DB = failingD1(env.DB, { when: 'before commit' });
-  await expectError(await sendWith({ DB }, BATCH, init), 500, 'internal_error');
+  await expectError(await sendWith(DOWN, BATCH, init), 500, 'internal_error');
   const response = await sendWith({}, BATCH, init);
   await expectStatus(response, 200);
   expect(await response.json()).toMatchObject({ data: [{ outcome: 'accepted', event: { id } }] });

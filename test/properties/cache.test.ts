@@ -6,7 +6,6 @@ import { NOTHING } from '../support/counting.ts';
 import {
   atSecond,
   describeResponse,
-  FAILING,
   faultsOfD1,
   freshPath,
   isolate,
@@ -19,6 +18,7 @@ import {
   stopAtSecond,
   useDataCentre,
 } from '../support/data-centre.ts';
+import { DOWN } from '../support/faults.ts';
 import { expectError, expectStatus } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1, tapMethods } from '../support/tap.ts';
@@ -79,7 +79,7 @@ async function breakUntil(second: number, how: string) {
   const isStall = how === 'stalled';
   stopAtSecond(isStall ? second - 2 : second);
   const { DB, called } = stalling();
-  const sending = here.one.send(isStall ? { DB } : FAILING);
+  const sending = here.one.send(isStall ? { DB } : DOWN);
   if (isStall) {
     await called;
     await vi.advanceTimersByTimeAsync(2_000);
@@ -109,7 +109,7 @@ it.each(rows.map((row) => row.split('|').map((cell) => cell.trim())))(
     Object.assign(asked.costs, NOTHING);
     const { DB, called, open } = stalling();
     let sent: Awaited<ReturnType<typeof asked.send>> | undefined;
-    const sending = asked.send({ fails: FAILING, stalls: { DB } }[d1]).then((call) => {
+    const sending = asked.send({ fails: DOWN, stalls: { DB } }[d1]).then((call) => {
       sent = call;
     });
     if (ms !== '0') {
@@ -216,7 +216,7 @@ describe('a cached response', () => {
       [51, 3],
     ] as const) {
       atSecond(second);
-      expect(await here.one.read(FAILING)).toMatch(/^Before: isolate; hit/);
+      expect(await here.one.read(DOWN)).toMatch(/^Before: isolate; hit/);
       expect(here.one.costs.d1RoundTrips).toBe(reads);
     }
   });
@@ -226,10 +226,10 @@ describe('a cached response', () => {
       {},
       { path: `${LIST}?status=listed,sold_out&limit=2&utm_source=a` },
     );
-    const same = await here.one.get(FAILING, { path: `${LIST}?limit=2&status=sold_out,listed` });
+    const same = await here.one.get(DOWN, { path: `${LIST}?limit=2&status=sold_out,listed` });
     expect(same.headers.get('ETag')).toBe(first.headers.get('ETag'));
     for (const other of ['?limit=2', '?limit=3&status=listed,sold_out', '/no-such-home']) {
-      const response = await here.one.get(FAILING, { path: `${LIST}${other}` });
+      const response = await here.one.get(DOWN, { path: `${LIST}${other}` });
       await expectError(response, 500, 'internal_error');
     }
   });
@@ -244,7 +244,7 @@ describe('a cached response', () => {
       [isolate(), etag.replace(/"$/, '-br"')],
       [here.one, '*'],
     ] as const) {
-      const response = await again.get(FAILING, { headers: { 'If-None-Match': sent } });
+      const response = await again.get(DOWN, { headers: { 'If-None-Match': sent } });
       await expectStatus(response, 304);
       expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
       expect(response.headers.get('ETag')).toBe(etag);
@@ -287,7 +287,7 @@ describe('a cached response', () => {
       expect(reader.costs.d1RoundTrips).toBe(reader === here.one ? 2 : 0);
     }
     atSecond(61);
-    await expectError(await here.one.get(FAILING, { path }), 500, 'internal_error');
+    await expectError(await here.one.get(DOWN, { path }), 500, 'internal_error');
     await storeListings(env.DB, [sourceOf({ slug: `${here.slug}-new` })]);
     atSecond(67);
     // The isolate learns the version by another page.
@@ -303,7 +303,7 @@ describe('a cached response', () => {
     await here.one.get({}, LEARNING);
     await expectError(await isolate().get({}, { path: freshPath() }), 404, 'resource_missing');
     atSecond(61);
-    await expectError(await isolate().get(FAILING), 500, 'internal_error');
+    await expectError(await isolate().get(DOWN), 500, 'internal_error');
   });
 
   // The listing has about 1,300 bytes, and each entry 512 more: a sixteenth of 10,000 is 625, of
@@ -325,7 +325,7 @@ describe('a cached response', () => {
     await reader.read();
     await rename('After');
     expect(await reader.read()).toBe('After: edge; fwd=bypass, isolate; fwd=bypass');
-    await expectError(await reader.get(FAILING), 500, 'internal_error');
+    await expectError(await reader.get(DOWN), 500, 'internal_error');
   });
 });
 
@@ -339,7 +339,7 @@ describe('fresh=true', () => {
   });
 
   it('gets no stale response', async () => {
-    const failed = await here.one.get(FAILING, { path: freshPath() });
+    const failed = await here.one.get(DOWN, { path: freshPath() });
     await expectError(failed, 500, 'internal_error');
   });
 
@@ -349,7 +349,7 @@ describe('fresh=true', () => {
   });
 
   it.each(['false', 'FALSE', '0'])('is not %s, which reads the caches', async (sent) => {
-    const cached = await here.one.get(FAILING, { path: `${listingPath()}?fresh=${sent}` });
+    const cached = await here.one.get(DOWN, { path: `${listingPath()}?fresh=${sent}` });
     expect(await describeResponse(cached)).toBe('Before: isolate; hit; ttl=60');
   });
 
@@ -400,7 +400,7 @@ describe('an edge cache', () => {
       return call();
     });
     const { DB, called } = stalling();
-    const sending = isolate().send(d1 === 'fails' ? FAILING : { DB });
+    const sending = isolate().send(d1 === 'fails' ? DOWN : { DB });
     await vi.advanceTimersByTimeAsync(20);
     if (d1 === 'stalls') await called;
     edge.resolve();
@@ -412,7 +412,7 @@ describe('an edge cache', () => {
   it('that never responds delays the 500 of a D1 that fails by a second', async () => {
     stopAtSecond(30);
     replaceEdge(() => new Promise(() => {}));
-    const sending = isolate().send(FAILING);
+    const sending = isolate().send(DOWN);
     await vi.advanceTimersByTimeAsync(1_000);
     await expectError((await sending).response, 500, 'internal_error');
   });
@@ -421,7 +421,7 @@ describe('an edge cache', () => {
   it('that never responds delays no response from memory while D1 fails', async () => {
     stopAtSecond(61);
     replaceEdge(() => new Promise(() => {}));
-    const sending = here.one.send(FAILING);
+    const sending = here.one.send(DOWN);
     await vi.advanceTimersByTimeAsync(20);
     const { response } = await sending;
     expect(await describeResponse(response)).toBe(
@@ -438,7 +438,7 @@ describe('the log', () => {
       [66, 2],
     ] as const) {
       atSecond(second);
-      await here.one.get(FAILING, { path: freshPath() });
+      await here.one.get(DOWN, { path: freshPath() });
       expect(faultsOfD1()).toHaveLength(lines);
     }
   });
@@ -447,7 +447,7 @@ describe('the log', () => {
     await here.one.read();
     await isolate().read();
     atSecond(61);
-    await here.one.read(FAILING);
+    await here.one.read(DOWN);
     const sources = logLines().map((line) => JSON.parse(line).cache);
     expect(sources).toEqual(['database', 'memory', 'edge', 'stale']);
   });

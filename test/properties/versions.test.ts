@@ -8,7 +8,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { Random } from '../simulation/random.ts';
 import {
   atSecond,
-  FAILING,
   faultsOfD1,
   freshPath,
   isolate,
@@ -18,7 +17,7 @@ import {
   turnInto,
   useDataCentre,
 } from '../support/data-centre.ts';
-import { gatedD1 } from '../support/faults.ts';
+import { DOWN, gatedD1 } from '../support/faults.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const here = useDataCentre();
@@ -57,7 +56,7 @@ describe('an earlier version', () => {
       gate.resolve();
       await late;
       for (const again of [here.one, isolate()])
-        expect(await again.read(FAILING)).toMatch(/^After: .*hit; ttl=60/);
+        expect(await again.read(DOWN)).toMatch(/^After: .*hit; ttl=60/);
     },
   );
 
@@ -117,7 +116,7 @@ describe('a rewind', () => {
     atSecond(61);
     const other = isolate();
     await other.get({}, { path: freshPath() });
-    expect(await other.read(FAILING)).toBe('Rewound: isolate; hit; ttl=60');
+    expect(await other.read(DOWN)).toBe('Rewound: isolate; hit; ttl=60');
   });
 });
 
@@ -133,7 +132,7 @@ describe('an isolate', () => {
     atSecond(50);
     await other.read();
     atSecond(70);
-    expect(await here.one.read(FAILING)).toBe('After: edge; hit; ttl=40, isolate; fwd=stale');
+    expect(await here.one.read(DOWN)).toBe('After: edge; hit; ttl=40, isolate; fwd=stale');
   });
 
   // Replicas show one of the last five states, and the primary the last one. Only the order of what

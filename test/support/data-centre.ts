@@ -4,14 +4,13 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { counting, NOTHING } from './counting.ts';
-import { failingD1, gatedD1 } from './faults.ts';
+import { gatedD1 } from './faults.ts';
 import { callWith, expectStatus, freshAddress } from './http.ts';
 import { sourceOf, storeListings } from './listings.ts';
 import { tapD1 } from './tap.ts';
 
 export const LIST = '/api/v1/web/properties';
 const START = Date.parse('2030-01-01T00:00:00Z');
-export const FAILING = { DB: failingD1(env.DB, { when: 'before commit' }) };
 
 /** Each test has its own data centre, whose edge cache is empty, and its own listing. */
 const here = { host: '', slug: '', one: isolate() };

@@ -1,5 +1,6 @@
 /** Bindings that misbehave, each in one way. All else is the real binding's. */
 
+import { env } from 'cloudflare:workers';
 import { type Call, tapD1 } from './tap.ts';
 
 /** D1's text for a fault that passes by itself. */
@@ -8,23 +9,26 @@ export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
 export const OUT_OF_ORDER = 'D1_ERROR: out of order';
 
 type Fault = {
-  /** `after commit`: the statements are run, and their response is lost. */
-  when: 'before commit' | 'after commit';
+  /** The statements are run, and their response is lost. */
+  isAfterCommit?: boolean;
   message?: string;
   /** The number of round trips that fail; all of them when left out. */
   times?: number;
 };
 
-/** Returns a database whose round trips fail, before or after they have done their work. */
-export function failingD1(database: D1Database, fault: Fault): D1Database {
+/** Returns a database whose round trips fail. */
+export function failingD1(database: D1Database, fault: Fault = {}): D1Database {
   let left = fault.times ?? Number.POSITIVE_INFINITY;
   return tapD1(database, async (call) => {
     if (left <= 0) return call();
     left -= 1;
-    if (fault.when === 'after commit') await call();
+    if (fault.isAfterCommit) await call();
     throw new Error(fault.message ?? OUT_OF_ORDER);
   });
 }
+
+/** The binding of a database that is down. */
+export const DOWN = { DB: failingD1(env.DB) };
 
 /** Returns a database that waits for `gate` before each round trip. */
 export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Database {
