@@ -137,7 +137,8 @@ export async function expectError(response: Response, status: number, code: stri
  * message of each.
  */
 export async function expectProblems(response: Response, paths: readonly string[]) {
-  const { param, details = [] } = await expectError(response, 400, 'validation_error');
+  const { type, param, details = [] } = await expectError(response, 400, 'validation_error');
+  expect(type).toBe('invalid_request_error');
   expect(details.map(({ path }) => path)).toEqual(paths);
   expect(param).toBe(paths[0] || undefined);
   return details.map(({ message }) => message);
