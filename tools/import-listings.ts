@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand } from './command-line/environment.ts';
-import { showProgress } from './command-line/progress.ts';
 import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import {
@@ -92,9 +91,7 @@ function parse(args: string[]): ImportRequest {
       // A workbook is a ZIP archive.
       const isLarge = bytes.length >= LARGE_BYTES && bytes.subarray(0, 2).toString() === 'PK';
       if (isLarge) console.log(`Reading ${path}`);
-      using progress = showProgress(process.stdout);
-      const onProgress = isLarge ? progress.update : () => {};
-      const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole', onProgress);
+      const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole');
       if (file.kind === 'readable') rejectOptions(file, patch, prunes);
       return file;
     },

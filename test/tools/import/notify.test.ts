@@ -123,9 +123,8 @@ it('a hook that fails, hangs and redirects gets three attempts under one id, and
 });
 
 it.each([
-  ['http://127.0.0.1:9/x', 'ECONNREFUSED', 'ECONNREFUSED: nothing listens at the port'],
-  ['http://site.invalid/x', 'ENOTFOUND', 'ENOTFOUND: the host is not known'],
-  ['http://127.0.0.1:6000/x', undefined, 'bad port: fetch blocks this port'],
+  ['http://127.0.0.1:9/x', 'ECONNREFUSED', 'ECONNREFUSED'],
+  ['http://127.0.0.1:6000/x', undefined, 'bad port'],
 ])('says why there is no connection to %s', async (address, code, words) => {
   // As fetch throws it. The last one is fetch itself, which connects to nothing.
   if (code !== undefined) {

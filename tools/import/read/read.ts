@@ -24,7 +24,7 @@ import type { CompleteRecord, ListingsFile, RawRecord, Resolution } from './type
 export type CompleteFile = ReturnType<typeof completeFromStore>;
 
 export function completeFromStore(written: ListingsFile, stored: Catalogue, overwrite: boolean) {
-  const { form, exportId, workbook } = written;
+  const { form, workbook } = written;
   const file = workbook ? joinSheets(written, workbook, stored, overwrite) : written;
   const isMerged = form !== 'whole';
   const amenities = file.amenities.map((raw) => {
@@ -56,9 +56,7 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, over
     );
   const problems = distinct(file.problems, faulty);
   return {
-    form,
-    exportId,
-    touched: file.touched,
+    ...file,
     ignoredSheets: workbook?.ignored ?? [],
     locations,
     amenities,
@@ -127,15 +125,14 @@ function namesOnly(written: unknown): boolean {
 }
 
 function keepRecord<T extends object>(
-  { name, value: written, version, isUnlisted = false }: RawRecord,
+  { value: written, ...raw }: RawRecord,
   resolution: Resolution,
   value: T,
 ): CompleteRecord<T> {
   const [id, hid, slug] = ['id', 'hid', 'slug'].map((key) => Reflect.get(value, key));
   const keys = readKeys({ id, hid, slug });
   const writtenKeys = readKeys(written);
-  const own = { name, version, isUnlisted, resolution, value, keys, writtenKeys };
-  return { ...own, idField: 'id', faults: [] };
+  return { ...raw, resolution, value, keys, writtenKeys, idField: 'id', faults: [] };
 }
 
 function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object | undefined) {
@@ -145,7 +142,7 @@ function mergePatch({ name, value }: RawRecord, schema: z.ZodObject, old: object
 }
 
 function parseRecord<T>(
-  { name, value: written, version, isUnlisted = false }: RawRecord,
+  { value: written, ...raw }: RawRecord,
   merged: unknown,
   schema: z.ZodType<T> & z.ZodObject,
 ): Omit<CompleteRecord<T>, 'resolution'> {
@@ -153,7 +150,7 @@ function parseRecord<T>(
   const { value, faults } = parseValue<T>(schema, whole);
   const writtenKeys = readKeys(written);
   const idField = (['id', 'hid'] as const).find((each) => writtenKeys[each]) ?? 'slug';
-  return { name, version, isUnlisted, keys: readKeys(whole), writtenKeys, idField, value, faults };
+  return { ...raw, keys: readKeys(whole), writtenKeys, idField, value, faults };
 }
 
 /** For a patch's record that matches no stored one: one fault of its keys, or of all missing fields. */

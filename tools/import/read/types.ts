@@ -5,7 +5,7 @@ import type { SheetName } from './columns.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
 
-/** `done` and `total` count what the phase names, e.g. `rows of photos read`. */
+/** `done` and `total` count what the phase names, e.g. `listings read`. */
 export type OnProgress = (phase: string, done: number, total: number) => void;
 
 export type RawRecord = {

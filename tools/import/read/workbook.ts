@@ -17,11 +17,11 @@ import { unreadable, withKey } from './parse.ts';
 import { type Fault, type ImportProblem, nearest, type RecordName, THE_FILE } from './problem.ts';
 import type { Patch } from './records.ts';
 import { openSheets } from './sheets.ts';
-import type { OnProgress, ParsedFile, SheetRow } from './types.ts';
+import type { ParsedFile, SheetRow } from './types.ts';
 
 type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
-export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): Promise<ParsedFile> {
+export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
   const opened = await openSheets(bytes);
   if (opened.kind === 'rejected') return unreadable([{ path: '', ...opened }]);
   const { sheets } = opened;
@@ -30,9 +30,7 @@ export async function readWorkbook(bytes: Uint8Array, onProgress: OnProgress): P
   for (const sheet of sheets) {
     const name = SHEET_NAMES.find((each) => each === toWord(sheet.name));
     if (name !== undefined && !known.has(name)) {
-      const read = readSheet(name, sheet);
-      known.set(name, read);
-      onProgress(`rows of ${name} read`, read.rows.length, read.rows.length);
+      known.set(name, readSheet(name, sheet));
     } else if (toWord(sheet.name) !== READ_ME) others.push(sheet);
   }
   const renamed = findRenamed(others, known);

@@ -68,25 +68,11 @@ export async function notify({ url, signer }: Hook, outcome: AcceptedImport) {
       failure = `it responded with ${response.status}`;
     } catch (error) {
       const isLate = error instanceof Error && error.name === 'TimeoutError';
-      failure = isLate ? 'no response' : `no connection (${describeFailure(error)})`;
+      failure = isLate ? 'no response' : `no connection (${describeCause(error)})`;
     }
     await pause(pauseMs);
   }
   return failure;
-}
-
-const FAILURES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens at the port',
-  ENOTFOUND: 'the host is not known',
-  EAI_AGAIN: 'the host is not known, or the name server does not respond',
-  'bad port': 'fetch blocks this port',
-};
-
-/** Adds the words of a cause to its code, e.g. `ENOTFOUND: the host is not known`. */
-function describeFailure(error: unknown): string {
-  const cause = describeCause(error);
-  const words = FAILURES[cause];
-  return words === undefined ? cause : `${cause}: ${words}`;
 }
 
 function listPublicSlugs({ listing, latest }: ListingChange): string[] {
