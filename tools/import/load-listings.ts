@@ -42,7 +42,7 @@ export async function loadListings(
       ...options,
       database,
       publicSiteUrl: site.data,
-      onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
+      onProgress: progress.update,
     });
   });
 }

@@ -164,22 +164,3 @@ it('an undo hides what the import added only while nobody has changed it', async
     expect.stringContaining('status "listed" → "hidden"'),
   ]);
 });
-
-it('a reverted file brings back what was, with --prune and --overwrite', async () => {
-  const before = await exported();
-  const merged = edited(before, {
-    'casa-a': { price_from: 120_000, title: { fr: 'Faux titre' } },
-    'casa-b': { price_from: 55 },
-  });
-  const wrong = propertyOf({ slug: 'wrong', name: 'Wrong', price_from: 1 });
-  await imports.load({ ...merged, properties: [...merged.properties, wrong] });
-  const { code } = await imports.load(before, '--prune', '--overwrite', '--many');
-  expect(code).toBe(0);
-  expect(prices()).toEqual([
-    'casa-a listed 100000',
-    'casa-b listed 100000',
-    'casa-c listed 100000',
-    'wrong hidden 1',
-  ]);
-  expect((await imports.stored('casa-a'))?.title).toEqual({});
-});

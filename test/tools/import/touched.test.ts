@@ -214,20 +214,6 @@ it.each(EDITS)('%s', async (_title, edit, line, expected) => {
 /** Edits that are rejected, and what the first line says. */
 const REJECTED: [title: string, edit: Edit, problem: RegExp][] = [
   [
-    'two copies with the slug of the original',
-    ({ listings = [] }) => listings.push({ ...rowOf(listings, 'casa-0'), price_from: 1 }),
-    /^listings!A10 \(slug "casa-0"\): slug "casa-0" repeats the slug of listings!A2/,
-  ],
-  [
-    'two copies without the original',
-    ({ listings = [] }) => {
-      const row = rowOf(listings, 'casa-0');
-      listings.push({ ...row, slug: 'casa-dos' });
-      row.slug = 'casa-tres';
-    },
-    /^listings!A10 \(slug "casa-dos"\): has the hidden id of listings!A2 /,
-  ],
-  [
     'a row without its id whose slug is not known',
     ({ listings }) =>
       Object.assign(rowOf(listings, 'casa-0'), { id: null, hid: null, slug: 'casa-cero' }),

@@ -145,24 +145,14 @@ it.each(WEEK)('%s, and its undo', async (day, edit, lines, added) => {
   if (added !== undefined) expect(await imports.stored(added)).toMatchObject({ status: 'hidden' });
 });
 
-it('the photos of a new home have their texts, and a moved photo keeps its own', async () => {
+it('a moved photo keeps its own texts', async () => {
   imports.clear();
   await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
-  const all = await editWorkbook(await imports.exportedWorkbook(), (sheets) => {
-    for (const [, edit] of [WEEK[2], WEEK[4]].filter((each) => each !== undefined)) edit(sheets);
-  });
+  const [, move = expect.fail()] = WEEK[4] ?? [];
+  const edited = await editWorkbook(await imports.exportedWorkbook(), move);
   const { photos: own = [] } = (await imports.stored('villa-azenha')) ?? {};
   const [, moved] = own.toSorted((a, b) => a.web_sort_order - b.web_sort_order);
-  expect(await imports.loadWorkbook(all)).toMatchObject({ code: 0 });
-  const added = await imports.stored('casa-nueva');
-  expect(added?.photos).toMatchObject([
-    { alt: { en: 'The terrace' }, section: 'gallery', web_visible: true, web_sort_order: 1 },
-    { alt: { en: 'The pool' } },
-  ]);
-  expect(added).toMatchObject({
-    hero_photo_id: added?.photos[0]?.id,
-    amenities: [{ slug: 'wifi' }, { slug: 'sauna' }],
-  });
+  expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0 });
   const photos = (await imports.stored('haus-lerchfeld'))?.photos ?? [];
   expect(photos.at(-1)).toEqual({ ...moved, web_sort_order: 99 });
 });

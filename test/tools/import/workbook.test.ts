@@ -396,13 +396,3 @@ it('rejects a workbook that would empty a field of more than a fifth of the list
   expect(stderr).toContain('would empty something of 9 of the 10 public listings');
   expect(await imports.loadWorkbook(bytes, '--many')).toMatchObject({ code: 0 });
 });
-
-it('is read under any name', async () => {
-  const bytes = await workbook(
-    sheetsOf(`
-slug | city
-casa-marea | Sóller`),
-  );
-  expect(await imports.load(bytes)).toMatchObject({ code: 0 });
-  expect(await before()).toMatchObject({ city: 'Sóller' });
-});

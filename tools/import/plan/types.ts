@@ -4,6 +4,7 @@ import type { Amenity, Location } from '../../../src/properties/source.ts';
 import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { CompleteFile } from '../read/read.ts';
 import type { StoredListing } from '../read/store.ts';
+import type { OnProgress } from '../read/types.ts';
 import type { Differences } from './differences.ts';
 import type { ListingRow, resolveLatestChange } from './rows.ts';
 
@@ -25,8 +26,7 @@ export type ImportOptions = PlanOptions & {
   undo?: { save: (effect: Effect, operationId: string) => void; discard: () => void } | undefined;
   /** For the record of the operation. */
   origin?: { command: string; file?: string | undefined } | undefined;
-  /** `done` and `total` count listings. */
-  onProgress: (phase: 'staged', done: number, total: number) => void;
+  onProgress: OnProgress;
 };
 
 export type RecordChange = Differences & {

@@ -40,7 +40,7 @@ export type Touches = ReturnType<typeof trackTouches>;
 export function trackTouches(exportId: string | undefined, overwrite: boolean) {
   const newer: Newer[] = [];
   const conflicts: ImportProblem[] = [];
-  const columns = new Map<string, Value[]>();
+  const movable: { key: string; value: Value }[] = [];
 
   function isTouched(value: Value, old: StoredRow, marks: Marks | undefined): boolean {
     const { column, written, stored, record, path } = value;
@@ -82,10 +82,7 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
         if (old !== undefined) {
           const value = compareCell(column, row, old.record, record);
           if (value === undefined || !isTouched(value, old, marks)) continue;
-          const key = `${sheet} ${column.name}`;
-          const others = columns.get(key) ?? [];
-          if (canBeMoved(column)) columns.set(key, others);
-          others.push(value);
+          if (canBeMoved(column)) movable.push({ key: `${sheet} ${column.name}`, value });
         }
         const texts = patch[field];
         patch[field] = locale === undefined ? cell : { ...(isMap(texts) && texts), [locale]: cell };
@@ -94,9 +91,11 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
     },
     /** Finds the columns that were sorted or shifted alone: their cells have values of other rows. */
     findMoved(): ImportProblem[] {
+      const columns = Map.groupBy(movable, ({ key }) => key);
       return [...columns.values()].flatMap((cells): ImportProblem[] => {
-        const filled = cells.filter(({ written }) => written !== '');
-        const former = new Set(cells.map(({ stored }) => stored));
+        const values = cells.map(({ value }) => value);
+        const filled = values.filter(({ written }) => written !== '');
+        const former = new Set(values.map(({ stored }) => stored));
         const moved = filled.filter(({ written }) => former.has(written));
         const [first] = moved;
         if (first === undefined || moved.length < MIN_MOVED) return [];

@@ -82,7 +82,7 @@ export async function apply(
   for await (const { json, count } of splitIntoBatches(rows)) {
     await database.prepare(STAGE).bind(json, importId).run();
     staged += count;
-    onProgress('staged', Math.max(0, staged - recordChanges.length), listings.length);
+    onProgress('listings staged', Math.max(0, staged - recordChanges.length), listings.length);
   }
   const transaction = [
     database.prepare(GUARD).bind(importId, lastImport, staged),
