@@ -281,7 +281,7 @@ describe('a restore beside another command', () => {
     expect(await runImportOn(importing, importListings, path('listings.json'))).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'The import failed: no such table: import_staging\nNothing was changed.\n',
+      stderr: `a restore of this database is not finished: run \`npm run restore\` again\nNothing was changed.\n`,
     });
     expect(await restoreFrom(otherFile, target)).toBe(0);
   });

@@ -5,7 +5,7 @@ import { publicSiteUrl } from '../../src/config.ts';
 import { formatCommand, resolveVars } from '../command-line/environment.ts';
 import { showProgress } from '../command-line/progress.ts';
 import type { Target } from '../command-line/target.ts';
-import { UserError } from '../command-line/user-error.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
 import { rejectUnfinished } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
@@ -38,11 +38,11 @@ export async function loadListings(
     await rejectNewer(database);
     await ensureTables(database, target, isFresh || !isDryRun);
     using progress = showProgress(process.stdout);
-    return await importListings(file, {
-      ...options,
-      database,
-      publicSiteUrl: site.data,
-      onProgress: progress.update,
+    const given = { database, publicSiteUrl: site.data, onProgress: progress.update };
+    return await importListings(file, { ...options, ...given }).catch(async (error) => {
+      // A restore has taken the tables away.
+      if (/no such table/.test(messageOf(error))) await rejectUnfinished(database);
+      throw error;
     });
   });
 }
