@@ -13,7 +13,7 @@ import { bookingCreated, ingestInit } from './support/events.ts';
 import { type Misbehaviour, MODES } from './support/faults.ts';
 import { type Changes, callWith, freshAddress } from './support/http.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
-import { tapD1, tapKv, tapMethods, tapObjects } from './support/tap.ts';
+import { tapD1, tapMethods, tapObjects } from './support/tap.ts';
 import { createProvider } from './support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
@@ -88,7 +88,7 @@ function isolate() {
 
   const bindings: Changes = {
     DB: tapD1(env.DB, tapOf('D1')),
-    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, { get: tapOf('KV'), put: tapOf('KV') }),
+    IDEMPOTENCY: tapMethods(env.IDEMPOTENCY, tapOf('KV')),
     RATE_COUNTER: tapObjects(env.RATE_COUNTER, tapOf('counter')),
     FEED_CACHE_SECONDS: '60',
     JWT_JWKS_URL: `${origin}/jwks`,

@@ -5,10 +5,10 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
-import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
+import { CONNECTION_LOST, failingD1, MODES } from '../support/faults.ts';
 import { type Changes, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
-import { tapKv, tapObjects } from '../support/tap.ts';
+import { tapMethods, tapObjects } from '../support/tap.ts';
 import { createProvider } from '../support/tokens.ts';
 import { codesIn, tableOf } from './markdown.ts';
 
@@ -130,9 +130,7 @@ beforeAll(async () => {
   await send('repeated-call', EVENTS, booking, {}, { DB: passing });
   const DB = failingD1(env.DB);
   await send('d1-down', EVENTS, booking, {}, { DB });
-  const IDEMPOTENCY = tapKv(env.IDEMPOTENCY, {
-    get: async () => Promise.reject(new Error('KV is down')),
-  });
+  const IDEMPOTENCY = tapMethods(env.IDEMPOTENCY, MODES['fails at once']());
   await send('kv-down', INGEST, booking, posting('key-4-of-the-log', {}), { IDEMPOTENCY });
 
   vi.useFakeTimers({ toFake: ['Date'] });

@@ -28,7 +28,7 @@ import {
 } from '../support/http.ts';
 import { sha256 } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
-import { tapD1, tapKv } from '../support/tap.ts';
+import { tapD1, tapMethods } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest';
 const HOUR_MS = 3_600_000;
@@ -165,8 +165,7 @@ describe('while D1 is down', () => {
 });
 
 describe('a fault that the caller does not see', () => {
-  const fails = MODES['fails at once']();
-  const IDEMPOTENCY = tapKv(env.IDEMPOTENCY, { get: fails, put: fails });
+  const IDEMPOTENCY = tapMethods(env.IDEMPOTENCY, MODES['fails at once']());
 
   it.each([
     ['D1 fails and KV replays', DOWN, A, 200, 'D1 failed; KV responded'],

@@ -1,6 +1,6 @@
 /** The cost of requests: calls of each binding, and rows read and written as D1 counts them. */
 
-import { type Tap, tapD1, tapKv, tapObjects } from './tap.ts';
+import { tapD1, tapMethods, tapObjects } from './tap.ts';
 
 export const NOTHING = {
   d1RoundTrips: 0,
@@ -15,12 +15,6 @@ export type Costs = typeof NOTHING;
 
 /** Returns the bindings of `env`, with their calls counted into `costs`. */
 export function counting(env: Env, costs = { ...NOTHING }): { env: Env; costs: Costs } {
-  const countAs = (name: keyof Costs): Tap<unknown> => {
-    return (call) => {
-      costs[name] += 1;
-      return call();
-    };
-  };
   const counted: Env = {
     ...env,
     DB: tapD1(env.DB, async (call) => {
@@ -32,8 +26,14 @@ export function counting(env: Env, costs = { ...NOTHING }): { env: Env; costs: C
       }
       return results;
     }),
-    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, { get: countAs('kvReads'), put: countAs('kvWrites') }),
-    RATE_COUNTER: tapObjects(env.RATE_COUNTER, countAs('counterCalls')),
+    IDEMPOTENCY: tapMethods(env.IDEMPOTENCY, (call, method) => {
+      costs[method === 'get' ? 'kvReads' : 'kvWrites'] += 1;
+      return call();
+    }),
+    RATE_COUNTER: tapObjects(env.RATE_COUNTER, (call) => {
+      costs.counterCalls += 1;
+      return call();
+    }),
   };
   return { env: counted, costs };
 }

@@ -7,13 +7,10 @@
 export type Call<Result> = () => Promise<Result>;
 
 /** Makes the call, or does something else in its place. */
-export type Tap<Result> = (call: Call<Result>) => Promise<Result>;
+type Tap = (call: Call<unknown>, method: string) => Promise<unknown>;
 
 /** The constraint is that of the session. */
 type D1Tap = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]>;
-
-/** Taps on the reads and writes of KV. */
-type KvTaps = { get?: Tap<unknown>; put?: Tap<unknown> };
 
 /**
  * Returns a database whose round trips pass through `tap`: a batch is one, a statement run by
@@ -54,35 +51,24 @@ export function tapD1(database: D1Database, tap: D1Tap): D1Database {
   return tapSession(database);
 }
 
-/**
- * Returns a namespace whose reads and writes pass through taps; without a tap they are the real
- * ones.
- */
-export function tapKv(namespace: KVNamespace, { get, put }: KvTaps): KVNamespace {
-  const tapped = (method: 'get' | 'put', tap: Tap<unknown> = (call) => call()) => ({
-    [method]: (...values: unknown[]) =>
-      tap(async () => Reflect.apply(namespace[method], namespace, values)),
-  });
-  return withMethods(namespace, { ...tapped('get', get), ...tapped('put', put) });
-}
-
 /** Returns Durable Objects whose remote calls pass through `tap`. */
 export function tapObjects<T extends Rpc.DurableObjectBranded>(
   namespace: DurableObjectNamespace<T>,
-  tap: Tap<unknown>,
+  tap: Tap,
 ): DurableObjectNamespace<T> {
   return withMethods(namespace, {
     get: (id: DurableObjectId) => tapMethods(namespace.get(id), tap),
   });
 }
 
-/** Returns the object, e.g. a cache, with every call of a method passing through `tap`. */
-export function tapMethods<T extends object>(object: T, tap: Tap<unknown>): T {
+/** Returns the object, e.g. KV or a cache, with every call of a method passing through `tap`. */
+export function tapMethods<T extends object>(object: T, tap: Tap): T {
   return new Proxy(object, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      return (...values: unknown[]) => tap(async () => Reflect.apply(value, target, values));
+      const call = async (...values: unknown[]) => Reflect.apply(value, target, values);
+      return (...values: unknown[]) => tap(() => call(...values), String(name));
     },
   });
 }
