@@ -11,8 +11,12 @@ import { resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { build } from 'esbuild';
 
-/** A file of the service with a plausible mistake. */
-export type Mistake = { file: string; change: (source: string) => string };
+/** A file of the service with a plausible mistake. Its changed source may call `makeWrong`. */
+export type Mistake = {
+  file: string;
+  change: (source: string) => string;
+  makeWrong?: (real: never) => unknown;
+};
 
 type App = { fetch(request: Request, env: object, context: object): Promise<Response> };
 /** The methods of a Durable Object. */
@@ -63,8 +67,8 @@ export async function bundleSource(mistake?: Mistake, entry = ENTRY): Promise<So
   const [bundle] = outputFiles;
   return (globals) => {
     const module = { exports: {} as Service };
-    const names = ['require', 'module', ...Object.keys(globals)];
-    compileFunction(bundle?.text ?? '', names)(require, module, ...Object.values(globals));
+    const scope = { require, module, makeWrong: mistake?.makeWrong, ...globals };
+    compileFunction(bundle?.text ?? '', Object.keys(scope))(...Object.values(scope));
     return module.exports;
   };
 }

@@ -3,70 +3,107 @@
  * a check that finds no mistake proves nothing.
  */
 
-import { resolve } from 'node:path';
+import type { firstWithin } from '../../src/deadline.ts';
+import type { findCachedResponse } from '../../src/events/replay-cache.ts';
+import type { acceptKeyed } from '../../src/events/store.ts';
+import type { addReport, isInWindow } from '../../src/rate-limit/counter-arithmetic.ts';
 import type { Mistake } from './bundle.ts';
 
 /** What is done wrong → how. */
 type Variants = Record<string, Mistake>;
 
-/** Replaces a function of a file by what `by` of another file makes of it. */
-function badFunction(file: string, name: string, by: string, from = 'bad-events.ts'): Mistake {
-  const declaration = new RegExp(`^(export )?((?:async )?function) ${name}\\b`, 'm');
-  const change = (source: string) => {
-    const [, exported = ''] = declaration.exec(source) ?? [];
-    const renamed = replaceIn(source, declaration, `$2 real_${name}`);
-    return `import { ${by} } from ${JSON.stringify(resolve('test/simulation', from))};
-${renamed}
-${exported}const ${name} = ${by}(real_${name});`;
-  };
-  return { file, change };
-}
+/** Replaces an exported function of a file by what `makeWrong` makes of it. */
+const badFunction =
+  <F>(file: string, name: string) =>
+  (makeWrong: (real: F) => F): Mistake => ({
+    file,
+    change: (source) => `${replaceIn(source, `function ${name}`, `function real_${name}`)}
+      export const ${name} = makeWrong(real_${name});`,
+    makeWrong,
+  });
 
 /** Replaces a text in a private method of the isolate's part, which cannot be wrapped. */
-function badMethod(right: string, wrong: string): Mistake {
-  const change = (source: string) => replaceIn(source, right, wrong);
-  return { file: 'src/rate-limit/client-window.ts', change };
+const badMethod = (right: string, wrong: string): Mistake => ({
+  file: 'src/rate-limit/client-window.ts',
+  change: (source) => replaceIn(source, right, wrong),
+});
+
+function replaceIn(source: string, right: string, wrong: string): string {
+  if (!source.includes(right)) throw new Error(`the source does not have ${right}`);
+  return source.replace(right, wrong);
 }
 
-function replaceIn(source: string, right: string | RegExp, wrong: string): string {
-  const replaced = source.replace(right, wrong);
-  if (replaced === source) throw new Error(`the source does not have ${right}`);
-  return replaced;
-}
-
-const STORE = 'src/events/store.ts';
+const badAccept = badFunction<typeof acceptKeyed>('src/events/store.ts', 'acceptKeyed');
+const badReplay = badFunction<typeof findCachedResponse>(
+  'src/events/replay-cache.ts',
+  'findCachedResponse',
+);
 
 export const BAD_EVENTS: Variants = {
-  'the key is checked, then the event is inserted': badFunction(
-    STORE,
-    'acceptKeyed',
-    'checkThenInsert',
+  'the key is checked, then the event is inserted': badAccept(
+    (accept) => async (database, requests, context) => {
+      const keys = JSON.stringify(requests.map(({ keyId }) => keyId));
+      const held = await database
+        .prepare('SELECT 1 FROM events WHERE key_id IN (SELECT value FROM json_each(?))')
+        .bind(keys)
+        .first();
+      const heldSince = held ? context.heldSince : Number.MAX_SAFE_INTEGER;
+      return accept(database, requests, { ...context, heldSince });
+    },
   ),
-  'the events of a batch are stored one by one': badFunction(STORE, 'acceptKeyed', 'storeOneByOne'),
-  'an entry of KV is valid for as long as KV has it': badFunction(
-    'src/events/replay-cache.ts',
-    'findCachedResponse',
-    'trustKvForEver',
+  'the events of a batch are stored one by one': badAccept(
+    (accept) => async (database, requests, context) => {
+      const decisions = [];
+      for (const each of requests) decisions.push(...(await accept(database, [each], context)));
+      return decisions;
+    },
+  ),
+  'an entry of KV is valid for as long as KV has it': badReplay(
+    (find) => (cache, identity, context) => find(cache, identity, { ...context, heldSince: 0 }),
   ),
 };
 
 const ARITHMETIC = 'src/rate-limit/counter-arithmetic.ts';
-const badReport = (by: string) => badFunction(ARITHMETIC, 'addReport', by, 'bad-rate-limit.ts');
-const badWindow = (by: string) => badFunction(ARITHMETIC, 'isInWindow', by, 'bad-rate-limit.ts');
+const badReport = badFunction<typeof addReport>(ARITHMETIC, 'addReport');
+const badWindow = badFunction<typeof isInWindow>(ARITHMETIC, 'isInWindow');
+const badWait = badFunction<typeof firstWithin>('src/deadline.ts', 'firstWithin');
 
 export const BAD_RATE_LIMIT: Variants = {
-  'a span is counted twice': badReport('countSpansTwice'),
-  'a report replaces the counts, and an older one may be the last': badReport('replaceCounts'),
-  'a place is granted uncounted': badReport('grantUncounted'),
-  'an isolate gets its own requests as those of others': badReport('replyOwn'),
-  'each isolate has a window of its own': badReport('replyNothing'),
-  'a span never leaves': badWindow('keepAllSpans'),
-  'the counts of a clock that was set back are kept': badWindow('keepLaterSpans'),
-  'the counter alone ends the wait': badFunction(
-    'src/deadline.ts',
-    'firstWithin',
-    'waitLonger',
-    'bad-rate-limit.ts',
+  'a span is counted twice': badReport((add) => (last, { counts, ...report }, ...rest) => {
+    const next = [...counts].map(([span, count]) => [span + 1, count] as const);
+    return add(last, { ...report, counts: new Map([...next, ...counts]) }, ...rest);
+  }),
+  'a report replaces the counts, and an older one may be the last': badReport(
+    (add) =>
+      (last, report, ...rest) => {
+        const spans = new Map(last?.spans);
+        for (const [span, records] of spans) {
+          spans.set(span, new Map([...records].filter(([record]) => record !== report.record)));
+        }
+        return add(last && { ...last, spans }, report, ...rest);
+      },
+  ),
+  'a place is granted uncounted': badReport((add) => (last, report, ...rest) => {
+    const { reply, ...state } = add(last, report, ...rest);
+    return report.wantsPlace ? { reply } : { reply, ...state };
+  }),
+  'an isolate gets its own requests as those of others': badReport(
+    (add) =>
+      (last, report, ...rest) => {
+        const { reply, ...state } = add(last, report, ...rest);
+        return { ...state, reply: { ...reply, others: report.counts } };
+      },
+  ),
+  'each isolate has a window of its own': badReport((add) => (...values) => {
+    const { reply, ...state } = add(...values);
+    return { ...state, reply: { ...reply, others: new Map() } };
+  }),
+  'a span never leaves': badWindow(() => () => true),
+  'the counts of a clock that was set back are kept': badWindow(
+    (isInWindow) => (span, current) => span > current || isInWindow(span, current),
+  ),
+  'the counter alone ends the wait': badWait(
+    (within) => (work, milliseconds, late) => within(work, 3 * milliseconds, late),
   ),
   'no place is reserved': badMethod('if (mustAsk) {', 'if (mustAsk) {\n this.#used -= 1;'),
   'any number may be unconfirmed': badMethod('const mustAsk =', 'const mustAsk = false &&'),
