@@ -4,9 +4,6 @@
 
 const NAMESPACE_HEX = '3c0f4e0e7b524d0c9a561f2be2d7c9a4';
 
-foreach (['pdo_sqlite', 'curl'] as $extension) {
-    if (!extension_loaded($extension)) stop("outbox.php needs the PHP extension $extension.");
-}
 $db = new PDO('sqlite:bookings.sqlite', options: [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
 $db->exec('CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL)');
 $db->exec('CREATE TABLE IF NOT EXISTS outbox (

@@ -8,7 +8,15 @@ import { v5 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
-import { API_KEY, type Fault, listen, NAMESPACE, SOON, useRig, whyNotRun } from './example-rig.ts';
+import {
+  API_KEY,
+  type Fault,
+  listen,
+  NAMESPACE,
+  SOON,
+  skipUnlessRunnable,
+  useRig,
+} from './example-rig.ts';
 
 const HTML = { 'Content-Type': 'text/html' };
 const LOGIN_PAGE = '<title>Sign in</title>\n<form>';
@@ -167,12 +175,9 @@ const PROGRAMS: Record<string, Program> = {
 };
 
 describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, hasDone }) => {
-  const missing = whyNotRun(program);
+  skipUnlessRunnable(program);
 
-  it('stops at a response that is not of the service, and asks again after an hour at most', async ({
-    skip,
-  }) => {
-    if (missing) skip(missing);
+  it('stops at a response that is not of the service, and asks again after an hour at most', async () => {
     await prepare?.(startPatiently);
     for (const fault of program.startsWith('outbox') ? FOREIGN_TO_OUTBOXES : FOREIGN) {
       // The second one is for the health request of an outbox.
@@ -191,8 +196,15 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ha
     await expect.poll(() => errors.join(), SOON).toContain('next attempt in 3600 s');
   });
 
-  it('does its work after every fault that passes', async ({ skip }) => {
-    if (missing) skip(missing);
+  it('says in one sentence that API_KEY is absent', async () => {
+    await prepare?.(startPatiently);
+    const none = { API_KEY: '' };
+    const started = rig().start(rig().programOf(program), `patient-${program}`, args, none);
+    expect(await started.ended).toEqual([1, null]);
+    expect(started.errors.at(-1)).toBe('Set API_KEY to a key of the service.');
+  });
+
+  it('does its work after every fault that passes', async () => {
     await prepare?.(start);
     rig().faults.push(...PASSING);
     const started = start(program, ...args);

@@ -95,11 +95,11 @@ const NEEDS: Record<string, string[]> = {
   php: ['php', '-r', "curl_init(); new PDO('sqlite::memory:');"],
 };
 
-/** Why a program cannot run here, or undefined. */
-export function whyNotRun(program: string): string | undefined {
+/** Skips the tests of a `describe` where their program cannot run. */
+export function skipUnlessRunnable(program: string): void {
   const [command, ...args] = NEEDS[extname(program).slice(1)] ?? [];
-  const runs = command === undefined || spawnSync(command, args).status === 0;
-  return runs ? undefined : `it needs ${command} with its usual extensions`;
+  const isRunnable = command === undefined || spawnSync(command, args).status === 0;
+  beforeEach(({ skip }) => skip(!isRunnable, `it needs ${command} with its usual extensions`));
 }
 
 /** Starts the rig for the tests of a file. `varsFor` adds lines to the service's vars. */
