@@ -50,7 +50,7 @@ describe('export-listings', () => {
   it('loads into an empty store, which then shows the same: formatting is not in a workbook', async () => {
     const empty = openMemoryImports();
     const file = await imports.exportedWorkbook();
-    expect(await empty.loadWorkbook(file, '--no-undo')).toMatchObject({ code: 0, stderr: '' });
+    expect(await empty.load(file, '--no-undo')).toMatchObject({ code: 0, stderr: '' });
     const documents = 'SELECT id, slug, status, document FROM properties ORDER BY id';
     expect(empty.rows(documents)).toEqual(imports.rows(documents));
   });

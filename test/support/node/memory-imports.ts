@@ -21,18 +21,15 @@ export function openMemoryImports() {
     store.sqlite.close();
     rmSync(directory, { recursive: true, force: true });
   });
-  const load = (name: string, content: unknown, options: string[]) => {
-    const path = join(directory, name);
-    const isRaw = typeof content === 'string' || content instanceof Uint8Array;
-    writeFileSync(path, isRaw ? content : JSON.stringify(content));
-    return runImportOn(database, importCommand, path, ...options);
-  };
   return {
     database,
     /** Imports a file: a text or bytes as they are, anything else as JSON. */
-    load: (content: unknown, ...options: string[]) => load('listings.json', content, options),
-    loadWorkbook: (content: string | Uint8Array, ...options: string[]) =>
-      load('catalogue.xlsx', content, options),
+    load(content: unknown, ...options: string[]) {
+      const path = join(directory, 'listings.json');
+      const isRaw = typeof content === 'string' || content instanceof Uint8Array;
+      writeFileSync(path, isRaw ? content : JSON.stringify(content));
+      return runImportOn(database, importCommand, path, ...options);
+    },
     setStatus: (...args: string[]) => runImportOn(database, statusCommand, ...args),
     /** Runs `import-listings` with these arguments. */
     run: (...args: string[]) => runImportOn(database, importCommand, ...args),

@@ -65,30 +65,37 @@ export function formulaCell(formula: string, formulaResult?: string | number): C
   };
 }
 
-type Row = Record<string, Value>;
+export type Row = Record<string, Value>;
+/** The rows of each sheet, by the headers of their columns. */
 type Edited = Record<string, Row[]>;
+export type Edit = (sheets: Edited) => void;
 
-/** Opens a workbook, lets `edit` change its rows, and saves it. */
-export async function editWorkbook(
-  bytes: Uint8Array,
-  edit: (sheets: Edited) => void,
-): Promise<Uint8Array> {
+/** Changes cells of the row of a slug, or of one of the rows of a listing in `photos` and the like. */
+export function change(sheet: string, slug: string, cells: Row, at = 0): Edit {
+  return ({ [sheet]: rows = [] }) => {
+    const row = rows.filter(({ listing = null, ...own }) => (listing ?? own.slug) === slug)[at];
+    if (row === undefined) throw new Error(`${sheet} has no row ${at} of ${slug}`);
+    Object.assign(row, cells);
+  };
+}
+
+export function add(sheet: string, ...rows: Row[]): Edit {
+  return ({ [sheet]: all }) => all?.push(...rows);
+}
+
+/** Opens a workbook, lets `edits` change its rows, and saves it. */
+export async function editWorkbook(bytes: Uint8Array, ...edits: Edit[]): Promise<Uint8Array> {
   const { sheets } = await readXlsx(bytes);
   const edited = Object.fromEntries(sheets.map((sheet) => [sheet.name, rowsOf(sheet)]));
-  const columns = new Map(
-    sheets.map(({ name, rows: [header = []] }) => [name, header.map(String)]),
-  );
-  edit(edited);
-  return await workbook(
-    Object.fromEntries(
-      Object.entries(edited).map(([name, rows]) => {
-        if (name === 'read me')
-          return [name, sheets.find((each) => each.name === name)?.rows ?? []];
-        const header = columns.get(name) ?? Object.keys(rows[0] ?? {});
-        return [name, [header, ...rows.map((row) => header.map((column) => row[column] ?? null))]];
-      }),
-    ),
-  );
+  for (const edit of edits) edit(edited);
+  const saved = Object.entries(edited).map(([name, rows]): [string, Rows] => {
+    const own = sheets.find((each) => each.name === name)?.rows ?? [];
+    if (name === 'read me') return [name, own];
+    if (rows.length === 0) return [name, own.slice(0, 1)];
+    const header = Object.keys(Object.assign({}, ...rows));
+    return [name, [header, ...rows.map((row) => header.map((column) => row[column] ?? null))]];
+  });
+  return await workbook(Object.fromEntries(saved));
 }
 
 function rowsOf({ rows: [header = [], ...rows] }: Sheet): Row[] {

@@ -89,7 +89,7 @@ const stored = () =>
 async function expectChanges(name: Name, bytes: Uint8Array, ...lines: string[]) {
   await load(name);
   const before = stored();
-  const { stdout, stderr } = await imports.loadWorkbook(bytes, '--undo', undo);
+  const { stdout, stderr } = await imports.load(bytes, '--undo', undo);
   const told = `${stdout}${stderr}`;
   for (const line of lines) expect(told).toContain(line);
   const changed = [...stored()].flatMap(([slug, row]) => (before.get(slug) === row ? [] : slug));

@@ -136,7 +136,7 @@ async function apply(each: Edit, file: object, ...options: string[]) {
   const whole = [...options, '--many'];
   switch (each.form) {
     case 'sheet':
-      return imports.loadWorkbook(await sheetsOf(each), ...options, '--many');
+      return imports.load(await sheetsOf(each), ...options, '--many');
     case 'status':
       return imports.setStatus('sold_out', each.homes[0]?.slug ?? '', ...options);
     case 'pruned':
@@ -161,7 +161,7 @@ function findOutside(stored: readonly Row[], named: readonly Keys[]): Row[] {
 
 async function expectExportsChangeNothing(hasWorkbook: boolean) {
   const file = await imports.load(await imports.exported());
-  const sheets = hasWorkbook ? [await imports.loadWorkbook(await imports.exportedWorkbook())] : [];
+  const sheets = hasWorkbook ? [await imports.load(await imports.exportedWorkbook())] : [];
   for (const { stdout, stderr } of [file, ...sheets]) {
     expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing changed'), '']);
   }

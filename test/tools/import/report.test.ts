@@ -229,7 +229,7 @@ it('invisible characters are shown, and alone they are no text', async () => {
       ['\u200bon\u00ade', 'A\u200bB 👨‍👩‍👧', '\u200b'],
     ],
   });
-  const { stdout } = await imports.loadWorkbook(sheet, '--dry-run');
+  const { stdout } = await imports.load(sheet, '--dry-run');
   expect(stdout).toContain('one: title.en "A" → "A\\u200bB 👨‍👩‍👧"\n');
 });
 

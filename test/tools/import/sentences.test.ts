@@ -75,7 +75,7 @@ const patch = (content: object) => whole(content, '--patch');
 const sheets =
   (text: string, more: Parameters<typeof workbook>[1] = {}): Run =>
   async () =>
-    imports.loadWorkbook(await workbook(sheetsOf(text), more), '--dry-run');
+    imports.load(await workbook(sheetsOf(text), more), '--dry-run');
 
 const NUMBER = 'is no number: format the cell as a number, and write';
 const AGAIN = 'and write it again';

@@ -125,5 +125,5 @@ it('records may swap slugs, and take a slug from which another one moves away', 
 it('the export of an empty store has no record, and is imported in both forms', async () => {
   expect(await imports.load(await imports.exported())).toMatchObject({ code: 0, stderr: '' });
   const sheets = await imports.exportedWorkbook();
-  expect(await imports.loadWorkbook(sheets)).toMatchObject({ code: 0, stderr: '' });
+  expect(await imports.load(sheets)).toMatchObject({ code: 0, stderr: '' });
 });

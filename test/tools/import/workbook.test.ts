@@ -54,7 +54,7 @@ afterEach(() => imports.clear());
 
 type Sheets = Parameters<typeof workbook>[0];
 const load = async (sheets: Sheets, ...options: string[]) => {
-  const done = await imports.loadWorkbook(await workbook(sheets), ...options);
+  const done = await imports.load(await workbook(sheets), ...options);
   expect(done.code, done.stderr).toBe(0);
   return done;
 };
@@ -129,7 +129,7 @@ it('counts a formula by its value, and reads hidden rows', async () => {
     { listings: rows },
     { listings: { cells, rowDefs: new Map([[1, { hidden: true }]]) } },
   );
-  expect(await imports.loadWorkbook(bytes)).toMatchObject({ code: 0 });
+  expect(await imports.load(bytes)).toMatchObject({ code: 0 });
   expect(await before()).toMatchObject({ price_from: 200, city: 'ab' });
 });
 
@@ -141,14 +141,14 @@ it('keeps what a cell cannot show while the cell shows it: formatting, digits, a
   );
   const old = await before();
   const exported = await imports.exportedWorkbook();
-  expect((await imports.loadWorkbook(exported)).stdout).toContain('Nothing changed');
+  expect((await imports.load(exported)).stdout).toContain('Nothing changed');
   const edited = await editWorkbook(exported, ({ listings = [] }) => {
     const [row = {}] = listings.filter(({ slug }) => slug === 'casa-marea');
     expect(row['description.en']).toBe('The house\n\nBy the sea');
     expect(row['location_text.en']).toHaveLength(32_767);
     row.price_from = 2;
   });
-  expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0, stderr: '' });
+  expect(await imports.load(edited)).toMatchObject({ code: 0, stderr: '' });
   expect(await before()).toEqual({ ...old, price_from: 2 });
 
   await load(
@@ -318,7 +318,7 @@ other-2 | port`),
     },
   );
   for (const time of [1, 2]) {
-    const done = await imports.loadWorkbook(edited);
+    const done = await imports.load(edited);
     expect(done, `time ${time}`).toMatchObject({ code: 0, stderr: '' });
     expect(await placeOf('casa-marea')).toMatchObject({ slug: 'cove', name: { en: 'The bay' } });
     expect(await placeOf('other-1')).toMatchObject({ slug: 'port', name: { en: 'The hill' } });
@@ -328,7 +328,7 @@ other-2 | port`),
   imports.clear();
   // Another database: here no record was removed since the export.
   imports.rows(`UPDATE database_identity SET lineage = 'other'`);
-  expect(await imports.loadWorkbook(edited)).toMatchObject({ code: 0, stderr: '' });
+  expect(await imports.load(edited)).toMatchObject({ code: 0, stderr: '' });
   expect(await placeOf('other-1')).toMatchObject({ slug: 'port', name: { en: 'The hill' } });
 });
 
@@ -356,7 +356,7 @@ listing | url`),
     [photos, '--patch', '--patch is for JSON: a workbook changes only the columns that it has'],
   ] as const) {
     const stderr = `${sentence}\nNothing was changed.\n`;
-    expect(await imports.loadWorkbook(bytes, option)).toEqual({ code: 2, stdout: '', stderr });
+    expect(await imports.load(bytes, option)).toEqual({ code: 2, stdout: '', stderr });
   }
 });
 
@@ -376,7 +376,7 @@ other-0 | ${PHOTO('x')}`),
       [row?.slug ?? '', PHOTO('x'), 'New'],
     ],
   });
-  const { code, stdout, stderr } = await imports.loadWorkbook(bytes, '--prune');
+  const { code, stdout, stderr } = await imports.load(bytes, '--prune');
   expect(code, stderr).toBe(0);
   expect(stdout).toContain('Hidden, because the file does not name them: 1 listing\n');
   expect(stdout).toContain(
@@ -391,8 +391,8 @@ other-0 | ${PHOTO('x')}`),
 it('rejects a workbook that would empty a field of more than a fifth of the listings', async () => {
   const rows = [['slug', 'city'], ...others.map(({ slug }) => [slug, null])];
   const bytes = await workbook({ listings: rows });
-  const { code, stderr } = await imports.loadWorkbook(bytes);
+  const { code, stderr } = await imports.load(bytes);
   expect(code).toBe(1);
   expect(stderr).toContain('would empty something of 9 of the 10 public listings');
-  expect(await imports.loadWorkbook(bytes, '--many')).toMatchObject({ code: 0 });
+  expect(await imports.load(bytes, '--many')).toMatchObject({ code: 0 });
 });
