@@ -138,8 +138,7 @@ export class Feed {
       );
     } catch (error) {
       const served =
-        this.#serveCached(call, 'failed', await arrived()) ??
-        this.#serveCached(call, 'failed', await lookup);
+        this.#serveCached(call, 'failed') ?? this.#serveCached(call, 'failed', await lookup);
       if (served) return served;
       throw error;
     }

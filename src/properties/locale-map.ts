@@ -25,25 +25,14 @@ export function mapLocales<T>(
 }
 
 /**
- * Cuts each text of a JSON document to the chosen languages, as far as it has them.
+ * Cuts each text of a JSON document to the chosen languages, as far as it has them. Only the texts of
+ * a document have languages as names.
  *
  * @example inLanguages('{"title":{"en":"Sea","fr":"Mer"}}', ['fr']) // '{"title":{"fr":"Mer"}}'
  */
 export function inLanguages(document: string, locale: readonly string[]): string {
-  return JSON.stringify(cutTexts(JSON.parse(document), locale));
-}
-
-/** Only a text has languages as names. */
-function cutTexts(value: unknown, locale: readonly string[]): unknown {
-  if (Array.isArray(value)) return value.map((entry: unknown) => cutTexts(entry, locale));
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value);
-  const chosen = entries.every(([name]) => isLocale(name))
-    ? entries.filter(([language]) => locale.includes(language))
-    : entries.map(([name, each]) => [name, cutTexts(each, locale)]);
-  return Object.fromEntries(chosen);
-}
-
-function isLocale(name: string): boolean {
-  return LOCALES.some((locale) => locale === name);
+  const others: readonly string[] = LOCALES.filter((language) => !locale.includes(language));
+  return JSON.stringify(JSON.parse(document), (name, value: unknown) =>
+    others.includes(name) ? undefined : value,
+  );
 }

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { followedListOf } from '../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../schema.ts';
 import { LOCALES, mapLocales } from './locale-map.ts';
+import { CARD_FIELDS } from './render.ts';
 import { slug } from './slug.ts';
 import { propertyType, publicStatus } from './vocabulary.ts';
 
@@ -190,26 +191,7 @@ export const property = z
 export const propertyCard = z
   .strictObject({
     object: z.literal('property_card'),
-    ...property.pick({
-      id: true,
-      slug: true,
-      name: true,
-      status: true,
-      title: true,
-      type: true,
-      bedrooms: true,
-      bathrooms: true,
-      capacity: true,
-      size: true,
-      city: true,
-      price_from: true,
-      fraction_from: true,
-      hero_image: true,
-      location: true,
-      url: true,
-      display_order: true,
-      is_early_access: true,
-    }).shape,
+    ...property.pick(CARD_FIELDS).shape,
   })
   .meta({ id: 'PropertyCard', description: 'The fields of a listing for an overview page.' });
 

@@ -61,28 +61,31 @@ export function render(source: Source, publicSiteUrl: string): Property | null {
   };
 }
 
+/** The fields of a listing that its card has, in the order of the wire. */
+export const CARD_FIELDS = {
+  id: true,
+  slug: true,
+  name: true,
+  status: true,
+  title: true,
+  type: true,
+  bedrooms: true,
+  bathrooms: true,
+  capacity: true,
+  size: true,
+  city: true,
+  price_from: true,
+  fraction_from: true,
+  hero_image: true,
+  location: true,
+  url: true,
+  display_order: true,
+  is_early_access: true,
+} as const;
+
 export function toCard(listing: Property): PropertyCard {
-  return {
-    object: 'property_card',
-    id: listing.id,
-    slug: listing.slug,
-    name: listing.name,
-    status: listing.status,
-    title: listing.title,
-    type: listing.type,
-    bedrooms: listing.bedrooms,
-    bathrooms: listing.bathrooms,
-    capacity: listing.capacity,
-    size: listing.size,
-    city: listing.city,
-    price_from: listing.price_from,
-    fraction_from: listing.fraction_from,
-    hero_image: listing.hero_image,
-    location: listing.location,
-    url: listing.url,
-    display_order: listing.display_order,
-    is_early_access: listing.is_early_access,
-  };
+  const entries = Object.entries(listing).filter(([name]) => name in CARD_FIELDS);
+  return { object: 'property_card', ...Object.fromEntries(entries) } as PropertyCard;
 }
 
 type Photo = Source['photos'][number];

@@ -162,7 +162,7 @@ async function send(url: string, request: RequestInit) {
   const { errors } = rejection.catch({ errors: [] }).parse(received);
   const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ');
   const advice = isDenial(status) ? ': see "What you need" in docs/operate/runbook.md' : '';
-  const isTransient = errors.some(({ message }) => isTransientFault(new Error(message)));
+  const isTransient = errors.some(({ message }) => isTransientFault(message));
   return {
     received,
     status,
