@@ -1,7 +1,7 @@
 /** `npm run erase-events`: see its usage below. */
 
 import { existsSync } from 'node:fs';
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { printable } from './command-line/printable.ts';
 import { showProgress } from './command-line/progress.ts';
@@ -11,8 +11,9 @@ import { requireLineage } from './database/identity.ts';
 import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { makeRecorder } from './database/operations.ts';
+import { countRows } from './database/tables.ts';
 import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from './erasure/erase.ts';
-import { findNear, findText, fold } from './erasure/find.ts';
+import { findText } from './erasure/find.ts';
 import {
   appendToLedger,
   applyLedger,
@@ -29,7 +30,7 @@ const program = declareWithTarget('erase-events')
   .description(`Erases the payloads of an aggregate's events. The service may be running.
 
 Changes: the payloads, for good. The ledger gets a line. The command may be repeated. --find changes nothing.
-Exit codes: 0 the payloads are erased (or would be), 1 this is not known, or the name is misspelt, 2 invalid arguments.
+Exit codes: 0 the payloads are erased (or would be), 1 they are not, or that is not known, 2 invalid arguments.
 Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`)
   .option('--aggregate-type <type>', 'the aggregate whose payloads are erased')
   .option('--aggregate-id <id>', 'with --aggregate-type')
@@ -46,12 +47,7 @@ Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001
       'instead list the aggregates whose events have an e-mail address, a name or another text',
     ).conflicts(['aggregateType', 'aggregateId', 'dryRun', 'again']),
   )
-  .addOption(
-    new Option('--after <seq>', 'with --find: continue after this event').argParser(parsePlace),
-  )
   .addOption(ledgerOption('erase-events'));
-
-const MIN_TEXT_CHARACTERS = 3;
 
 /** As it is recorded: without the aggregate, which may be a guest's. */
 const OPERATION = { command: 'erase-events' };
@@ -63,33 +59,23 @@ export const command = { program, parse, run } satisfies Command<Request>;
 function parse(args: string[]) {
   const { values } = readArguments(program, args);
   const { aggregateType: type, aggregateId: id, dryRun: isDryRun = false, ledger } = values;
-  const { find: text, after = 0 } = values;
-  if (text !== undefined && fold(text).trim().length < MIN_TEXT_CHARACTERS) {
-    throw new UserError(`--find needs a text of at least ${MIN_TEXT_CHARACTERS} characters`);
-  }
-  if (values.after !== undefined && text === undefined) throw new UserError('--after needs --find');
+  const text = values.find?.trim();
   if (!values.again && text === undefined && !(type && id)) {
     throw new UserError('--aggregate-type and --aggregate-id are needed, or --find, or --again');
   }
   const aggregate = type && id ? { type, id } : undefined;
-  const find = text === undefined ? undefined : { text: text.trim(), after };
-  return { target: resolveTarget(values), ledger, isDryRun, aggregate, find };
-}
-
-function parsePlace(value: string): number {
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('It must be a whole number.');
+  return { target: resolveTarget(values), ledger, isDryRun, aggregate, text };
 }
 
 async function run(request: Request, open = withDatabase): Promise<number> {
-  const { target, ledger, aggregate, isDryRun, find } = request;
+  const { target, ledger, aggregate, isDryRun, text } = request;
   /** The sentence that is printed if the erasure fails. */
   const progress = { state: 'Nothing was changed.' };
   try {
-    if (find !== undefined) {
+    if (text !== undefined) {
       await open(target, async (database) => {
         await requireLineage(database, target);
-        await listFound(database, find);
+        await listFound(database, text);
       });
       return 0;
     }
@@ -115,49 +101,28 @@ async function run(request: Request, open = withDatabase): Promise<number> {
     });
     return 0;
   } catch (error) {
-    const action = find === undefined ? 'erasure' : 'search';
+    const action = text === undefined ? 'erasure' : 'search';
     const failed = error instanceof UserError ? '' : `The ${action} failed: `;
     console.error(`${failed}${messageOf(error)}\n${progress.state}`);
     return 1;
   }
 }
 
-/** Prints the aggregates, and how far the search came, also if it fails. */
-async function listFound(
-  database: D1Database,
-  { text, after }: { text: string; after: number },
-): Promise<void> {
-  const all: Aggregate[] = [];
-  let reached = ` up to event ${after}. To continue, add: --after ${after}`;
-  const newest = await database.prepare('SELECT max(seq) AS newest FROM events').first('newest');
-  const bar = showProgress(process.stderr);
-  try {
-    for await (const { found, upTo } of findText(database, text, after)) {
-      all.push(...found);
-      reached = ` up to event ${upTo}. To continue, add: --after ${upTo}`;
-      bar.update('events searched', upTo - after, Number(newest) - after);
+async function listFound(database: D1Database, text: string): Promise<void> {
+  const found: Aggregate[] = [];
+  const { events = 0 } = await countRows(database, ['events']);
+  let searched = 0;
+  {
+    using bar = showProgress(process.stderr);
+    for await (const page of findText(database, text)) {
+      found.push(...page.found);
+      searched += page.events;
+      bar.update('events searched', searched, events);
     }
-    reached = '. The search has reached the newest event.';
-  } finally {
-    bar[Symbol.dispose]();
-    const aggregates = Map.groupBy(all, ({ type, id }) => printable(`${type} ${id}`));
-    for (const [name, { length }] of aggregates) console.log(`${name}: ${formatEvents(length)}`);
-    const { size } = aggregates;
-    console.log(`${size} aggregate${size === 1 ? '' : 's'} found${reached}`);
   }
-}
-
-/** Throws a `UserError` if the type or the id of an aggregate without events looks misspelt. */
-async function rejectMisspelt(database: D1Database, aggregate: Aggregate): Promise<void> {
-  const { aggregates, types } = await findNear(database, aggregate);
-  if (aggregates.length > 0) {
-    const names = aggregates.map(({ type, id }) => printable(`${type} ${id}`)).join(', ');
-    throw new UserError(`${aggregate.type} ${aggregate.id} has no events. There is: ${names}`);
-  }
-  if (types.length === 0 || types.includes(aggregate.type)) return;
-  throw new UserError(
-    `no event of the newest has the aggregate type ${aggregate.type}. There is: ${types.join(', ')}`,
-  );
+  const aggregates = Map.groupBy(found, ({ type, id }) => printable(`${type} ${id}`));
+  for (const [name, { length }] of aggregates) console.log(`${name}: ${formatEvents(length)}`);
+  console.log(`${aggregates.size} aggregate${aggregates.size === 1 ? '' : 's'} found`);
 }
 
 /** Returns the line to print. */
@@ -168,8 +133,8 @@ async function eraseOne(
 ): Promise<string> {
   const { total, unerased, lastId, now } = await findAggregate(database, aggregate);
   if (lastId === null) {
-    await rejectMisspelt(database, aggregate);
-    return 'The aggregate has no events: there is nothing to erase.';
+    const { type, id } = aggregate;
+    throw new UserError(`${type} ${id} has no events: --find looks for other spellings`);
   }
   const already = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${already}.`;

@@ -98,6 +98,7 @@ it.each<[script: string, args: string[], message: string]>([
   ['erase-events', ['--aggregate-id', 'a'], '--aggregate-type and --aggregate-id are needed'],
   ['erase-events', ['--again', '--aggregate-type', 'a'], "option '--again' cannot be used with"],
   ['erase-events', ['--again', '--aggregate-id', 'a'], "option '--again' cannot be used with"],
+  ['erase-events', ['--again', '--find', 'anna'], "option '--find <text>' cannot be used with"],
   ['erase-events', ['--again', '--dry-run'], "option '--again' cannot be used with"],
 ])('%s %j does nothing', async (script, args, message) => {
   const { code, stdout, stderr } = await here(script, ...args);
