@@ -7,7 +7,7 @@ import {
   createMissing,
   findResources,
   getCurrentBookmark,
-  hasApiKey,
+  reportFullness,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
 import { describeServed, findServed, requireOlder } from './cloudflare/served.ts';
@@ -111,9 +111,6 @@ async function run(
   }
 }
 
-const formatMissingKey = (environment = '') =>
-  `No API key is set yet: \`npx wrangler secret put API_KEY --env=${environment}\``;
-
 async function deploy(
   request: Request,
   surroundings: Surroundings,
@@ -122,17 +119,15 @@ async function deploy(
   const { directory, wrangler, patienceMs } = surroundings;
   const { deployment, account, found, served } = await check(request, surroundings);
   const { worker } = deployment;
-  const lacksKey = served === undefined || !(await hasApiKey(account, worker));
   const { tag, message } = describeCommit(directory);
   if (served !== undefined) console.log(`Replaces ${describeServed(served)}`);
   if (deployment.keySetUrl !== '') console.log(await describeKeySet(deployment.keySetUrl));
-  if (request.isDryRun) {
-    const plan = await planSteps(request, account, deployment, found);
-    const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
-    console.log(`\nNothing has changed. A deployment would:\n- ${steps.join('\n- ')}`);
-    if (lacksKey) console.log(formatMissingKey(request.environment));
-    return;
-  }
+  if (found.database !== undefined) reportFullness(found.database);
+  const plan = await planSteps(request, account, deployment, found);
+  const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
+  const intent = request.isDryRun ? 'Nothing has changed. A deployment would' : 'It will';
+  console.log(`${intent}:\n- ${steps.join('\n- ')}`);
+  if (request.isDryRun) return;
 
   begin('resources');
   const resources = await createMissing(account, deployment, found, request.location);
@@ -141,8 +136,7 @@ async function deploy(
   console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
 
   begin('migrations');
-  const migrated = await migrate(restDatabase(account, database.uuid));
-  console.log(migrated.length > 0 ? `migrated: ${migrated.join(', ')}` : 'no migration is pending');
+  await migrate(restDatabase(account, database.uuid));
 
   begin('read replicas');
   if (request.wantsReplicas) await switchReplicasOn(account, database);
@@ -160,17 +154,12 @@ async function deploy(
   if (!isDone || version === undefined) throw new UserError('wrangler says above what has failed');
 
   begin('health check');
-  const explain = async (error: unknown) => {
-    await requireSame(account, worker, version);
-    throw error;
-  };
   const origin = findOrigin(deployment, output);
   const address =
     origin === undefined
       ? 'without an address yet: add a route, or set workers_dev = true'
-      : `at ${origin}, ${await awaitHealth(origin, version, worker, patienceMs).catch(explain)}`;
+      : `at ${origin}, ${await awaitHealth(origin, version, worker, patienceMs)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
-  if (lacksKey) console.log(formatMissingKey(request.environment));
 }
 
 /** Everything that can be known before something changes. */

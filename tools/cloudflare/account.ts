@@ -17,10 +17,8 @@ const PAUSES_MS = [250, 500, 1_000, 2_000];
  */
 const CALLS_PER_MINUTE = 190;
 const BLOCK_MS = 300_000;
-/** A longer pause, which Cloudflare may ask for, ends the command. */
-const MAX_PAUSE_MS = 3 * BLOCK_MS;
-/** A pause is told in milliseconds, or from here on by the time of its end. */
-const LONG_PAUSE_MS = 10_000;
+/** A longer pause is told. */
+const SILENT_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 
 /** Tests replace it. */
@@ -49,9 +47,6 @@ export class RejectedCall extends UserError {
     this.status = status;
   }
 }
-
-/** The token is invalid, or lacks the right for the call. */
-const isDenial = (status: number) => status === 401 || status === 403;
 
 /** Opens the configured account, or the only one. */
 export async function openAccount(
@@ -98,7 +93,6 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
   const pace = makePace(clock);
   const base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  let hasReported = false;
   return async (result, method, path, body) => {
     await pace();
     const request = { method, headers, body: JSON.stringify(body) };
@@ -113,16 +107,10 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
         throw new UserError(`Cloudflare gave no usable response to ${method} ${path}: ${fault}`);
       }
       const pauseMs = Math.max(usualMs, retryAfterMs);
-      if (pauseMs > MAX_PAUSE_MS) {
-        throw new UserError(`Cloudflare asks for a pause of ${pauseMs / 1_000} s: ${fault}`);
-      }
-      if (pauseMs >= LONG_PAUSE_MS) {
+      if (pauseMs > SILENT_PAUSE_MS) {
         const end = new Date(clock.now() + pauseMs).toLocaleTimeString('en-GB');
         console.error(`Cloudflare: ${fault}. The command waits until ${end} and then continues.`);
-      } else if (!hasReported) {
-        console.error(`Cloudflare: ${fault}. The request is repeated in ${pauseMs} ms.`);
       }
-      hasReported = true;
       await clock.sleep(pauseMs);
       await pace();
     }
@@ -161,12 +149,11 @@ async function send(url: string, request: RequestInit) {
   const received: unknown = await response.json().catch(() => undefined);
   const { errors } = rejection.catch({ errors: [] }).parse(received);
   const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ');
-  const advice = isDenial(status) ? ': see "What you need" in docs/operate/runbook.md' : '';
   const isTransient = errors.some(({ message }) => isTransientFault(message));
   return {
     received,
     status,
-    fault: (reasons || `its API responded with HTTP ${status}`) + advice,
+    fault: reasons || `its API responded with HTTP ${status}`,
     mayPass: ok || status >= 500 || status === 429 || isTransient,
     // In seconds: Cloudflare sends no date.
     retryAfterMs:

@@ -22,7 +22,6 @@ const database = z.object({
 });
 const namespace = z.object({ id: z.string(), title: z.string() });
 const domain = z.object({ hostname: z.string(), service: z.string() });
-const secret = z.object({ name: z.string() });
 
 type Database = z.infer<typeof database>;
 
@@ -43,12 +42,6 @@ export async function findResources(account: Account, deployment: Deployment) {
   if (found !== undefined) requireJurisdiction(found, deployment);
   await requireOwnDomains(account, deployment);
   return { database: found, namespace: all.find(({ title }) => title === namespaceTitle) };
-}
-
-/** The Worker must exist. */
-export async function hasApiKey({ call }: Account, worker: string): Promise<boolean> {
-  const secrets = await call(z.array(secret), 'GET', `/workers/scripts/${worker}/secrets`);
-  return secrets.some(({ name }) => name === 'API_KEY');
 }
 
 function requireJurisdiction(found: Database, { databaseName, jurisdiction }: Deployment): void {
@@ -81,20 +74,19 @@ export async function createMissing(
 ) {
   const where = { jurisdiction: jurisdiction || undefined };
   const wanted = { name, ...where, primary_location_hint: location };
-  const resources = {
+  return {
     database: found.database ?? (await call(database, 'POST', DATABASES, wanted)),
     namespace: found.namespace ?? (await call(namespace, 'POST', NAMESPACES, { title, ...where })),
   };
-  const size = formatSize(resources.database);
-  console.log(`database ${name}: ${found.database ? 'found' : 'created'}, ${size}`);
-  console.log(`KV namespace ${title}: ${found.namespace ? 'found' : 'created'}`);
-  return resources;
 }
 
-function formatSize({ file_size }: Database): string {
+/** From 70 % on. */
+export function reportFullness({ name, file_size }: Database): void {
   const share = file_size / MAX_DATABASE_BYTES;
-  const advice = ': see "When the database fills up" in docs/operate/runbook.md';
-  return `${Math.round(share * 100)} % of 10 GB${share < WORRYING_SHARE ? '' : advice}`;
+  if (share < WORRYING_SHARE) return;
+  console.log(
+    `The database ${name} has ${Math.round(share * 100)} % of 10 GB: see "When the database fills up" in docs/operate/runbook.md`,
+  );
 }
 
 export async function getCurrentBookmark({ call }: Account, { uuid }: Database): Promise<string> {
@@ -106,5 +98,4 @@ export async function getCurrentBookmark({ call }: Account, { uuid }: Database):
 export async function switchReplicasOn({ call }: Account, { uuid, read_replication }: Database) {
   if (read_replication?.mode === 'auto') return;
   await call(z.unknown(), 'PUT', `${DATABASES}/${uuid}`, { read_replication: { mode: 'auto' } });
-  console.log('read replicas of the database: switched on');
 }

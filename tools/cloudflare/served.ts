@@ -43,25 +43,16 @@ export function describeServed({ id, tag, at, by }: Served): string {
   return `version ${id} (${tag ?? 'no tag'}), deployed by ${by} at ${at}`;
 }
 
-/** Throws a `UserError` if the version has commits that the working copy lacks. */
+/**
+ * Throws a `UserError` if the version has commits that the working copy lacks. Without git, or a
+ * commit as the tag, nothing is known.
+ */
 export function requireOlder(served: Served, directory: string): void {
-  const lack = findLack(served.tag ?? '', directory);
-  if (lack === undefined) return;
-  throw new UserError(
-    `${describeServed(served)}, serves, and ${lack}. \`--replace\` replaces it all the same`,
-  );
-}
-
-/** Says what the working copy lacks. Without git, or a commit as the tag, nothing is known. */
-function findLack(tag: string, directory: string): string | undefined {
   const git = (...args: string[]) => spawnSync('git', args, { cwd: directory }).status === 0;
-  const commit = tag.replace(/-dirty$/, '');
-  if (!/^[0-9a-f]{7,40}$/.test(commit) || !git('rev-parse', '--verify', 'HEAD')) return undefined;
-  if (!git('rev-parse', '--verify', `${commit}^{commit}`)) {
-    return 'its commit is not in your working copy: `git fetch` (`--unshallow` in CI)';
-  }
-  if (git('merge-base', '--is-ancestor', commit, 'HEAD')) return undefined;
-  return git('merge-base', '--is-ancestor', 'HEAD', commit)
-    ? 'is newer than your working copy: `git pull`'
-    : 'has commits that your working copy lacks: merge them';
+  const commit = (served.tag ?? '').replace(/-dirty$/, '');
+  if (!/^[0-9a-f]{7,40}$/.test(commit) || !git('rev-parse', '--verify', 'HEAD')) return;
+  if (git('merge-base', '--is-ancestor', commit, 'HEAD')) return;
+  throw new UserError(
+    `${describeServed(served)}, serves, and its commit is not in the history of your working copy: \`git pull\` (in CI, \`git fetch --unshallow\`). \`--replace\` replaces it all the same`,
+  );
 }

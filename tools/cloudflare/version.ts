@@ -17,7 +17,7 @@ const MAX_LINE_CHARACTERS = 100;
 
 const health = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
-  deployment: z.object({ id: z.string() }).optional(),
+  deployment: z.object({ id: z.string() }),
   dependencies: z.record(z.string(), z.object({ status: z.enum(['ok', 'down']) })),
 });
 
@@ -55,14 +55,11 @@ export async function awaitHealth(
       throw new UserError(`${known} says that it is down: ${down}`);
     }
     if (Date.now() >= deadline) {
-      throw new UserError(`${known} gets its responses from ${responder}. ${USUAL}`);
+      throw new UserError(`${known} gets its responses from ${responder}`);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
-
-const USUAL =
-  'Request it again in some minutes, which a new domain\'s certificate can take. The address may also lead elsewhere, or the zone turn programs away: see "The zone" in docs/operate/runbook.md';
 
 type Answer = {
   /** The id of the version that responded, or the reason why none did. */
@@ -88,7 +85,7 @@ async function readHealth(url: string, version: string, worker: string): Promise
     }
     const { status, deployment, dependencies } = found.data;
     const names = Object.keys(dependencies).filter((name) => dependencies[name]?.status === 'down');
-    return { status, responder: deployment?.id ?? 'an unknown version', down: names.join(', ') };
+    return { status, responder: deployment.id, down: names.join(', ') };
   } catch (error) {
     return { responder: `nothing that is usable (${describeCause(error)})` };
   }

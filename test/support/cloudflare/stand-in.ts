@@ -45,8 +45,6 @@ export class CloudflareStandIn {
   readonly domains: { hostname: string; service: string }[] = [];
   /** The version of each Worker that serves. */
   readonly workers = new Map<string, Version>();
-  /** The names of each Worker's secrets. */
-  readonly secrets = new Map<string, string[]>();
   /** The calls for which the token lacks the right. */
   denied: RegExp | undefined;
   /** The states that the Worker which was deployed last reports. */
@@ -144,9 +142,6 @@ export class CloudflareStandIn {
     'PUT /workers/scripts/:name': ({ name, body }) => this.#upload(name, body),
     'GET /workers/workers/:name': ({ name }) => {
       return { id: name, name, subdomain: { enabled: true, previews_enabled: false } };
-    },
-    'GET /workers/scripts/:name/secrets': ({ name }) => {
-      return (this.secrets.get(name) ?? []).map((each) => ({ name: each, type: 'secret_text' }));
     },
     'GET /workers/scripts/:name/deployments': ({ name }) => {
       const { id } = this.served(name);

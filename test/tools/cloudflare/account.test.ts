@@ -46,16 +46,12 @@ it('waits until the block of the API is over, says until when, and continues', a
   ]);
 });
 
-it('waits as long as Retry-After says, and not for more than 15 minutes', async () => {
+it('waits as long as Retry-After says', async () => {
   const said = vi.spyOn(console, 'error').mockReturnValue();
-  let retryAfter = '90';
-  cloudflare.fault = () => (clock.sleptMs === 0 ? { status: 429, retryAfter } : undefined);
+  cloudflare.fault = () => (clock.sleptMs === 0 ? { status: 429, retryAfter: '90' } : undefined);
   await call(1);
   expect(clock.sleptMs).toBe(90_000);
   expect(said.mock.lastCall?.[0]).toContain('waits until 14:01:30 and then');
-  cloudflare.fault = () => ({ status: 429, retryAfter });
-  retryAfter = '901';
-  await expect(call(1)).rejects.toThrow('Cloudflare asks for a pause of 901 s');
 });
 
 it('a command goes through the proxy of the environment, with the token and account of .env', async () => {
