@@ -7,9 +7,8 @@ import * as z from 'zod';
 import { followedListOf } from '../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../schema.ts';
 import { LOCALES, mapLocales } from './locale-map.ts';
-import { CARD_FIELDS } from './render.ts';
 import { slug } from './slug.ts';
-import { propertyType, publicStatus } from './vocabulary.ts';
+import { CARD_FIELDS, propertyType, publicStatus } from './vocabulary.ts';
 
 /**
  * Keeps a usual row far below D1's 2 MB. Counts Unicode code points, as JSON Schema does.

@@ -4,6 +4,7 @@ import { mapLocales } from './locale-map.ts';
 import type { Property, PropertyCard } from './property.ts';
 import { toPlainText } from './rich-text.ts';
 import type { Source } from './source.ts';
+import { CARD_FIELDS } from './vocabulary.ts';
 
 /**
  * The version of the rules. test/properties/rules.test.ts fails after a change of the rules without
@@ -60,28 +61,6 @@ export function render(source: Source, publicSiteUrl: string): Property | null {
     is_early_access: source.is_early_access,
   };
 }
-
-/** The fields of a listing that its card has, in the order of the wire. */
-export const CARD_FIELDS = {
-  id: true,
-  slug: true,
-  name: true,
-  status: true,
-  title: true,
-  type: true,
-  bedrooms: true,
-  bathrooms: true,
-  capacity: true,
-  size: true,
-  city: true,
-  price_from: true,
-  fraction_from: true,
-  hero_image: true,
-  location: true,
-  url: true,
-  display_order: true,
-  is_early_access: true,
-} as const;
 
 export function toCard(listing: Property): PropertyCard {
   const entries = Object.entries(listing).filter(([name]) => name in CARD_FIELDS);

@@ -1,4 +1,4 @@
-/** The words that a listing may have as its web status and as its type. */
+/** The words of a listing: its web statuses, its types, and the names of the fields on its card. */
 
 import * as z from 'zod';
 
@@ -15,3 +15,25 @@ export const storedStatus = z.enum([...PUBLIC_STATUSES, 'hidden']);
 export const propertyType = z
   .enum(['beach', 'ski'])
   .meta({ id: 'PropertyType', description: 'Type of a home.' });
+
+/** The fields of a listing that its card has. */
+export const CARD_FIELDS = {
+  id: true,
+  slug: true,
+  name: true,
+  status: true,
+  title: true,
+  type: true,
+  bedrooms: true,
+  bathrooms: true,
+  capacity: true,
+  size: true,
+  city: true,
+  price_from: true,
+  fraction_from: true,
+  hero_image: true,
+  location: true,
+  url: true,
+  display_order: true,
+  is_early_access: true,
+} as const;
