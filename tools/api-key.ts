@@ -2,17 +2,17 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { stringify as formatToml } from 'smol-toml';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/auth/named-keys.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
-import { getOwn, readWranglerConfig, resolveEnvironment } from './command-line/environment.ts';
+import { resolveEnvironment } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';
 
 const program = declare('-s api-key')
   .description(`Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.
 
 Changes: nothing. The key is valid once its lines are in wrangler.toml and deployed.
-Exit codes: 0 a key is printed, 2 invalid arguments or an unreadable wrangler.toml.
+Exit codes: 0 a key is printed, 2 invalid arguments.
 Example: npm run -s api-key -- --name marketing-site --scope feed:read`)
   .requiredOption(
     '--name <name>',
@@ -35,17 +35,13 @@ const PREFIX = 'epf';
 
 type KeyOptions = ReturnType<typeof parseKeyOptions>;
 
-/** The service validates the other fields. */
-const knownKeys = z.array(z.object({ name: z.string() })).catch([]);
-
-/** Tests pass `parse` another wrangler.toml. */
 export const command = {
   program,
   parse: parseKeyOptions,
   run: printKey,
 } satisfies Command<KeyOptions>;
 
-function parseKeyOptions(args: string[], readConfig = readWranglerConfig) {
+function parseKeyOptions(args: string[]) {
   const { name, scope, expires, rateLimit, env } = readArguments(program, args).values;
   const environment = resolveEnvironment(env);
   const scopes = scope.flatMap((each) => each.split(','));
@@ -56,10 +52,6 @@ function parseKeyOptions(args: string[], readConfig = readWranglerConfig) {
   requireValid('--expires', fields.expires, expires);
   if (expires !== undefined && endOfDay(expires) <= Date.now()) {
     throw new UserError(`--expires ${expires} is in the past`);
-  }
-  const known = knownKeys.parse(getOwn(readConfig(), environment).vars.API_KEYS);
-  if (known.some((key) => key.name === name)) {
-    throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
   const inOrder = SCOPES.filter((each) => scopes.includes(each));
   return { name, scopes: inOrder, expires, rateLimit, environment };

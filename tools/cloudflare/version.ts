@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
+import { parseJson } from '../../src/auth/named-keys.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { describeCause } from './account.ts';
 
@@ -88,13 +89,5 @@ async function readHealth(url: string, version: string, worker: string): Promise
     return { status, responder: deployment.id, down: names.join(', ') };
   } catch (error) {
     return { responder: `nothing that is usable (${describeCause(error)})` };
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -101,14 +101,10 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
   if (swallowed !== undefined) {
     throw new UserError(`npm kept ${swallowed.long} for itself: write -- before the arguments`);
   }
-  for (const { long = '', required, negate } of program.options) {
+  for (const { long = '', required } of program.options) {
     // Commander takes any argument for a value: `--undo --dry-run` must not become a real run.
     if (required && args.some((arg, at) => arg === long && args[at + 1]?.startsWith('-'))) {
       throw new UserError(`option '${long}' needs a value`);
-    }
-    const opposite = long.replace('--no-', '--');
-    if (negate && given.includes(long) && given.includes(opposite)) {
-      throw new UserError(`${opposite} and ${long} exclude each other`);
     }
   }
   program.parse(args, { from: 'user' });

@@ -22,7 +22,7 @@ const publicHalf = z.object({
 });
 const keyPair = publicHalf.extend({ d: z.string() });
 
-export type SigningKey = z.infer<typeof keyPair>;
+type SigningKey = z.infer<typeof keyPair>;
 
 /**
  * Makes a missing pair, and returns the private key. Adds the public half to .dev.vars, unless
@@ -38,16 +38,11 @@ export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Prom
   return key;
 }
 
-/** Two programs that make the pair at once end up with the same one. */
 async function ensureKeyPair(file: string): Promise<SigningKey> {
   if (!existsSync(file)) {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(privateKey)), kid: KEY_ID, alg: 'ES256' };
-    try {
-      writeFileSync(file, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
-    } catch (error) {
-      if (!existsSync(file)) throw error;
-    }
+    writeFileSync(file, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
   }
   try {
     return keyPair.parse(JSON.parse(readFileSync(file, 'utf8')));

@@ -2,14 +2,14 @@
 
 import { styleText } from 'node:util';
 import * as z from 'zod';
-import { findFaults } from '../../src/config.ts';
+import { parseJson } from '../../src/auth/named-keys.ts';
 import { firstRequests } from '../../src/development/first-requests.ts';
 
 /** Wrangler's list of bindings, and its lines of requests. */
 const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
-const NOTES = ['cache', 'outcome', 'caller', 'error_code', 'error_param'];
+const NOTES = ['cache', 'outcome', 'caller', 'error_code', 'error_param', 'rejected_origin'];
 
 const requestFields = z.looseObject({
   level: z.literal('info'),
@@ -19,7 +19,6 @@ const requestFields = z.looseObject({
   path: z.string(),
   status: z.int(),
   duration_ms: z.number(),
-  rejected_origin: z.string().optional(),
 });
 const faultFields = z.object({
   level: z.literal('error'),
@@ -31,12 +30,7 @@ const faultFields = z.object({
 export const isNoise = (line: string) => NOISE.test(line);
 
 export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<string, string>) {
-  const faults = findFaults(Object.fromEntries(vars));
-  if (faults.length > 0) {
-    return `\nNot ready: every response of ${origin} is an error: ${faults.join('; ')}. Restart after a change of .dev.vars.\n`;
-  }
-  const keys = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
-  const apiKey = keys.find((key) => key !== '') ?? '';
+  const [apiKey = ''] = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
   const pages = {
     'Start page': '/',
     Documents: '/docs',
@@ -46,10 +40,8 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
     'Local Explorer': '/cdn-cgi/explorer',
   };
   const rows = [
-    ...(vars.get('ENVIRONMENT') === 'development'
-      ? Object.entries(pages).map(([name, path]) => [name, link(origin + path)])
-      : []),
-    ['API key', apiKey || 'API_KEY is empty in .dev.vars: only health will respond'],
+    ...Object.entries(pages).map(([name, path]) => [name, link(origin + path)]),
+    ['API key', apiKey],
     ['Debugger', link(`ws://127.0.0.1:${debuggerPort}/ws`)],
   ];
   return [
@@ -70,28 +62,19 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
  */
 export function formatLogLine(line: string, at: string): string {
   const [json] = /\{"level":.*\}/.exec(line) ?? [];
-  const fields = json === undefined ? undefined : parseJson(json);
+  const fields = parseJson(json);
   const { data: request } = requestFields.safeParse(fields);
   if (request !== undefined) {
-    const { status, method, path, duration_ms, rejected_origin } = request;
+    const { status, method, path, duration_ms } = request;
     const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
-    const hint = rejected_origin && `${rejected_origin} is not in CORS_ORIGINS`;
     const head = `${at} ${method} ${path} ${styleText(color, String(status))} ${duration_ms} ms`;
     const notes = NOTES.map((name) => request[name]);
-    return [head, ...notes, hint, shortId(request.request_id)].filter(Boolean).join(' ');
+    return [head, ...notes, shortId(request.request_id)].filter(Boolean).join(' ');
   }
   const { data: fault } = faultFields.safeParse(fields);
   if (fault === undefined) return line;
   const head = `${at} ${styleText('red', fault.message)} ${shortId(fault.request_id)}`.trimEnd();
   return `${head}\n    ${fault.cause.replaceAll('\n', '\n    ')}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function shortId(id = ''): string {

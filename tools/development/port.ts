@@ -14,26 +14,20 @@ export function resolvePort(text: string | undefined): number {
   throw new UserError(`PORT must be a whole number from 1 to 65535, not ${JSON.stringify(text)}`);
 }
 
-export async function requireFreePort(port: number): Promise<void> {
-  // Wrangler listens on both for `localhost`.
-  if ((await isFree(port, '127.0.0.1')) && (await isFree(port, '::1'))) return;
-  throw new UserError(
-    `port ${port} is in use: stop the program that listens there, or choose another with PORT`,
-  );
-}
-
 /** Returns a fixed port for each `servicePort`, or one below if that is taken. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const isHigh = servicePort + DEBUGGER_OFFSET > MAX_PORT;
   let port = servicePort + (isHigh ? -DEBUGGER_OFFSET : DEBUGGER_OFFSET);
-  while (!(await isFree(port, '127.0.0.1'))) port -= 1;
+  while (!(await isFree(port))) port -= 1;
   return port;
 }
 
-function isFree(port: number, host: string): Promise<boolean> {
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EADDRINUSE'));
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () =>
+      server.close(() => resolve(true)),
+    );
   });
 }

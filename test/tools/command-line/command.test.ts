@@ -93,8 +93,6 @@ it.each<[script: string, args: string[], message: string]>([
   ['api-key', [...KEY, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
   ['api-key', [...KEY, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
   ['api-key', [...KEY, '--rate-limit', '60001'], '--rate-limit 60001 must be a whole number'],
-  ['restore', ['a.sql', '--ledger', 'b', '--no-ledger'], '--ledger and --no-ledger exclude each'],
-  ['restore', ['a.sql', '--no-ledger', '--ledger=b'], '--ledger and --no-ledger exclude each'],
   ['erase-events', ['--aggregate-id', 'a'], '--aggregate-type and --aggregate-id are needed'],
   ['erase-events', ['--again', '--aggregate-type', 'a'], "option '--again' cannot be used with"],
   ['erase-events', ['--again', '--aggregate-id', 'a'], "option '--again' cannot be used with"],

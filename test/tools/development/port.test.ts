@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
-import { findDebuggerPort, requireFreePort, resolvePort } from '../../../tools/development/port.ts';
+import { findDebuggerPort, resolvePort } from '../../../tools/development/port.ts';
 
 it.each([
   [undefined, 3001],
@@ -22,6 +22,5 @@ it("the debugger's port is 6228 above or below, or another one if that is in use
   const server = createServer().listen(26_230, '127.0.0.1');
   await once(server, 'listening');
   expect(await findDebuggerPort(20_002)).toBeLessThan(26_230);
-  await expect(requireFreePort(26_230)).rejects.toThrow('port 26230 is in use');
   server.close();
 });
