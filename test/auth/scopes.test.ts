@@ -234,7 +234,7 @@ describe('plain http', () => {
 
   it('is rejected before the path is looked up, and a health check too', async () => {
     for (const path of ['/api/health', '/api/none']) {
-      const response = await sendUndescribed(createApp(), {}, `http://api.example.com${path}`);
+      const response = await sendUndescribed({}, `http://api.example.com${path}`);
       await expectError(response, 403, 'https_required');
     }
   });

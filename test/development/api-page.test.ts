@@ -5,7 +5,7 @@ import worker from '../../src/development/dev-worker.ts';
 import { type Changes, expectError, expectStatus, send, sendUndescribed } from '../support/http.ts';
 
 const ask = (path: string, changes: Changes, init?: RequestInit, host = 'localhost:4000') =>
-  sendUndescribed(worker, changes, `http://${host}${path}`, init);
+  sendUndescribed(changes, `http://${host}${path}`, init, worker);
 
 const FILES = [
   '/api/docs/openapi.json',

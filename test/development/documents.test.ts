@@ -7,7 +7,7 @@ import { expectError, expectStatus, sendUndescribed } from '../support/http.ts';
 
 const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
 
-const ask = (path: string) => sendUndescribed(worker, vars, `http://localhost:4000${path}`);
+const ask = (path: string) => sendUndescribed(vars, `http://localhost:4000${path}`, {}, worker);
 
 async function pageOf(path: string): Promise<string> {
   const response = await ask(path);
@@ -144,7 +144,7 @@ it.each(['GET', 'POST'])(
   '%s of an address of the API with a double slash is no page',
   async (method) => {
     const url = 'http://localhost:4000//api/public/events/ingest';
-    const response = await sendUndescribed(worker, vars, url, { method });
+    const response = await sendUndescribed(vars, url, { method }, worker);
     await expectError(response, 404, 'resource_missing');
   },
 );

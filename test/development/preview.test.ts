@@ -10,7 +10,7 @@ const API_KEY = 'a-key-that-no-page-has';
 
 async function textOf(path: string, status = 200): Promise<string> {
   const url = `http://localhost:4000${path}`;
-  const response = await sendUndescribed(worker, { ENVIRONMENT: 'development', API_KEY }, url);
+  const response = await sendUndescribed({ ENVIRONMENT: 'development', API_KEY }, url, {}, worker);
   await expectStatus(response, status);
   expect(response.headers.get('Cache-Control')).toBe('no-store');
   expect(response.headers.get('Content-Security-Policy')?.split('; ')).toEqual([

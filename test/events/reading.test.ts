@@ -2,7 +2,6 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createApp } from '../../src/app.ts';
 import { eventListOf, storedEvent } from '../../src/events/event.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import {
@@ -226,7 +225,7 @@ it('an event of a type that a later version has stored is served, as it is after
   await later.bind(ids[1]).run();
   // The document cannot describe it.
   const read = async (path: string) => {
-    const response = await sendUndescribed(createApp(), {}, `${LIST}${path}`);
+    const response = await sendUndescribed({}, `${LIST}${path}`);
     await expectStatus(response, 200);
     return response.json();
   };

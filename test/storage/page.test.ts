@@ -90,7 +90,7 @@ it.each([
     });
     const pages: string[][] = [];
     const read = async (next: string) => {
-      const response = await sendUndescribed(app, { DB }, `${path}&limit=10${next}`);
+      const response = await sendUndescribed({ DB }, `${path}&limit=10${next}`, {}, app);
       await expectStatus(response, 200);
       return response.json<Page>();
     };

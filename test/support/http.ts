@@ -49,40 +49,35 @@ type Service = {
  * Sends a request under other bindings or vars than the configured ones, to a fresh service or to
  * `app`, and does not wait for the work that goes on after the response.
  */
-export async function callWith(
-  changes: Changes,
-  path: string,
-  init: RequestInit = {},
-  app: Service = createApp(),
-): Promise<Call> {
-  const { request, ...call } = await fetchFrom(app, changes, path, init);
+export async function callWith(...sent: Parameters<typeof fetchWith>): Promise<Call> {
+  const { request, ...call } = await fetchWith(...sent);
   await expectDocumented(request, call.response);
   return call;
 }
 
 /** Does the same as `callWith`, and waits for all work to end. */
-export async function sendWith(...call: Parameters<typeof callWith>): Promise<Response> {
-  const { response, settled } = await callWith(...call);
+export async function sendWith(...sent: Parameters<typeof fetchWith>): Promise<Response> {
+  const { response, settled } = await callWith(...sent);
   await settled;
   return response;
 }
 
 /** Does the same as `sendWith` for a response that the OpenAPI document does not describe. */
-export async function sendUndescribed(...call: Parameters<typeof fetchFrom>): Promise<Response> {
-  const { response, settled } = await fetchFrom(...call);
+export async function sendUndescribed(...sent: Parameters<typeof fetchWith>): Promise<Response> {
+  const { response, settled } = await fetchWith(...sent);
   await settled;
   return response;
 }
 
-async function fetchFrom(
-  service: Service,
+async function fetchWith(
   changes: Changes,
   path: string,
   init: RequestInit = {},
+  app: Service = createApp(),
 ): Promise<Call & { request: Request }> {
   const ctx = createExecutionContext();
   const request = requestOf(path, init);
-  const response = await service.fetch(request, { ...env, ...changes }, ctx);
+  const response = await app.fetch(request, { ...env, ...changes }, ctx);
   return { request, response, settled: waitOnExecutionContext(ctx) };
 }
 

@@ -6,8 +6,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import * as z from 'zod';
-import type { ProjectCopy } from './project-copy.ts';
-import type { ServedCopy } from './served-copy.ts';
 import { copyWithStore } from './stores.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -19,23 +17,16 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 }
 
-/** A page of the service with the sample listings. */
-export type Opened = {
-  project: ProjectCopy;
-  service: ServedCopy;
-  page: Page;
-  /** The errors and warnings of the page's console. */
-  complaints: string[];
-  /** The origins that the page has requested. */
-  requested: Set<string>;
-  close: () => Promise<void>;
-};
+export type Opened = Awaited<ReturnType<typeof openSamples>>;
 
-export async function openSamples(): Promise<Opened> {
+/** Opens a page of the service with the sample listings. */
+export async function openSamples() {
   const project = await copyWithStore('samples');
   const [service, browser] = await Promise.all([project.serve(), openBrowser()]);
   const page = await browser.newPage();
+  /** The errors and warnings of the page's console. */
   const complaints: string[] = [];
+  /** The origins that the page has requested. */
   const requested = new Set<string>();
   page.setDefaultTimeout(110_000);
   page.on('console', (message) => {

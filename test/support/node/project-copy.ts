@@ -16,8 +16,11 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
+import { createDevVars, readVars } from '../../../tools/configuration/dev-vars.ts';
+import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
+import { buildBundle, type Runtime, startRuntime } from '../../../tools/workerd/runtime.ts';
+import { madeOnce } from './made-once.ts';
 import { neutralConfig } from './neutral-config.ts';
-import { type ServedCopy, serveCopy } from './served-copy.ts';
 
 const COPIED =
   'src tools migrations docs README.md CONTRIBUTING.md CHANGELOG.md package.json tsconfig.json .dev.vars.example';
@@ -46,7 +49,7 @@ export type Service = {
 export class ProjectCopy {
   readonly directory = mkdtempSync(join(tmpdir(), 'project-'));
   readonly #programs: Program[] = [];
-  readonly #served: ServedCopy[] = [];
+  readonly #runtimes: Runtime[] = [];
 
   constructor() {
     for (const name of COPIED.split(' ')) {
@@ -84,11 +87,24 @@ export class ProjectCopy {
     return { code, stdout, stderr };
   }
 
-  /** Serves the copy from this process, until `remove` or its own `stop`. */
-  async serve(): Promise<ServedCopy> {
-    const served = await serveCopy(this.directory);
-    this.#served.push(served);
-    return served;
+  /**
+   * Serves the copy from a workerd of this process, until `remove` or `stop`, with the key pair for
+   * tokens that `dev` would generate. It starts in a tenth of the time that `dev` takes, which builds
+   * a bundle and starts a proxy.
+   */
+  async serve() {
+    createDevVars(this.directory);
+    await ensureDevelopmentKeys(this.directory);
+    const vars = readVars(this.directory);
+    const bundle = await madeOnce('development-bundle', async (made) => {
+      await buildBundle('src/development/dev-worker.ts', made);
+    });
+    const runtime = await startRuntime(join(bundle, 'dev-worker.js'), Object.fromEntries(vars), {
+      resourcePersistencePath: join(this.directory, '.wrangler/state/v3'),
+    });
+    this.#runtimes.push(runtime);
+    const { url, database, stop } = runtime;
+    return { origin: url.origin, vars, database, stop };
   }
 
   /** Starts `dev` and waits until it says that it is ready. */
@@ -116,7 +132,7 @@ export class ProjectCopy {
   async remove(): Promise<void> {
     for (const program of this.#programs) killAll(program);
     await Promise.all(this.#programs.map(({ ended }) => ended));
-    await Promise.all(this.#served.map((served) => served.stop()));
+    await Promise.all(this.#runtimes.map(({ stop }) => stop()));
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
