@@ -1,56 +1,73 @@
-/** What an import rejects or tells of the whole catalogue: renamed keys, and what nobody uses any more. */
+/** What an import rejects or tells of the whole catalogue: a share of it, and what nobody uses any more. */
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { workbook } from '../../support/node/workbook.ts';
 
 const imports = openMemoryImports();
-beforeEach(() => imports.clear());
-
-const homes = [0, 1, 2, 3, 4, 5].map((index) =>
-  propertyOf({ slug: `casa-${index}`, name: `Casa ${index}`, hid: `H-${index}` }),
+const homes = Array.from({ length: 10 }, (_, index) =>
+  propertyOf({ slug: `casa-${index}`, name: `Casa ${index}`, hid: `H-${index}`, city: 'Inca' }),
 );
-/** The homes, of which the first ones have the slugs or hids of the ones after them. */
-const shifted = (count: number, key: 'slug' | 'hid') => ({
-  properties: homes.map((each, index) => {
-    const at = index < count ? (index + 1) % count : index;
-    return { ...each, [key]: homes[at]?.[key] };
-  }),
+const secrets = [0, 1, 2].map((index) => propertyOf({ slug: `secret-${index}`, status: 'hidden' }));
+
+beforeEach(async () => {
+  imports.clear();
+  await imports.load({ properties: [...homes, ...secrets] });
 });
 
-describe.each(['slug', 'hid'] as const)('a file that changes the %s', (key) => {
-  it('of more than a fifth of the public listings is rejected without --many', async () => {
-    await imports.load({ properties: homes });
-    const rejected = {
-      code: 1,
-      stdout: '',
-      stderr: `the file: would change the slug or hid of 2 of the 6 public listings, more than a fifth. --many imports it\n1 problem. Nothing was changed.\n`,
-    };
-    expect(await imports.load(shifted(2, key))).toEqual(rejected);
-    expect(await imports.load(shifted(2, key), '--patch')).toEqual(rejected);
-    expect((await imports.load(shifted(2, key), '--many')).code).toBe(0);
-  });
+/** A file with other fields of the first homes. */
+const changed = (count: number, fields: (index: number) => object) => ({
+  properties: homes.slice(0, count).map((each, index) => ({ ...each, ...fields(index) })),
+});
+const slugs = (count: number) => changed(count, (index) => ({ slug: `new-${index}` }));
+const hids = (count: number) => changed(count, (index) => ({ hid: `N-${index}` }));
+const emptied = (count: number) => changed(count, () => ({ city: null }));
+const hidden = (count: number) => changed(count, () => ({ status: 'hidden' }));
+const kept = (count: number) => ({ properties: homes.slice(0, count) });
+const sheet = () =>
+  workbook({ listings: [['slug', 'city'], ...homes.map(({ slug }) => [slug, null])] });
 
-  it('of a fifth of them, or of a single one, is not', async () => {
-    const others = [6, 7, 8, 9].map((index) => propertyOf({ slug: `casa-${index}`, name: 'x' }));
-    await imports.load({ properties: [...homes, ...others] });
-    expect((await imports.load(shifted(2, key))).code).toBe(0);
-    imports.clear();
-    await imports.load({ properties: homes.slice(0, 1) });
-    const renamed = { properties: [{ ...homes[0], [key]: 'new' }] };
-    expect((await imports.load(renamed)).code).toBe(0);
-  });
+const shy = {
+  properties: secrets.map((each, at) => ({ ...each, slug: `shy-${at}`, hid: `S-${at}` })),
+};
 
-  it('of hidden listings, or gives listings their first hid, is not', async () => {
-    const hidden = homes.map((each) => ({ ...each, status: 'hidden', hid: null }));
-    await imports.load({ properties: hidden });
-    expect((await imports.load(shifted(6, key))).code).toBe(0);
-  });
+/** Of ten public homes, two are a fifth. */
+it.each<[title: string, file: unknown, option: string, counts?: string]>([
+  ['two slugs', slugs(2), '--dry-run'],
+  ['three slugs', slugs(3), '--dry-run', 'change the slug or hid of 3'],
+  ['three slugs in a patch', slugs(3), '--patch', 'change the slug or hid of 3'],
+  ['two hids', hids(2), '--dry-run'],
+  ['three hids', hids(3), '--dry-run', 'change the slug or hid of 3'],
+  ['the slugs and first hids of hidden homes', shy, '--dry-run'],
+  ['two empty fields', emptied(2), '--dry-run'],
+  ['three empty fields', emptied(3), '--dry-run', 'empty something of 3'],
+  ['three fields that a patch empties by null', emptied(3), '--patch'],
+  ['ten empty cells of a workbook', sheet, '--dry-run', 'empty something of 10'],
+  ['two hidden homes', hidden(2), '--dry-run'],
+  ['three hidden homes', hidden(3), '--dry-run', 'hide 3'],
+  ['three homes that a patch hides', hidden(3), '--patch'],
+  ['two homes that a file does not name', kept(8), '--prune'],
+  ['three homes that a file does not name', kept(7), '--prune', 'hide 3'],
+])('%s: more than a fifth needs --many', async (_title, given, option, counts) => {
+  const file = typeof given === 'function' ? await given() : given;
+  const options = ['--dry-run', option];
+  const { code, stderr } = await imports.load(file, ...options);
+  if (counts === undefined) return expect([code, stderr]).toEqual([0, expect.any(String)]);
+  const sentence = `the file: would ${counts} of the 10 public listings, more than a fifth. --many imports it\n1 problem. Nothing was changed.\n`;
+  expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+  expect(await imports.load(file, ...options, '--many')).toMatchObject({ code: 0 });
+});
+
+it('a single listing may always get another slug', async () => {
+  imports.clear();
+  await imports.load(kept(1));
+  expect(await imports.load(slugs(1))).toMatchObject({ code: 0 });
 });
 
 it('names a location that loses its last listing, with the file that removes it', async () => {
-  const locations = ['bay', 'coast'].map((slug) => ({ slug, name: { en: slug } }));
   const [first, second] = homes;
+  const locations = ['bay', 'coast'].map((slug) => ({ slug, name: { en: slug } }));
   const at = (location: string) => ({
     properties: [
       { ...first, location },
@@ -71,7 +88,6 @@ it('names a location that loses its last listing, with the file that removes it'
 });
 
 it('an export loads into an empty store, also with a hid that two stored listings have', async () => {
-  await imports.load({ properties: homes });
   imports.repeatHid('casa-1', 'H-0');
   const exported = await imports.exported();
   imports.clear();

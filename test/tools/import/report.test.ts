@@ -133,21 +133,13 @@ it('a dry run lists the first 50 changes, with --all every one', async () => {
   expect(all.stdout.match(/"Renamed"/g)).toHaveLength(52);
 });
 
-it('--prune hides up to a fifth of the public listings, with --many any number', async () => {
-  const homes = Array.from({ length: 10 }, (_, index) => propertyOf({ slug: `home-${index}` }));
-  await imports.load({ properties: homes });
-  for (const [kept, options, hidden] of [
-    [8, [], 2],
-    [8, [], 0],
-    [1, ['--many'], 7],
-  ] as const) {
-    const file = { properties: homes.slice(0, kept) };
-    const { code, stdout } = await imports.load(file, '--prune', ...options);
-    expect(code).toBe(0);
-    expect(stdout).toContain(`Hidden, because the file does not name them: ${hidden} listings\n`);
-    // The real run prints its changes too.
-    expect(stdout.match(/: status "listed" → "hidden"\n/g) ?? []).toHaveLength(hidden);
-  }
+it('names and ignores unknown sheets', async () => {
+  await imports.load(fileOf([propertyOf({ slug: 'one' })]));
+  const listings = [['slug'], ['one']];
+  const own = { 'read me': [['x']], Photo: [['a']], Notes: [['b']] };
+  expect((await imports.load(await workbook({ listings, ...own }))).stdout).toContain(
+    'Ignored: the sheet "Photo", did you mean photos?\nIgnored: the sheet "Notes"\n',
+  );
 });
 
 it.each<[finding: string, fields: object]>([

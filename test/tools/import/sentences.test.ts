@@ -216,6 +216,9 @@ const FIELDS: [fields: object, sentence: string][] = [
     { photos: [{ ...photo, url: 'https://a.example/a\nb' }] },
     'photos.0.url "https://a.example/a\\nb" must not contain line breaks or tabs',
   ],
+  [{ name: `${LONG.en}x` }, `name "${'x'.repeat(59)}…" must be at most 100000 characters long`],
+  [{ unique_features: Array(1_001).fill({}) }, 'must be a list of at most 1000 entries'],
+  [{ financial_analysis_url: `https://a.example/${'é'.repeat(20_000)}` }, 'characters long'],
   [{ title: LONG, description: LONG, location_text: LONG }, 'is too large to store: 90… bytes'],
   // The resource has the hero image twice, and the card once.
   [{ photos: [{ ...photo, alt: LONG }] }, 'is too large to show: 90… bytes'],
@@ -240,7 +243,7 @@ const FILES: Case[] = [
     whole({
       properties: FIELDS.map(([fields], at) => ({ ...unkeyed, slug: `home-${at}`, ...fields })),
     }),
-    FIELDS.map(([, each], at) => `properties[${at}] (slug "home-${at}"): ${each}`).join('\n'),
+    FIELDS.map(([, each]) => each).join('\n'),
   ],
   [
     'the response of the feed',
@@ -569,6 +572,15 @@ it.each([
   expect([code, stdout]).toEqual([1, '']);
   if (repair !== undefined) expect(await repair()).toMatchObject({ code: 0, stderr: '' });
   expect(tables()).toEqual(before);
+});
+
+it.each([
+  ['--prune', '--prune needs the sheet listings, which this workbook does not have'],
+  ['--patch', '--patch is for JSON: a workbook changes only the columns that it has'],
+])('%s of the sheet photos alone is an error of usage', async (option, sentence) => {
+  const file = await workbook(sheetsOf('== photos\nlisting | url'));
+  const stderr = `${sentence}\nNothing was changed.\n`;
+  expect(await imports.load(file, option)).toEqual({ code: 2, stdout: '', stderr });
 });
 
 it('an .ods is read', async () => {
