@@ -85,22 +85,16 @@ export const uuid = z
 export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).register(z.globalRegistry, METADATA);
 
 /** A value that fits its schema, or every problem of one that does not. */
-export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
+export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
 
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
   const parsed = schema.safeParse(value, IN_WORDS);
   if (parsed.success) return { ok: true, value: parsed.data };
-  const problems = parsed.error.issues.flatMap(toProblems);
-  if (isNonEmpty(problems)) return { ok: false, problems };
-  throw new Error('zod rejected a value without an issue', { cause: parsed.error });
+  return { ok: false, problems: parsed.error.issues.flatMap(toProblems) };
 }
 
 /** For zod's `safeParse`: the messages of this API, and the bad values. */
 export const IN_WORDS = { error: wording, reportInput: true };
-
-export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
-  return list.length > 0;
-}
 
 /** Returns one problem per field. An issue's `keys` are the caller's names of unknown fields. */
 function toProblems(issue: z.core.$ZodIssue): Problem[] {

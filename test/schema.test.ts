@@ -15,5 +15,5 @@ it.each([
   ['-1', 'must be at least 0'],
 ])('a decimal of 0 to 50: %j is %j', (sent, expected) => {
   const parsed = parseWith(decimal(0, 50), sent);
-  expect(parsed.ok ? parsed.value : parsed.problems[0].message).toBe(expected);
+  expect(parsed.ok ? parsed.value : parsed.problems[0]?.message).toBe(expected);
 });

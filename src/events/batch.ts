@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { withAdvice } from '../http/advice.ts';
 import { formatPath, type Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
-import { isNonEmpty, type Parsed, parseWith } from '../schema.ts';
+import { type Parsed, parseWith } from '../schema.ts';
 import { keyInUse } from './conflict.ts';
 import type { IngestResult } from './event.ts';
 import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
@@ -34,7 +34,7 @@ type JsonValue = JsonObject[string];
 
 type BatchOutcome =
   | { kind: 'done'; results: IngestResult[] }
-  | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
+  | { kind: 'invalid'; problems: Problem[] };
 
 const batch = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_BATCH_EVENTS) });
 const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
@@ -65,7 +65,7 @@ export async function ingestBatch(
   const items = readResults.filter((result) => result.ok).map(({ value }) => value);
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = findProblems(body, outside, readResults, items, decisionsOfInvalid);
-  if (isNonEmpty(problems)) return { kind: 'invalid', problems };
+  if (problems.length > 0) return { kind: 'invalid', problems };
   // An invalid item is a replay or a conflict by now: its key is held.
   const decisions = new Map([...decisionsOfInvalid, ...(await storeValid(items, context))]);
   return { kind: 'done', results: await makeResults(items, decisions, context) };

@@ -38,7 +38,7 @@ export type IngestOutcome =
   | { kind: 'replayed'; event: EventResource }
   /** Without `details` if only KV responded, or if `findHoldingBodies` leaves the stored body out. */
   | { kind: 'conflict'; details?: Problem[] }
-  | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
+  | { kind: 'invalid'; problems: Problem[] };
 
 /** Every attempt at D1 has the same random id. */
 export async function ingestWithoutKey(

@@ -7,7 +7,7 @@ import type { Problem } from '../http/errors.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { queryParser } from '../http/query.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { isNonEmpty, type Parsed, parseWith, withMetadata } from '../schema.ts';
+import { type Parsed, parseWith, withMetadata } from '../schema.ts';
 import { EVENT_TYPES, name } from './event-types.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
@@ -93,7 +93,7 @@ export function parseHead(headers: Headers, query: SentQuery): Parsed<string | u
     const parsed = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
     if (!parsed.ok) problems.push(...parsed.problems);
   }
-  return isNonEmpty(problems) ? { ok: false, problems } : { ok: true, value: key };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: key };
 }
 
 function misspeltKey(header: string): Problem {

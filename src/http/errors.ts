@@ -78,15 +78,17 @@ export class ApiError extends Error {
   }
 }
 
+const NOT_VALID: Problem = { path: '', message: 'The request is not valid.' };
+
 /**
  * 400 `validation_error`, about the first problem. A value has one problem: of several at one path,
  * the first is shown.
  */
 export function validationError(
-  problems: readonly [Problem, ...Problem[]],
+  problems: readonly Problem[],
   options: { cause?: unknown } = {},
 ): ApiError {
-  const [{ path, message, field }] = problems;
+  const [{ path, message, field } = NOT_VALID] = problems;
   const shown = new Map<string, Problem>();
   for (const each of problems) if (!shown.has(each.path)) shown.set(each.path, each);
   return new ApiError('validation_error', path === '' ? message : `${path}: ${message}`, {

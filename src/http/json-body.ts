@@ -58,6 +58,7 @@ export function jsonObject({
       });
     }
     const text = decode(await readBytes(c.req.raw, maxBytes));
+    if (text === '') throw unreadable('The body is empty.');
     let value: JsonValue;
     try {
       value = JSON.parse(text);
@@ -69,8 +70,8 @@ export function jsonObject({
       const issue = { expected: 'object', input: value };
       throw validationError([{ path: '', message: 'The body must be a JSON object.', issue }]);
     }
-    const [first, ...rest] = findLimitProblems(value, { maxDepth, loggedFields });
-    if (first !== undefined) throw validationError([first, ...rest]);
+    const problems = findLimitProblems(value, { maxDepth, loggedFields });
+    if (problems.length > 0) throw validationError(problems);
     const repeated = repeatedNames(text).slice(0, MAX_PROBLEMS);
     if (repeated.length > 0) {
       throw unreadable(`A name occurs twice in one object: ${JSON.stringify(repeated)}.`);

@@ -6,7 +6,7 @@
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
-import { IN_WORDS, isNonEmpty, type Parsed } from '../schema.ts';
+import { IN_WORDS, type Parsed } from '../schema.ts';
 import { formatPath, type Problem, validationError } from './errors.ts';
 import { invalidCursor } from './paging.ts';
 
@@ -27,11 +27,13 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
     validationFunction: (_, sent) => {
       const parsed = parse(sent);
       if (parsed.ok) return { success: true, data: parsed.value };
-      const [{ path, issue }, ...others] = parsed.problems;
-      const isBadCursor = /^(cursor|after)$/.test(path) && issue?.code === 'custom';
-      throw isBadCursor && others.length === 0
-        ? invalidCursor(path)
-        : validationError(parsed.problems);
+      const { problems } = parsed;
+      const cursor = problems.find(({ path, issue }) => {
+        return /^(cursor|after)$/.test(path) && issue?.code === 'custom';
+      });
+      throw cursor && problems.length === 1
+        ? invalidCursor(cursor.path)
+        : validationError(problems);
     },
   });
 }
@@ -55,8 +57,7 @@ export function queryParser<Schema extends z.ZodObject>(schema: Schema) {
     const problems = parsed.error.issues.flatMap((issue) => toProblems(issue, sent, known));
     const isOfKnown = ({ field }: Problem) => Number(field !== 'query');
     problems.sort((one, other) => isOfKnown(one) - isOfKnown(other));
-    if (isNonEmpty(problems)) return { ok: false, problems };
-    throw new Error('a rejected query without a problem');
+    return { ok: false, problems };
   };
 }
 

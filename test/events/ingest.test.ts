@@ -166,7 +166,7 @@ describe('the body of a request', () => {
       'The body is not well-formed JSON: Unexpected end of JSON input.',
       '{"event_type":',
     ],
-    ['empty', 'The body is not well-formed JSON: Unexpected end of JSON input.', ''],
+    ['empty', 'The body is empty.', ''],
     ['an array', 'The body must be a JSON object', '[]'],
     ['a text', 'The body must be a JSON object.', '"booking"'],
     ['not UTF-8', 'The body is not UTF-8 text.', Uint8Array.of(0x22, 0xff, 0x22)],
