@@ -6,7 +6,7 @@
 
 import * as z from 'zod';
 import { namedKeys } from './auth/named-keys.ts';
-import { wholeNumber } from './schema.ts';
+import { IN_WORDS, wholeNumber } from './schema.ts';
 
 const DEVELOPMENT = 'development';
 export const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;
@@ -118,7 +118,7 @@ export function readConfig(env: Env): Config {
   const known = configs.get(env);
   if (known !== undefined) return known;
   const schema = makeVarsSchema();
-  const { data, error } = schema.safeParse(env);
+  const { data, error } = schema.safeParse(env, IN_WORDS);
   const names = error?.issues.map(({ path: [name] }) => String(name)) ?? [];
   const replacements = Object.fromEntries(names.map((name) => [name, REPLACEMENTS[name]]));
   const values = data ?? schema.parse({ ...env, ...replacements });
@@ -129,7 +129,7 @@ export function readConfig(env: Env): Config {
 
 /** Returns a sentence about each malformed var. `dev` and `deploy` check them. */
 export function findFaults(vars: object): string[] {
-  return formatFaults(makeVarsSchema().safeParse(vars).error);
+  return formatFaults(makeVarsSchema().safeParse(vars, IN_WORDS).error);
 }
 
 function formatFaults(error: z.ZodError | undefined): string[] {

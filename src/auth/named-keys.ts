@@ -20,11 +20,10 @@ const MAX_RATE_LIMIT = 60_000;
 
 /** `expires` is the last day, in UTC. `rate_limit` counts in place of the limits by address. */
 export function keyFields() {
-  const rateLimit = `must be a whole number from 1 to ${MAX_RATE_LIMIT}`;
   return {
     name: z
       .string()
-      .max(MAX_NAME_CHARACTERS, `must have at most ${MAX_NAME_CHARACTERS} characters`)
+      .max(MAX_NAME_CHARACTERS)
       .regex(
         /^[a-z0-9]+(-[a-z0-9]+)*$/,
         'must be lower-case letters and digits in words joined by hyphens, such as marketing-site',
@@ -33,30 +32,26 @@ export function keyFields() {
         (name) => !RESERVED_NAMES.includes(name),
         `must not be ${RESERVED_NAMES.join(' or ')}`,
       ),
-    scopes: z
-      .array(z.enum(SCOPES, { error: `must be one of ${SCOPES.join(', ')}` }))
-      .min(1, 'must have at least one scope'),
+    scopes: z.array(z.enum(SCOPES)).min(1),
     sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
     expires: z.iso.date({ error: 'must be a date such as 2027-06-30' }).optional(),
-    rate_limit: z.int(rateLimit).min(1, rateLimit).max(MAX_RATE_LIMIT, rateLimit).optional(),
+    rate_limit: z.int().min(1).max(MAX_RATE_LIMIT).optional(),
   };
 }
 
 /** Makes the schema of the var: a list, or its JSON text. No two keys share a name or a hash. */
 export function namedKeys() {
-  const keys = z
-    .array(z.strictObject(keyFields()), { error: 'must be a list of keys' })
-    .superRefine((keys, context) => {
-      for (const field of ['name', 'sha256'] as const) {
-        const values = keys.map((key) => key[field]);
-        for (const [index, value] of values.entries()) {
-          const first = values.indexOf(value);
-          if (first === index) continue;
-          const message = `repeats ${first}.${field}`;
-          context.addIssue({ code: 'custom', path: [index, field], message });
-        }
+  const keys = z.array(z.strictObject(keyFields())).superRefine((keys, context) => {
+    for (const field of ['name', 'sha256'] as const) {
+      const values = keys.map((key) => key[field]);
+      for (const [index, value] of values.entries()) {
+        const first = values.indexOf(value);
+        if (first === index) continue;
+        const message = `repeats ${first}.${field}`;
+        context.addIssue({ code: 'custom', path: [index, field], message });
       }
-    });
+    }
+  });
   return z.preprocess((value) => parseJson(value ?? ''), keys);
 }
 

@@ -85,16 +85,16 @@ const key = { name: 'site', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
 
 describe('a malformed var', () => {
   it.each<[name: string, value: unknown, fault?: string]>([
-    ['API_KEYS', 'site=feed:read', 'must be a list of keys'],
+    ['API_KEYS', 'site=feed:read', 'API_KEYS must be of type array'],
     ['API_KEYS', [{ ...key, name: 'Site' }], '.0.name must be lower-case'],
-    ['API_KEYS', [{ ...key, name: 'a'.repeat(41) }], '.0.name must have at most 40 characters'],
+    ['API_KEYS', [{ ...key, name: 'a'.repeat(41) }], '.0.name must be at most 40 characters long'],
     ['API_KEYS', [{ ...key, name: 'bearer' }], '.0.name must not be'],
-    ['API_KEYS', [{ ...key, scopes: [] }], '.0.scopes must have at least one scope'],
+    ['API_KEYS', [{ ...key, scopes: [] }], '.0.scopes must be a list of at least 1 entry'],
     ['API_KEYS', [{ ...key, scopes: ['feed:write'] }], '.0.scopes.0 must be one of'],
     ['API_KEYS', [{ ...key, sha256: 'epf_site' }], '.0.sha256 must be 64'],
     ['API_KEYS', [{ ...key, expires: '2027-02-30' }], '.0.expires must be a date'],
-    ['API_KEYS', [{ ...key, rate_limit: 0 }], '.0.rate_limit must be a whole number from 1 to'],
-    ['API_KEYS', [{ ...key, rate_limit: 60_001 }], '.0.rate_limit must be a whole number from 1'],
+    ['API_KEYS', [{ ...key, rate_limit: 0 }], '.0.rate_limit must be at least 1'],
+    ['API_KEYS', [{ ...key, rate_limit: 60_001 }], '.0.rate_limit must be at most 60000'],
     ['API_KEYS', [{ ...key, expire: '2027-02-03' }], '.0'],
     ['API_KEYS', [key, { ...key, sha256: 'b'.repeat(64) }], '.1.name repeats 0.name'],
     ['API_KEYS', [key, { ...key, name: 'other' }], '.1.sha256 repeats 0.sha256'],
