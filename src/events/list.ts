@@ -79,9 +79,12 @@ export async function readEvents(
   if (after !== undefined && after.generation !== generation) throw invalidCursor();
   if (start === null) throw unknownAfterId();
 
-  const lastSeq = hasMore ? last?.seq : undefined;
-  const reached = { start, end: Math.min(end, newest), span: spanOf(filters), lastSeq };
-  const next = order === 'asc' ? nextAscending(reached) : nextDescending(reached);
+  // A page that is not full ends with its span. The list goes on unless it ends there too.
+  const span = spanOf(filters);
+  const direction = order === 'asc' ? 1 : -1;
+  const goesOn = direction * (Math.min(end, newest) - start) > span;
+  const endOfSpan = goesOn ? start + direction * span : undefined;
+  const next = hasMore ? last?.seq : endOfSpan;
   const cursorAt = (seq: number, as: Query['order']) =>
     encodeCursor(scopeOf({ ...query, order: as }), [generation, seq]);
   const next_cursor = next === undefined ? null : await cursorAt(next, order);
@@ -95,18 +98,6 @@ export async function readEvents(
     isDrained: documents.length === 0 && next === undefined,
     position: { generation, seq: resume },
   };
-}
-
-/** `lastSeq` is of the last event of a full page. */
-type Reached = { start: number; end: number; span: number; lastSeq: number | undefined };
-
-/** Where the next page begins; undefined at the end of the list. */
-function nextAscending({ start, end, span, lastSeq }: Reached): number | undefined {
-  return lastSeq ?? (start + span < end ? start + span : undefined);
-}
-
-function nextDescending({ start, end, span, lastSeq }: Reached): number | undefined {
-  return lastSeq ?? (start - span > end ? start - span : undefined);
 }
 
 /** Reads an event as JSON text. `id` is in lower case. */
