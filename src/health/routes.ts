@@ -50,12 +50,11 @@ function databaseDown(): ApiError {
 /** Makes a check whose result is cached for 5 s. */
 function cachedCheck(options: HealthOptions) {
   type Health = Awaited<ReturnType<typeof checkHealth>>;
-  const cached = new WeakMap<Env, { finishedAt: number; health: Health }>();
+  let last: { finishedAt: number; health: Health } | undefined;
   return async (env: Env): Promise<Health> => {
-    const last = cached.get(env);
     if (last && Math.abs(Date.now() - last.finishedAt) < CACHED_SECONDS * 1_000) return last.health;
     const health = await checkHealth(env, options);
-    cached.set(env, { finishedAt: Date.now(), health });
+    last = { finishedAt: Date.now(), health };
     return health;
   };
 }

@@ -1,11 +1,10 @@
-import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
 import { detailedHealth, downHealth, health } from '../../src/health/health.ts';
-import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
+import { expectStatus, sendWith } from '../support/http.ts';
 
 const DETAILED = '/api/health/detailed';
 const SECRET = 'no such host db-7.internal';
@@ -40,14 +39,11 @@ async function read(changes: Partial<Env>) {
   return { response, text, body, states };
 }
 
-/** An isolate with the same bindings for all its requests. Returns what sends one to it. */
-function isolateWith(bindings: Env) {
+/** One isolate, whose KV is read by `look`. Returns what sends a request to it. */
+function isolateWith(look: () => Promise<unknown>) {
+  const { IDEMPOTENCY } = brokenBy(look);
   const app = createApp();
-  return async () => {
-    const headers = { 'CF-Connecting-IP': freshAddress() };
-    const request = new Request(`https://api.example.com${DETAILED}`, { headers });
-    return await app.fetch(request, bindings, createExecutionContext());
-  };
+  return () => sendWith({ IDEMPOTENCY }, DETAILED, {}, app);
 }
 
 it('GET /api/health responds without credentials, and calls no dependency', async () => {
@@ -113,7 +109,7 @@ describe('GET /api/health/detailed', () => {
   it('checks once in 5 seconds', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const look = vi.fn(async () => null);
-    const ask = isolateWith({ ...env, IDEMPOTENCY: brokenBy(look).IDEMPOTENCY });
+    const ask = isolateWith(look);
     const looksAfter = async (milliseconds: number) => {
       vi.setSystemTime(Date.now() + milliseconds);
       await expectStatus(await ask(), 200);
@@ -124,7 +120,7 @@ describe('GET /api/health/detailed', () => {
 
   it('does not wait for the check of another request, which may have been cancelled', async () => {
     const look = vi.fn<() => Promise<null>>(async () => null).mockImplementationOnce(never);
-    const ask = isolateWith({ ...env, IDEMPOTENCY: brokenBy(look).IDEMPOTENCY });
+    const ask = isolateWith(look);
     const first = ask();
     await vi.waitFor(() => expect(look).toHaveBeenCalledOnce());
     expect(await (await ask()).json()).toMatchObject({ status: 'ok' });
