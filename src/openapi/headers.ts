@@ -63,7 +63,7 @@ export const cacheStatus = headersOf({
     patternText(
       /^(edge; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+), )?isolate; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+)$/,
       60,
-    ),
+    ).optional(),
     'The cache of the service that the response is from, and the seconds for which the response stays fresh, negative for an older response (RFC 9211).',
   ],
 });
@@ -77,7 +77,7 @@ const OF_STATUS: Readonly<Record<number, Record<string, z.ZodType>>> = {
   // RFC 9110 section 11.6.1
   401: headersOf({ 'WWW-Authenticate': [challenge, CHALLENGE] }),
   403: headersOf({ 'WWW-Authenticate': [challenge.optional(), CHALLENGE, 'Challenge'] }),
-  404: optional(cacheStatus),
+  404: cacheStatus,
   415: headersOf({
     'Accept-Encoding': [
       z.literal('identity').optional(),
@@ -93,12 +93,4 @@ type ErrorStatus = (typeof ERROR_CODES)[ErrorCode]['status'];
 
 export function errorHeadersOf(status: ErrorStatus): Record<string, z.ZodType> {
   return { ...errorHeaders, ...OF_STATUS[status] };
-}
-
-function optional(headers: Record<string, z.ZodType>): Record<string, z.ZodType> {
-  const entries = Object.entries(headers).map(([name, schema]) => {
-    const { id: _, ...metadata } = schema.meta() ?? {};
-    return [name, schema.optional().meta(metadata)];
-  });
-  return Object.fromEntries(entries);
 }
