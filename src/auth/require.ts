@@ -25,12 +25,9 @@ export function declaredAccess(handler: object): DeclaredAccess | undefined {
 
 /** Declares that a route needs no credentials. */
 export function openToAll() {
-  return declare(
-    'open',
-    createMiddleware<AppEnv>(async function openToAll(_c, next) {
-      await next();
-    }),
-  );
+  return declare('open', async function openToAll(_c, next) {
+    await next();
+  });
 }
 
 /**
