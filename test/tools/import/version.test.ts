@@ -1,8 +1,13 @@
 /** The version of a listing, and stored listings that lack today's fields. */
 
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readSource, versionOf } from '../../../tools/import/read/version.ts';
 import { sourceOf } from '../../support/listings.ts';
+import { propertyOf } from '../../support/node/listings-file.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const id = '00000000-0000-4000-8000-0000000000a1';
 const photo = {
@@ -52,4 +57,40 @@ it('a stored listing that lacks fields is read with their defaults, in the order
 
 it('a stored listing keeps a field that today’s schema does not have', () => {
   expect(readSource(JSON.stringify({ ...home, floors: 2 }))).toEqual({ ...home, floors: 2 });
+});
+
+const imports = openMemoryImports();
+/** Fields with each kind of default: null, an empty map, an empty list, false. */
+const NEW = ['beds', 'fraction_from', 'location_text', 'videos', 'is_early_access'];
+
+it("yesterday's export and undo file, which lack today's fields, change and empty nothing else", async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'version-'));
+  const undo = join(folder, 'undo.json');
+  /** Returns a file whose records lack the fields, and have another price. */
+  const yesterdays = (json: string, price_from: number) => {
+    const file: { properties: Record<string, unknown>[] } = JSON.parse(json);
+    const properties = file.properties.map((record) => {
+      const fields = Object.entries({ ...record, price_from });
+      return Object.fromEntries(fields.filter(([name]) => !NEW.includes(name)));
+    });
+    return { ...file, properties };
+  };
+  await imports.load({ properties: [propertyOf({ slug: 'casa-a', price_from: 1 })] });
+  const exported = await imports.exported();
+  const patch = { properties: [{ slug: 'casa-a', price_from: 2 }] };
+  await imports.load(patch, '--patch', '--undo', undo);
+  const undoing = readFileSync(undo, 'utf8');
+  rmSync(folder, { recursive: true });
+  // The stored listings are those of a version that did not have the fields.
+  const paths = NEW.map((name) => `'$.${name}'`).join();
+  imports.rows(`UPDATE properties SET source = json_remove(source, ${paths})`);
+  for (const [file, change] of [
+    [yesterdays(undoing, 1), 'casa-a: price_from 2 → 1\n'],
+    [yesterdays(exported, 3), 'casa-a: price_from 1 → 3\n'],
+  ] as const) {
+    const { code, stdout, stderr } = await imports.load(file);
+    expect([code, stderr, stdout]).toEqual([0, '', expect.stringContaining(`\n${change}`)]);
+    imports.rows(`UPDATE properties SET source = json_remove(source, ${paths})`);
+  }
+  expect((await imports.load(exported, '--overwrite')).stderr).toBe('');
 });
