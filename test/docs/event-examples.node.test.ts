@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { API_KEY, exampleOf, NAMESPACE, SOON, skipUnlessRunnable, useRig } from './example-rig.ts';
+import { API_KEY, NAMESPACE, SOON, skipUnlessRunnable, useRig } from './example-rig.ts';
 import { codeBlocksOf } from './markdown.ts';
 
 const rig = useRig();
@@ -59,8 +59,7 @@ describe.each(Object.entries(FOLLOWERS))('%s', (program, [line, killAtId]) => {
   it('repeats the one event at which it was killed, and goes on from a time after a rewind', async () => {
     const folder = `followed-${program}`;
     const START = new Date().toISOString();
-    const follow = (more = { SINCE: START }) =>
-      rig().start(rig().programOf(program), folder, [], more);
+    const follow = (more = { SINCE: START }) => rig().start(program, folder, [], more);
     const keys = Array.from({ length: 120 }, (_, index) => `${program}-${index}`);
     const ids = [...(await post(...keys.slice(0, 60))), ...(await post(...keys.slice(60)))];
     const change = [line, killAtId.replace('ID', ids[104] ?? '')] as const;
@@ -88,13 +87,12 @@ describe.each(Object.entries(FOLLOWERS))('%s', (program, [line, killAtId]) => {
     const empty = { has_more: true, next_cursor: 'behind', resume_cursor: 'behind' };
     const body = JSON.stringify({ object: 'list', data: [], ...empty });
     rig().faults.push({ status: 200, headers: { 'Content-Type': 'application/json' }, body });
-    rig().start(rig().programOf(program), `empty-${program}`);
+    rig().start(program, `empty-${program}`);
     await expect.poll(() => rig().requests[1], SOON).toContain('cursor=behind');
   });
 });
 
 it('send-events.ts that is run again sends only what has not arrived', async () => {
-  const SEND = rig().programOf('send-events.ts');
   const keys = Array.from({ length: 450 }, (_, index) => `sent-ü-${index}`);
   // The first is found among the stored events, the second when it is sent.
   const conflicts = ['sent-ü-20', 'sent-ü-420'];
@@ -104,12 +102,12 @@ it('send-events.ts that is run again sends only what has not arrived', async () 
   // The response to the third batch is lost, and the program is killed before it sends it again.
   const rejected = { status: 429, headers: { 'X-Should-Retry': 'true', 'Retry-After': '1' } };
   rig().faults.push(rejected, undefined, undefined, undefined, undefined, 'lost');
-  const killed = rig().start(SEND, 'send', [file]);
+  const killed = rig().start('send-events.ts', 'send', [file]);
   await expect.poll(() => storedEvents("aggregate_id = 'sent'").length, SOON).toBe(299);
   killed.child.kill('SIGKILL');
   await killed.ended;
 
-  const again = rig().start(SEND, 'send', [file]);
+  const again = rig().start('send-events.ts', 'send', [file]);
   expect(await again.ended).toEqual([1, null]);
   expect(again.lines).toEqual([
     '0: 100 have arrived, 0 to send',
@@ -136,8 +134,7 @@ function rowsOf(folder: string) {
 
 describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
   skipUnlessRunnable(program);
-  const startIn = (folder: string, ...args: string[]) =>
-    rig().start(rig().programOf(program), folder, args);
+  const startIn = (folder: string, ...args: string[]) => rig().start(program, folder, args);
 
   it('sends each event once, and sets aside what is rejected', async () => {
     const start = (...args: string[]) => startIn(program, ...args);
@@ -233,7 +230,7 @@ it('send-events.ts stops at a list of other results', async () => {
   const file = join(rig().folderOf('send-foreign'), 'events.jsonl');
   writeFileSync(file, JSON.stringify(eventOf('send-foreign', 'send-foreign')));
   rig().faults.push(undefined, { status: 200, body: '{"object":"list","data":[]}' });
-  const stopped = rig().start(exampleOf('send-events.ts'), 'send-foreign', [file]);
+  const stopped = rig().start('send-events.ts', 'send-foreign', [file]);
   expect(await stopped.ended).toEqual([1, null]);
   expect(stopped.errors.join()).toContain('no result');
   expect(storedEvents("aggregate_id = 'send-foreign'")).toEqual([]);

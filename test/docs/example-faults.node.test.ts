@@ -65,7 +65,7 @@ beforeAll(() => {
   const renewed = `import { getCards, getListing } from './renew-pages.ts';
     console.log((await getCards()).length, (await getListing('casa-ginebrera'))?.slug);`;
   writeFileSync(join(folder, 'renewed.ts'), renewed);
-  writeFileSync(rig().programOf('renewed.ts'), renewed);
+  writeFileSync(join(rig().examples, 'renewed.ts'), renewed);
 });
 
 afterAll(() => {
@@ -77,7 +77,7 @@ const start = (program: string, ...args: string[]) =>
   rig().start(join(folder, program), program, args);
 /** With the time limits of the example: no slow response may take the place of a fault. */
 const startPatiently = (program: string, ...args: string[]) =>
-  rig().start(rig().programOf(program), `patient-${program}`, args);
+  rig().start(program, `patient-${program}`, args);
 const countWhere = (table: string, where: string) =>
   rig().project.rows(`SELECT id FROM ${table} WHERE ${where}`).length;
 
@@ -199,7 +199,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ha
   it('says in one sentence that API_KEY is absent', async () => {
     await prepare?.(startPatiently);
     const none = { API_KEY: '' };
-    const started = rig().start(rig().programOf(program), `patient-${program}`, args, none);
+    const started = rig().start(program, `patient-${program}`, args, none);
     expect(await started.ended).toEqual([1, null]);
     expect(started.errors.at(-1)).toBe('Set API_KEY to a key of the service.');
   });

@@ -1,6 +1,6 @@
 /** A service with the sample listings, behind a proxy with faults, for the programs of docs/examples. */
 
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -21,7 +21,6 @@ import {
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import * as z from 'zod';
 import { command as importCommand } from '../../tools/import-listings.ts';
@@ -51,7 +50,6 @@ type Reply = { status: number; headers: Record<string, string>; body: string };
 /** By the name of the example: texts, and what takes their place. */
 type Changes = Record<string, readonly (readonly [string, string])[]>;
 type Rig = Awaited<ReturnType<typeof startRig>>;
-const run = promisify(execFile);
 
 /** What a firewall in front of the service does with a body that looks like an attack. */
 const FIREWALL = {
@@ -243,14 +241,17 @@ async function startRig(vars: readonly string[]) {
       rmSync(directory, { recursive: true });
     },
 
-    /** The path of a hurried example. */
-    programOf: (name: string) => join(examples, name),
+    /** The folder of the hurried examples. */
+    examples,
     /** Copies the hurried examples with more changes. Returns the folder. */
     variantOf: (changes: Changes) =>
       copyExamples(mkdtempSync(join(directory, 'variant-')), changes),
-    /** Starts a program that runs until it is killed. Returns it with the lines that it writes. */
+    /**
+     * Starts a hurried example, or a program by its whole path. Returns it with the lines that it writes.
+     */
     start(program: string, folder: string, args: string[] = [], more: Record<string, string> = {}) {
-      const runtime = [...(RUNTIMES[extname(program).slice(1)] ?? []), program];
+      const path = resolve(examples, program);
+      const runtime = [...(RUNTIMES[extname(program).slice(1)] ?? []), path];
       const [command = '', ...flags] = runtime;
       const child = spawn(command, [...flags, ...args], {
         cwd: folderOf(folder),
@@ -264,9 +265,6 @@ async function startRig(vars: readonly string[]) {
       programs.push({ child, ended });
       return { child, lines, errors, ended };
     },
-    /** Runs a program to its end. */
-    runOnce: (program: string, folder: string, ...args: string[]) =>
-      run(process.execPath, ['--no-warnings', program, ...args], { cwd: folderOf(folder), env }),
 
     /** Changes the listings, as an editor does. */
     async change(record: object, ...options: string[]): Promise<void> {
@@ -282,6 +280,3 @@ async function startRig(vars: readonly string[]) {
     },
   };
 }
-
-/** The path of an example. */
-export const exampleOf = (name: string) => resolve('docs/examples', name);

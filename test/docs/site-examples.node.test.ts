@@ -14,7 +14,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
-import { API_KEY, exampleOf, listen, SOON, useRig } from './example-rig.ts';
+import { API_KEY, listen, SOON, useRig } from './example-rig.ts';
 import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
 
 const SITE_KEY = 'epf_site_of-the-cards-page';
@@ -106,7 +106,12 @@ function pagesIn(folder: string): Map<string, string> {
   return new Map(pages.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
-const build = () => rig().runOnce(rig().programOf('build-site.ts'), 'built');
+/** Runs a program in the folder of the site. Returns its errors. */
+async function build(program = 'build-site.ts'): Promise<string[]> {
+  const { ended, errors } = rig().start(program, 'built');
+  expect(await ended, errors.join()).toEqual([0, null]);
+  return errors;
+}
 const builtPages = () => pagesIn(join(rig().folderOf('built'), 'site'));
 const publicSlugs = () => listingsWhere(`status <> 'hidden'`, 'slug');
 
@@ -114,7 +119,7 @@ it('build-site.ts has a page for each public listing in each language', async ()
   // A proxy's date, which is cut to a second.
   const later = new Date(Date.now() + 2_000).toUTCString();
   rig().faults.push({ status: 503, headers: { 'Retry-After': later } });
-  expect((await build()).stderr).toMatch(/ 503, next attempt in [12] s$/m);
+  expect(await build()).toEqual([expect.stringMatching(/ 503, next attempt in [12] s$/)]);
   const first = builtPages();
   await build();
   expect(rig().statuses).toEqual([503, 200, 304]);
@@ -122,7 +127,7 @@ it('build-site.ts has a page for each public listing in each language', async ()
 
   const [taken = ''] = listingsWhere(`status = 'sold_out'`, 'slug');
   await rig().change({ id: listingsWhere(`slug = '${taken}'`)[0], slug: 'index' });
-  expect((await build()).stderr).toContain('no page for the slug "index"');
+  expect(await build()).toEqual([expect.stringContaining('no page for the slug "index"')]);
   expect(builtPages().get('404.html')).toContain('<h1>No such page</h1>');
   const expected = ['en', 'es', 'fr'].flatMap((language) => [
     `${language}/index.html`,
@@ -261,7 +266,7 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
   await rig().change({ id: listingsWhere(`slug = '${renamed}'`)[0], slug: 'new-name' });
   await rig().change({ slug: hidden, status: 'hidden' });
   await build();
-  await rig().runOnce(rig().programOf('site-files.ts'), 'built');
+  await build('site-files.ts');
   const { origin, end } = await servePages(folder);
   try {
     const visit = async (path: string) => {
@@ -297,7 +302,7 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
 });
 
 it('live-page.ts shows each page as it is now, and answers every request', async () => {
-  const server = rig().start(exampleOf('live-page.ts'), 'live', [], { PORT: '0' });
+  const server = rig().start('live-page.ts', 'live', [], { PORT: '0' });
   await expect.poll(() => server.lines, SOON).toHaveLength(1);
   const visit = async (path: string) => {
     const response = await fetch(`${server.lines[0]}${path}`);
@@ -324,9 +329,6 @@ it('live-page.ts shows each page as it is now, and answers every request', async
   expect(await send('GET /%')).toBe('HTTP/1.1 404 Not Found');
   expect(await send('GET http://[/')).toBe('HTTP/1.1 404 Not Found');
   expect(await send('DELETE /')).toBe('HTTP/1.1 405 Method Not Allowed');
-  expect(await send('BREW /')).toBe('HTTP/1.1 400 Bad Request');
-  // Node's own 431, or a connection that is closed while the path is still being sent.
-  await send(`GET /${'a'.repeat(100_000)}`).catch(() => undefined);
   expect(rig().requests).toHaveLength(sent);
   expect(await visit(`/listings/${SLUG}`)).toBe(first);
 });
