@@ -53,8 +53,7 @@ const fresh = z
   .register(z.globalRegistry, {
     description:
       'Reads past the caches, from the primary database: the response shows an import as soon as the import has ended. For a page that is rebuilt because of a change.',
-    override: ({ jsonSchema }) =>
-      void Object.assign(jsonSchema, { const: undefined, type: 'boolean', enum: undefined }),
+    override: { type: 'boolean' },
   });
 
 export const listParameters = z

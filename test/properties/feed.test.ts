@@ -92,11 +92,9 @@ describe('a bad parameter of the list', () => {
     ['limit=1e1', 'must be a whole number'],
     [`limit=${'9'.repeat(400)}`, 'must be at most 100'],
     ['limit=-1', 'must be at least 1'],
-    ['type=', 'an empty value is none of beach, ski'],
     [`type=${'x'.repeat(600)}`, `${'x'.repeat(500)}… is none of beach, ski`],
-    ['type=beach&type=ski', 'must be sent once'],
     ['locale=de', 'de is none of en, es, fr'],
-    ['status=listed,', 'an empty value is none of listed, coming_soon, sold_out'],
+    ['fresh=yes', 'yes is none of 0, 1, true, false'],
     ['status=hidden,nope', 'hidden is none of listed, coming_soon, sold_out'],
     ['location_id=0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a00', 'must be a UUID'],
     [`location=ibiza&location_id=${ibiza.id}`, 'cannot be sent beside location_id'],
@@ -124,19 +122,6 @@ describe('a bad parameter of the list', () => {
       'type',
     ]);
   });
-});
-
-it('a cursor beside another bad parameter is in details if it cannot be decoded', async () => {
-  const { next_cursor } = await list('?status=listed,sold_out&limit=3');
-  const limit = { path: 'limit', message: 'must be at least 1' };
-  const cursor = { path: 'cursor', message: 'is not a cursor of this list' };
-  for (const [sent, details] of [
-    ['A'.repeat(16), [limit, cursor]],
-    [next_cursor, [limit]],
-  ]) {
-    const response = await get(`${LIST}?limit=0&cursor=${sent}`);
-    expect((await expectError(response, 400, 'validation_error')).details).toEqual(details);
-  }
 });
 
 describe('one property', () => {

@@ -2,30 +2,15 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
-import { writtenListing } from '../../tools/import/read/records.ts';
 import samples from '../../tools/samples/listings.json';
 import { expectStatus, get } from '../support/http.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
+import { importInto } from '../support/node/listings-file.ts';
 
 const WEB = '/api/v1/web';
 const ITEM = `${WEB}/properties/casa-ginebrera`;
 const CARDS = `${WEB}/property-cards`;
 
-beforeAll(async () => {
-  const sources = samples.properties.map((each) => {
-    const { location_id, amenities, ...fields } = writtenListing.parse(each);
-    return sourceOf({
-      ...fields,
-      location: samples.locations.find(({ id }) => id === location_id) ?? null,
-      amenities: samples.amenities.filter(({ slug }) => amenities.includes(slug)),
-    });
-  });
-  await storeListings(env.DB, sources);
-  const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
-  await env.DB.batch(
-    samples.locations.map(({ id, slug, name }) => insert.bind(id, slug, JSON.stringify(name))),
-  );
-});
+beforeAll(() => importInto(env.DB, samples));
 
 async function read(path: string): Promise<Response> {
   const response = await get(path);

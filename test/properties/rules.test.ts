@@ -3,11 +3,11 @@
  * rendered again only when the version moves.
  */
 
-import { describe, expect, it } from 'vitest';
-import { property, propertyCard } from '../../src/properties/property.ts';
+import { expect, it } from 'vitest';
+import { type Property, property, propertyCard } from '../../src/properties/property.ts';
 import { RULES, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { source, sourceOf } from '../support/listings.ts';
+import { source } from '../support/listings.ts';
 
 const SITE = 'https://site.example.com';
 
@@ -89,24 +89,6 @@ const full: Source = source.parse({
   is_early_access: true,
 });
 
-/** The other rules: each way to choose a hero image and a video, each status, each absence. */
-const variants: Record<string, Partial<Source>> = {
-  'full, hidden': { status: 'hidden' },
-  'full, coming soon, without a chosen hero': {
-    status: 'coming_soon',
-    hero_photo_id: null,
-    location_text: {},
-  },
-  'full, with a photo that is not on the web': {
-    hero_photo_id: null,
-    photos: full.photos.slice(0, 1),
-  },
-  'full, with two videos': { status: 'listed', videos: full.videos.slice(0, 2) },
-  'full, without a video on the web': {
-    videos: full.videos.map((each) => ({ ...each, web_visible: false })),
-  },
-};
-
 type Photo = Source['photos'][number];
 type Video = Source['videos'][number];
 
@@ -123,14 +105,72 @@ function video(number: number, type: Video['type'], sort_order: number): Video {
   return { id, url, type, web_visible: true, sort_order };
 }
 
-/** Returns the fields in which the listing is rendered otherwise than `full`. */
-function differences(fields: Partial<Source>) {
-  const shown = render({ ...full, ...fields }, SITE);
-  const usual = new Map(Object.entries(render(full, SITE) ?? {}));
-  const isOther = ([name, value]: [string, unknown]) =>
-    JSON.stringify(value) !== JSON.stringify(usual.get(name));
-  return shown && Object.fromEntries(Object.entries(shown).filter(isOther));
-}
+const shownHero = ({ url, alt }: Photo) => ({ hero_image: { url, alt } });
+const inGallery = ({ url, alt, section }: Photo, sort_order: number) =>
+  ({ url, alt, section, sort_order }) as const;
+
+const unseen = photo(1, { section: 'hero', web_sort_order: -5, web_visible: false });
+const last = photo(2, { section: 'hero', web_sort_order: 5 });
+const first = photo(3, { section: 'hero', web_sort_order: 2 });
+const twin = photo(4, { section: 'hero', web_sort_order: 2 });
+const early = photo(5, { section: 'studio', web_sort_order: -1 });
+
+const tour = video(1, 'tour', 1);
+const earlyTour = video(2, 'tour', 0);
+const hero = video(3, 'hero', 9);
+const twinHero = video(4, 'hero', 9);
+
+/** What a listing with these fields shows, but for the fields that it copies. */
+const SHOWN: readonly [rule: string, fields: Partial<Source>, shown: Partial<Property> | null][] = [
+  ['nothing while it is hidden', { status: 'hidden' }, null],
+  [
+    'a description for each language that has text',
+    {
+      description: { en: 'Text', es: { type: 'doc', content: [{ type: 'paragraph' }] }, fr: '  ' },
+    },
+    { description: { en: 'Text' } },
+  ],
+  [
+    'as hero the selected photo, also one that the web does not show',
+    { photos: [first, unseen], hero_photo_id: unseen.id },
+    shownHero(unseen),
+  ],
+  [
+    'as hero, without a selected photo, the first one of section hero, ties broken by id',
+    { photos: [last, twin, first, unseen] },
+    shownHero(first),
+  ],
+  ['no hero image without a candidate', { photos: [unseen, early] }, { hero_image: null }],
+  [
+    'every web-visible photo in its gallery by sort order, ties broken by id',
+    { photos: [twin, last, unseen, first, early] },
+    {
+      gallery: [inGallery(early, -1), inGallery(first, 2), inGallery(twin, 2), inGallery(last, 5)],
+    },
+  ],
+  ['the hero video', { videos: [tour, hero, earlyTour] }, { video_url: hero.url }],
+  [
+    'the first hero video by sort order, then id',
+    { videos: [twinHero, hero, video(1, 'hero', 10)] },
+    { video_url: hero.url },
+  ],
+  [
+    'without a hero video the one of lowest sort order',
+    { videos: [tour, earlyTour] },
+    { video_url: earlyTour.url },
+  ],
+  [
+    'no video that the web does not show',
+    { videos: [{ ...hero, web_visible: false }, tour] },
+    { video_url: tour.url },
+  ],
+  ['no video when there is none', { videos: [] }, { video_url: null }],
+];
+
+it.each(SHOWN)('a listing shows %s', (_rule, fields, shown) => {
+  const resource = render({ ...bare, ...fields }, SITE);
+  expect(resource).toEqual(shown && expect.objectContaining(shown));
+});
 
 const resource = render(full, SITE);
 const card = resource && toCard(resource);
@@ -142,7 +182,7 @@ const STORED = import.meta.glob<string>('./rules/*.json', {
 });
 
 it('the rules make the stored resources of their version', async () => {
-  const others = Object.entries(variants).map(([name, fields]) => [name, differences(fields)]);
+  const others = SHOWN.map(([rule, , shown]) => [rule, shown]);
   const made = { bare: render(bare, SITE), full: resource, card, ...Object.fromEntries(others) };
   const text = `${JSON.stringify(made, null, 2)}\n`;
   const path = `./rules/${RULES.version}.json`;
@@ -162,67 +202,4 @@ it.each([
   ['card', card, propertyCard],
 ])('a %s has its fields in the order of its schema', (_name, made, { shape }) => {
   expect(Object.keys(made ?? {})).toEqual(Object.keys(shape));
-});
-
-const rendered = (fields: Partial<Source>) => render(sourceOf(fields), SITE);
-
-describe('a rendered listing', () => {
-  it('is null when it is hidden', () => {
-    expect(rendered({ status: 'hidden' })).toBeNull();
-  });
-
-  it('has a description for each language that has text', () => {
-    const blank = { type: 'doc', content: [{ type: 'paragraph' }] };
-    expect(rendered({ description: { en: 'Text', es: blank, fr: '  ' } })?.description).toEqual({
-      en: 'Text',
-    });
-  });
-});
-
-describe('the hero image', () => {
-  const selected = photo(1, { web_visible: false });
-  const last = photo(2, { section: 'hero', web_sort_order: 5 });
-  const first = photo(3, { section: 'hero', web_sort_order: 2 });
-  const twin = photo(4, { section: 'hero', web_sort_order: 2 });
-  const unseen = photo(5, { section: 'hero', web_sort_order: 1, web_visible: false });
-
-  it.each([
-    ['the selected photo, also one that the web does not show', [first, selected], selected],
-    ['the first one of section hero, ties broken by id', [last, twin, first, unseen], first],
-    ['null without a candidate', [photo(6), unseen], undefined],
-  ])('is %s', (_name, photos, hero) => {
-    const shown = rendered({ photos, hero_photo_id: selected.id })?.hero_image;
-    expect(shown).toEqual(hero ? { url: hero.url, alt: hero.alt } : null);
-  });
-});
-
-it('the gallery has every web-visible photo by sort order, ties broken by id', () => {
-  const photos = [
-    photo(1, { web_sort_order: 3, section: 'studio' }),
-    photo(2, { web_sort_order: -1, section: 'hero' }),
-    photo(3, { web_visible: false }),
-    photo(4, { web_sort_order: 3, section: 'other' }),
-  ];
-  expect(rendered({ photos: photos.toReversed() })?.gallery).toEqual([
-    { url: photos[1]?.url, alt: photos[1]?.alt, section: 'hero', sort_order: -1 },
-    { url: photos[0]?.url, alt: photos[0]?.alt, section: 'studio', sort_order: 3 },
-    { url: photos[3]?.url, alt: photos[3]?.alt, section: 'other', sort_order: 3 },
-  ]);
-});
-
-describe('the video', () => {
-  const tour = video(1, 'tour', 1);
-  const early = video(2, 'tour', 0);
-  const hero = video(3, 'hero', 9);
-  const twin = video(4, 'hero', 9);
-
-  it.each([
-    ['the hero one', [tour, hero, early], hero.url],
-    ['the first hero one by sort order, then id', [twin, hero], hero.url],
-    ['the one of lowest sort order without a hero', [tour, early], early.url],
-    ['none that the web does not show', [{ ...hero, web_visible: false }, tour], tour.url],
-    ['null when there is none', [], null],
-  ])('is %s', (_name, videos, expected) => {
-    expect(rendered({ videos })?.video_url).toBe(expected);
-  });
 });
