@@ -4,10 +4,10 @@ import { type Command, readArguments, runCommand } from './command-line/command.
 import { showProgress } from './command-line/progress.ts';
 import { resolveTarget } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
-import { beginGeneration, requireLineage } from './database/identity.ts';
-import { rejectNewer } from './database/migrations.ts';
+import { beginGeneration, readLineage } from './database/identity.ts';
+import { ensureTables, rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
-import { makeRecorder } from './database/operations.ts';
+import { recordOperation } from './database/operations.ts';
 import { formatEvents } from './erasure/erase.ts';
 import { applyLedger, declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
 
@@ -33,14 +33,14 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
   try {
     const erasures = readRequiredLedger(ledger);
     await open(target, async (database) => {
-      const lineage = await requireLineage(database, target);
       await rejectNewer(database);
-      const record = await makeRecorder(database);
+      await ensureTables(database, target);
+      const lineage = await readLineage(database);
       using progress = showProgress(process.stdout);
       const erased = await applyLedger(database, lineage, erasures, {
         finish: (events) => [
           beginGeneration(database, lineage),
-          ...record({ command: 'after-time-travel', counts: { erased: events } }),
+          recordOperation(database, { command: 'after-time-travel', counts: { erased: events } }),
         ],
         onProgress: (done, total) => progress.update('events compared', done, total),
       });

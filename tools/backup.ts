@@ -10,7 +10,7 @@ import { inScratchFolder } from './command-line/scratch.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { loadDeployment } from './configuration/wrangler-config.ts';
-import { requireLineage } from './database/identity.ts';
+import { rejectUnfinished } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
 
 const program = declareWithTarget('backup')
@@ -41,7 +41,9 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
     await inScratchFolder(dirname(path), async (folder) => {
       const file = join(folder, 'backup.sql');
       await open(target, async (database) => {
-        await requireLineage(database, target);
+        if ((await rejectUnfinished(database)) === 'empty') {
+          throw new UserError('the database has no tables');
+        }
         using progress = showProgress(process.stdout);
         await dump(database, name, file, (done, total) => progress.update('rows', done, total));
       });

@@ -14,8 +14,7 @@ import { type Command, declare, readArguments, runCommand } from './command-line
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
 import { createDevVars, readVars } from './configuration/dev-vars.ts';
-import { rejectUnfinished } from './database/identity.ts';
-import { migrate, rejectNewer } from './database/migrations.ts';
+import { ensureTables, rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { hasRows } from './database/tables.ts';
 import { ensureDevelopmentKeys } from './development/key-pair.ts';
@@ -65,10 +64,8 @@ async function develop({ json = false }: { json?: boolean | undefined }): Promis
 /** Returns whether the database has no listings. */
 function migrateLocal(): Promise<boolean> {
   return withDatabase(LOCAL, async (database) => {
-    await rejectUnfinished(database);
     await rejectNewer(database);
-    const applied = await migrate(database);
-    if (applied.length > 0) console.log(`Migrated the local database: ${applied.join(', ')}.`);
+    await ensureTables(database, LOCAL, true);
     return !(await hasRows(database, 'properties'));
   });
 }

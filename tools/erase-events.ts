@@ -7,10 +7,10 @@ import { printable } from './command-line/printable.ts';
 import { showProgress } from './command-line/progress.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { requireLineage } from './database/identity.ts';
-import { rejectNewer } from './database/migrations.ts';
+import { readLineage } from './database/identity.ts';
+import { ensureTables, rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
-import { makeRecorder } from './database/operations.ts';
+import { recordOperation } from './database/operations.ts';
 import { countRows } from './database/tables.ts';
 import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from './erasure/erase.ts';
 import { findText } from './erasure/find.ts';
@@ -49,9 +49,6 @@ Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001
   )
   .addOption(ledgerOption('erase-events'));
 
-/** As it is recorded: without the aggregate, which may be a guest's. */
-const OPERATION = { command: 'erase-events' };
-
 type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
@@ -74,7 +71,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
   try {
     if (text !== undefined) {
       await open(target, async (database) => {
-        await requireLineage(database, target);
+        await ensureTables(database, target);
         await listFound(database, text);
       });
       return 0;
@@ -84,14 +81,14 @@ async function run(request: Request, open = withDatabase): Promise<number> {
     }
     if (!isDryRun) checkLedger(ledger);
     await open(target, async (database) => {
-      const lineage = await requireLineage(database, target);
       await rejectNewer(database);
+      await ensureTables(database, target);
+      const lineage = await readLineage(database);
       if (aggregate === undefined) {
         progress.state = 'It is not known whether anything was erased: run the command again.';
-        const record = await makeRecorder(database);
         using bar = showProgress(process.stdout);
         const erased = await applyLedger(database, lineage, readLedger(ledger), {
-          finish: (events) => (events > 0 ? record({ ...OPERATION, counts: { events } }) : []),
+          finish: (events) => recordErasure(database, events),
           onProgress: (done, total) => bar.update('events compared', done, total),
         });
         console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
@@ -125,6 +122,12 @@ async function listFound(database: D1Database, text: string): Promise<void> {
   console.log(`${aggregates.size} aggregate${aggregates.size === 1 ? '' : 's'} found`);
 }
 
+/** Without the aggregate, which may be a guest's. */
+function recordErasure(database: D1Database, events: number): D1PreparedStatement[] {
+  if (events === 0) return [];
+  return [recordOperation(database, { command: 'erase-events', counts: { events } })];
+}
+
 /** Returns the line to print. */
 async function eraseOne(
   database: D1Database,
@@ -140,9 +143,8 @@ async function eraseOne(
   if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${already}.`;
   progress.state = 'It is not known whether anything was erased: run the command again.';
   try {
-    const record = await makeRecorder(database);
     await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
-      events > 0 ? record({ ...OPERATION, counts: { events } }) : [],
+      recordErasure(database, events),
     );
   } catch (error) {
     // The response may be lost: count the events that still have their payload.

@@ -9,9 +9,9 @@ import { pathFor } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
+import { ensureTables } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { exportListings } from './import/export.ts';
-import { ensureTables } from './import/load-listings.ts';
 
 const program = declareWithTarget('-s export-listings')
   .description(`Writes the whole catalogue as a listings file, JSON or a workbook: imported again it changes nothing.
@@ -42,7 +42,7 @@ function parse(args: string[]) {
 async function run({ target, out, form }: Request, open = withDatabase): Promise<number> {
   try {
     await open(target, async (database) => {
-      await ensureTables(database, target, false);
+      await ensureTables(database, target);
       using progress = showProgress(process.stderr);
       const pieces = exportListings(database, progress.update, form);
       await (out === undefined ? print(pieces) : writeFile(out, pieces));

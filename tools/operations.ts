@@ -5,12 +5,11 @@ import { type Command, readArguments, runCommand } from './command-line/command.
 import { printable } from './command-line/printable.ts';
 import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { requireLineage } from './database/identity.ts';
+import { ensureTables } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import {
   findLastOperation,
   formatOperation,
-  hasOperations,
   listOperations,
   type Operation,
 } from './database/operations.ts';
@@ -38,11 +37,7 @@ function parse(args: string[]) {
 async function run({ target, slug }: Request, open = withDatabase): Promise<number> {
   try {
     await open(target, async (database) => {
-      await requireLineage(database, target);
-      if (!(await hasOperations(database))) {
-        console.log('This database records no operations yet: a newer version has to migrate it.');
-        return;
-      }
+      await ensureTables(database, target);
       const found =
         slug === undefined ? await listOperations(database) : await ofListing(database, slug);
       for (const each of found) console.log(printable(formatLine(each)));

@@ -43,7 +43,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);
       const erased = await open(target, async (database) => {
-        await requireRestorable(database, dump.scratch);
+        await requireRestorable(database);
         state = INTERRUPTED;
         using progress = showProgress(process.stdout);
         const onProgress = (done: number, total: number) => progress.update('rows', done, total);

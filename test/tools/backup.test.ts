@@ -71,7 +71,7 @@ it('replaces no file, and is made of no database without tables', async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining('exists already')]);
   expect(await runOn(new Database('empty').binding, backup, '--out', path('no'))).toMatchObject({
     code: 1,
-    stderr: 'There is no backup: the database has no tables: run `npm run dev` first.\n',
+    stderr: 'There is no backup: the database has no tables.\n',
   });
 });
 

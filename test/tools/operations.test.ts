@@ -2,11 +2,9 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { command } from '../../tools/operations.ts';
-import { Database } from '../support/cloudflare/database.ts';
 import { runOn } from '../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
-import { copyWithStore } from '../support/node/stores.ts';
 
 const imports = openMemoryImports();
 const print = (...args: string[]) => runOn(imports.database, command, ...args);
@@ -84,24 +82,6 @@ it('prints them, newest first, or the last one of a listing', async () => {
   });
 });
 
-it('says so where there are none, and where the database lacks the table', async () => {
+it('says so where there are none', async () => {
   expect(await print()).toMatchObject({ code: 0, stdout: 'No operation is recorded.\n' });
-  const older = new Database('older').migrate();
-  older.sqlite.exec('DROP TABLE operations');
-  expect(await runOn(older.binding, command)).toMatchObject({
-    code: 0,
-    stdout: 'This database records no operations yet: a newer version has to migrate it.\n',
-  });
-  const empty = await runOn(new Database('empty').binding, command);
-  expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('has no tables')]);
-});
-
-it('is a program of its own', async () => {
-  const project = await copyWithStore('samples');
-  const { code, stdout, stderr } = await project.run('operations.ts');
-  await project.remove();
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(
-    /^[-\d]+ [\d:]+ UTC by .+, import-listings listings\.json: added 71, .*\n$/,
-  );
 });

@@ -50,14 +50,13 @@ type Names = ReadonlyMap<string, string>;
 type Places = ReadonlyMap<string, { count: number; last: number | null }>;
 
 /** Throws a `UserError` for a database with rows that no interrupted restore has left. */
-export async function requireRestorable(target: D1Database, scratch: D1Database): Promise<void> {
-  const state = await readState(target);
+export async function requireRestorable(target: D1Database): Promise<void> {
+  await readState(target);
   for (const table of (await readTables(target)).filter(mustBeEmpty)) {
     if (!(await hasRows(target, table))) continue;
-    const isRestored =
-      state === 'whole' && (await readLineage(target)) === (await readLineage(scratch));
-    const reason = isRestored ? 'an earlier restore is complete' : 'it must be empty';
-    throw new UserError(`the database has rows already (in ${table}): ${reason}`);
+    throw new UserError(
+      `the database has rows (in ${table}): it must be empty, or an earlier restore is complete`,
+    );
   }
 }
 
@@ -101,10 +100,9 @@ export async function restore(
         onProgress(done, total);
       }
     }
-    const operation = { id: crypto.randomUUID(), command: 'restore', file };
-    const record = tables.includes('operations')
-      ? [recordOperation(target, { ...operation, counts: { rows: total, erased } })]
-      : [];
+    const operation = { command: 'restore', file, counts: { rows: total, erased } };
+    // A backup of version 1.0.0 lacks the table.
+    const record = tables.includes('operations') ? [recordOperation(target, operation)] : [];
     await finish(target, lineage, names, counts, record);
     return erased;
   } catch (error) {

@@ -2,8 +2,6 @@
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { formatCommand } from '../command-line/environment.ts';
-import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { readTables } from './tables.ts';
 
@@ -48,14 +46,4 @@ export async function rejectUnfinished(database: D1Database): Promise<'empty' | 
   const state = await readState(database);
   if (state !== 'unfinished') return state;
   throw new UserError('a restore of this database is not finished: run `npm run restore` again');
-}
-
-/** Throws a `UserError` without a lineage. */
-export async function requireLineage(
-  database: D1Database,
-  { kind, environment }: Target,
-): Promise<string> {
-  if ((await rejectUnfinished(database)) === 'whole') return readLineage(database);
-  const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
-  throw new UserError(`the database has no tables: run \`${command}\` first`);
 }

@@ -2,8 +2,11 @@
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatCommand } from '../command-line/environment.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import type { Target } from '../command-line/target.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
+import { rejectUnfinished } from './identity.ts';
 import { readTables } from './tables.ts';
 
 const FOLDER = join(PROJECT_DIRECTORY, 'migrations');
@@ -46,6 +49,22 @@ export async function rejectNewer(database: D1Database): Promise<void> {
   );
 }
 
+/**
+ * Throws a `UserError` after an interrupted restore, and for a database that lacks migrations. Only
+ * a local one is migrated here.
+ */
+export async function ensureTables(
+  database: D1Database,
+  { kind, environment }: Target,
+  mayMigrate = false,
+): Promise<void> {
+  await rejectUnfinished(database);
+  if (kind === 'local' && mayMigrate) await migrate(database);
+  if ((await findPendingMigrations(database)).length === 0) return;
+  const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
+  throw new UserError(`the ${kind} database lacks migrations: run \`${command}\` first`);
+}
+
 async function readApplied(database: D1Database): Promise<string[]> {
   if (!(await readTables(database)).includes('d1_migrations')) return [];
   const names = database.prepare('SELECT name FROM d1_migrations');
@@ -53,10 +72,9 @@ async function readApplied(database: D1Database): Promise<string[]> {
   return results.map(({ name }) => name);
 }
 
-/** Returns the names of the applied migrations. */
-export async function migrate(database: D1Database): Promise<string[]> {
+export async function migrate(database: D1Database): Promise<void> {
   const pending = await findPendingMigrations(database);
-  if (pending.length === 0) return [];
+  if (pending.length === 0) return;
   await database.prepare(RECORDS).run();
   const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)');
   for (const name of pending) {
@@ -70,7 +88,6 @@ export async function migrate(database: D1Database): Promise<string[]> {
       throw new UserError(`the migration ${name} failed: ${messageOf(error)}`);
     }
   }
-  return pending;
 }
 
 export function migrationNames(): string[] {

@@ -8,7 +8,6 @@ import { properties } from '../../src/properties/table.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { operations } from '../../src/storage/table.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
-import { readTables } from './tables.ts';
 
 /** What a command records. Its other arguments may name guests, and are left out. */
 export type NewOperation = {
@@ -26,14 +25,14 @@ export type Operation = typeof operations.$inferSelect;
 
 /**
  * Prepares the statement that records an operation, for the last transaction of its command, which
- * may be repeated. A database of version 1.0.0 lacks the table: see `hasOperations`.
+ * may be repeated. The id is a random one by default.
  */
 export function recordOperation(
   database: D1Database,
-  { id, command, file, counts, exportId }: NewOperation,
+  { id, command, file, counts, exportId }: Omit<NewOperation, 'id'> & Partial<NewOperation>,
 ): D1PreparedStatement {
   const values = {
-    id,
+    id: id ?? crypto.randomUUID(),
     at: Date.now(),
     who: findUser(),
     commit: findCommit(),
@@ -47,17 +46,6 @@ export function recordOperation(
   return database
     .prepare(`INSERT INTO operations (${names}) VALUES (${places}) ON CONFLICT DO NOTHING`)
     .bind(...Object.values(values));
-}
-
-export async function hasOperations(database: D1Database): Promise<boolean> {
-  return (await readTables(database)).includes('operations');
-}
-
-/** As `recordOperation`, with a random id. The database may lack the table: then no statement. */
-export async function makeRecorder(database: D1Database) {
-  const isKnown = await hasOperations(database);
-  return (operation: Omit<NewOperation, 'id'>): D1PreparedStatement[] =>
-    isKnown ? [recordOperation(database, { id: crypto.randomUUID(), ...operation })] : [];
 }
 
 const COLUMNS = sql`id, at, who, "commit", command, file, counts, export_id`;

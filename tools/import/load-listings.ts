@@ -2,14 +2,14 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { publicSiteUrl } from '../../src/config.ts';
-import { formatCommand, resolveVars } from '../command-line/environment.ts';
+import { resolveVars } from '../command-line/environment.ts';
 import { showProgress } from '../command-line/progress.ts';
 import type { Target } from '../command-line/target.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
 import { rejectUnfinished } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
-import { findPendingMigrations, migrate, rejectNewer } from '../database/migrations.ts';
+import { ensureTables, rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { readTables } from '../database/tables.ts';
 import { importListings } from './import.ts';
@@ -45,14 +45,4 @@ export async function loadListings(
       throw error;
     });
   });
-}
-
-/** Throws a `UserError` if the database lacks migrations. Only a local one is migrated here. */
-export async function ensureTables(database: D1Database, target: Target, mayMigrate: boolean) {
-  const { kind, environment } = target;
-  await rejectUnfinished(database);
-  if (kind === 'local' && mayMigrate) await migrate(database);
-  if ((await findPendingMigrations(database)).length === 0) return;
-  const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
-  throw new UserError(`the ${kind} database lacks migrations: run \`${command}\` first`);
 }

@@ -1,4 +1,4 @@
-/** Which commands reject a database that is newer than the working copy, or whose restore is not finished. */
+/** Which commands reject a database that is newer or older than the working copy, or whose restore is not finished. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,27 +13,28 @@ import { command as operations } from '../../../tools/operations.ts';
 import { command as restore } from '../../../tools/restore.ts';
 import { command as setStatus } from '../../../tools/set-status.ts';
 import { Database } from '../../support/cloudflare/database.ts';
-import { runOn } from '../../support/node/in-process.ts';
+import { runImportOn, runOn } from '../../support/node/in-process.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 const LATER = "INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')";
-const NEWER = 'this database is newer than your working copy (9999_later.sql): git pull && npm ci';
 const RESTORING = 'CREATE TABLE restoring_5f0c31d2a4b97e60_events (seq integer)';
+const NEWER = 'this database is newer than your working copy (9999_later.sql): git pull && npm ci';
 const UNFINISHED = 'a restore of this database is not finished: run `npm run restore` again';
-
-const AGGREGATE = ['--aggregate-type', 'booking', '--aggregate-id', 'b'];
-
-const folder = mkdtempSync(join(tmpdir(), 'rejected-'));
-const file = (name: string) => join(folder, name);
-const ledger = ['--ledger', file('erasures.jsonl')];
+const OLDER = 'the remote database lacks migrations: run `npm run deploy -- --env staging` first';
 
 type Rejected = { database: Database; message: string };
-
 const newer: Rejected = { database: new Database('newer').migrate(), message: NEWER };
 newer.database.sqlite.exec(LATER);
 const unfinished: Rejected = { database: new Database('unfinished'), message: UNFINISHED };
 unfinished.database.sqlite.exec(RESTORING);
+const older: Rejected = { database: new Database('older').migrate(), message: OLDER };
+older.database.sqlite.exec('DELETE FROM d1_migrations WHERE id = 3; DROP TABLE operations');
+
+const folder = mkdtempSync(join(tmpdir(), 'rejected-'));
+const file = (name: string) => join(folder, name);
+const ledger = ['--ledger', file('erasures.jsonl')];
+const AGGREGATE = ['--aggregate-type', 'booking', '--aggregate-id', 'b'];
 
 beforeAll(() => {
   writeFileSync(file('listings.json'), '{"amenities":[{"slug":"pool","label":{"en":"Pool"}}]}');
@@ -41,34 +42,48 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it.each<[name: string, run: (database: D1Database) => Promise<Finished>, ...Rejected[]]>([
+type Run = (database: D1Database, ...args: string[]) => Promise<Finished>;
+
+it.each<[name: string, run: Run, ...Rejected[]]>([
   [
     'import-listings',
-    (database) => runOn(database, importListings, file('listings.json'), '--no-undo'),
-    ...[newer, unfinished],
+    (database, ...args) => runImportOn(database, importListings, file('listings.json'), ...args),
+    ...[newer, unfinished, older],
   ],
   [
     'set-status',
-    (database) => runOn(database, setStatus, 'hidden', 'casa-marea', '--no-undo'),
-    ...[newer, unfinished],
+    (database, ...args) => runImportOn(database, setStatus, 'hidden', 'casa-marea', ...args),
+    ...[newer, unfinished, older],
   ],
   [
     'erase-events',
-    (database) => runOn(database, eraseEvents, ...AGGREGATE, ...ledger),
-    ...[newer, unfinished],
+    (database, ...args) => runOn(database, eraseEvents, ...AGGREGATE, ...ledger, ...args),
+    ...[newer, unfinished, older],
   ],
   [
     'after-time-travel',
-    (database) => runOn(database, afterTimeTravel, ...ledger),
-    ...[newer, unfinished],
+    (database, ...args) => runOn(database, afterTimeTravel, ...ledger, ...args),
+    ...[newer, unfinished, older],
   ],
-  ['backup', (database) => runOn(database, backup, '--out', file('none.sql')), unfinished],
-  ['export-listings', (database) => runOn(database, exportListings), unfinished],
-  ['operations', (database) => runOn(database, operations), unfinished],
+  [
+    'export-listings',
+    (database, ...args) => runOn(database, exportListings, ...args),
+    ...[unfinished, older],
+  ],
+  [
+    'operations',
+    (database, ...args) => runOn(database, operations, ...args),
+    ...[unfinished, older],
+  ],
+  [
+    'backup',
+    (database, ...args) => runOn(database, backup, '--out', file('none.sql'), ...args),
+    unfinished,
+  ],
 ])('%s', async (_, run, ...states) => {
   for (const { database, message } of states) {
     const before = database.sqlite.serialize();
-    const { code, stderr } = await run(database.binding);
+    const { code, stderr } = await run(database.binding, '--remote', '--env', 'staging');
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(database.sqlite.serialize()).toEqual(before);
   }
@@ -77,8 +92,8 @@ it.each<[name: string, run: (database: D1Database) => Promise<Finished>, ...Reje
 it('dev', async () => {
   const project = await copyWithStore('empty');
   for (const [change, message] of [
-    [LATER, NEWER],
     [RESTORING, UNFINISHED],
+    [LATER, NEWER],
   ] as const) {
     project.rows(change);
     const { code, stderr } = await project.run('dev.ts');
