@@ -41,9 +41,6 @@ Example: npm run import-listings -- catalogue.xlsx --dry-run`)
   )
   .option('--overwrite', 'the file is the truth: replace what has changed since it was made');
 
-/** Such a workbook takes seconds to unpack. */
-const LARGE_BYTES = 2 ** 20;
-
 const UNKNOWN =
   'It is not known whether the listings were changed. Run the same command again, with another file for --undo if it has one: it ends in the same state either way.';
 
@@ -88,9 +85,6 @@ function parse(args: string[]): ImportRequest {
     readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      // A workbook is a ZIP archive.
-      const isLarge = bytes.length >= LARGE_BYTES && bytes.subarray(0, 2).toString() === 'PK';
-      if (isLarge) console.log(`Reading ${path}`);
       const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole');
       if (file.kind === 'readable') rejectOptions(file, patch, prunes);
       return file;
@@ -99,12 +93,12 @@ function parse(args: string[]): ImportRequest {
 }
 
 /** Rejects the options that a workbook cannot have. */
-function rejectOptions({ workbook }: ListingsFile, isPatch: boolean, prunes: boolean) {
-  if (workbook === undefined) return;
+function rejectOptions({ sheets }: ListingsFile, isPatch: boolean, prunes: boolean) {
+  if (sheets === undefined) return;
   if (isPatch) {
     throw new UsageError('--patch is for JSON: a workbook changes only the columns that it has');
   }
-  if (prunes && !workbook.sheets.listings) {
+  if (prunes && !sheets.listings) {
     throw new UsageError('--prune needs the sheet listings, which this workbook does not have');
   }
 }

@@ -24,7 +24,7 @@ function parse(args: string[]) {
     value: { slug, status },
   }));
   const others = { locations: [], amenities: [], removed: [], problems: [] };
-  const patch = { form: 'patch', mustBeStored: true, properties, ...others } as const;
+  const patch = { form: 'patch', properties, ...others } as const;
   const readFile = () => ({ kind: 'readable', ...patch }) as const;
   const origin = { command: 'set-status' };
   return { ...sharedOptions(values), origin, listsAll: true, readFile };

@@ -4,7 +4,7 @@
  *
  *     read/    store    the whole catalogue
  *     plan/    plan     what the file changes in it, or its problems. Pure:
- *                       read/read      completes the file's records
+ *                       read/complete  the file's records, whole
  *                       changes        what changes, also for listings outside the file
  *                       check          the keys and references of the catalogue as it would be
  *                       limits         reject an import that changes too many listings

@@ -1,4 +1,4 @@
-/** What an import rejects or tells of the whole catalogue: a share of it, and what nobody uses any more. */
+/** What an import rejects of the whole catalogue: a share of it, and a `hid` of two listings. */
 
 import { beforeEach, expect, it } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
@@ -63,28 +63,6 @@ it('a single listing may always get another slug', async () => {
   imports.clear();
   await imports.load(kept(1));
   expect(await imports.load(slugs(1))).toMatchObject({ code: 0 });
-});
-
-it('names a location that loses its last listing, with the file that removes it', async () => {
-  const [first, second] = homes;
-  const locations = ['bay', 'coast'].map((slug) => ({ slug, name: { en: slug } }));
-  const at = (location: string) => ({
-    properties: [
-      { ...first, location },
-      { ...second, location: 'bay' },
-    ],
-  });
-  await imports.load({ locations, ...at('coast') });
-  const { stdout } = await imports.load(at('bay'));
-  const [, remedy = ''] =
-    /^No listing has the location coast any more\. This JSON file removes it: (.*)$/m.exec(
-      stdout,
-    ) ?? [];
-  expect((await imports.load(remedy)).stdout).toContain('Removed: location coast\n');
-  expect((await imports.load({ properties: [{ ...first, location: null }] })).stdout).not.toContain(
-    'any more',
-  );
-  expect(imports.rows('SELECT slug FROM locations')).toEqual([{ slug: 'bay' }]);
 });
 
 it('an export loads into an empty store, also with a hid that two stored listings have', async () => {

@@ -32,6 +32,7 @@ const unkeyed = { ...home, id: undefined };
 const url = 'https://images.example.com/1.jpg';
 const PHOTO = 'https://images.example.com/2.jpg';
 const photo = { id: OTHER_ID, url, section: 'hero', web_visible: true, web_sort_order: 1 };
+const video = { id: OTHER_ID, url, type: 'hero', web_visible: true, sort_order: 1 };
 const marea = propertyOf({
   slug: 'casa-marea',
   hid: 'H-1',
@@ -158,14 +159,18 @@ const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string
   ],
   ['a CSV', 'slug,city\ncasa-marea,Palma\n', 'is neither JSON (Unexpected token'],
   ['a web page', '<!DOCTYPE html><html></html>', 'is neither JSON ('],
-  ['no UTF-8', new Uint8Array([0xff]), 'is not UTF-8 text: save it as UTF-8'],
-  ['deep JSON', '['.repeat(100_000) + ']'.repeat(100_000), 'is nested too deep'],
-  ['a list', '[]', 'must be of type object'],
   [
-    'no record',
-    '{"properties": [], "removed": {"locations": []}}',
-    'has no record: with --patch, {"properties": [{"slug": "casa-marea", "price_from": 121000}]} changes a price',
+    'no UTF-8',
+    new Uint8Array([0xff]),
+    'is neither JSON (The encoded data was not valid for encoding utf-8)',
   ],
+  [
+    'deep JSON',
+    '['.repeat(100_000) + ']'.repeat(100_000),
+    'is neither JSON (Maximum call stack size exceeded)',
+  ],
+  ['a list', '[]', 'must be of type object'],
+  ['no record', '{"properties": [], "removed": {"locations": []}}', 'has no record'],
   ['an encrypted workbook', encrypted, 'is no readable workbook (File is password-protected. '],
   ['a broken .xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'is no readable workbook ('],
   ['a cut workbook', Buffer.from('PK\x03\x04'), 'is no readable workbook ('],
@@ -189,7 +194,7 @@ const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string
 const FIELDS: [fields: object, sentence: string][] = [
   [{ name: undefined }, 'name is required'],
   [{ bed: 1 }, 'bed is not a field of this resource: did you mean beds?'],
-  [{ amenities: ['wi fi'] }, `amenities.0 "wi fi" ${SLUG_RULE}: did you mean wifi?`],
+  [{ amenities: ['wi fi'] }, `amenities.0 "wi fi" ${SLUG_RULE}`],
   [
     { type: `\u001b[31m\u2028\u202e${'villages '.repeat(20)}` },
     `type "\\u001b[31m\\u2028\\u202e${'villages '.repeat(5).trimEnd()}…" must be one of beach, ski`,
@@ -207,10 +212,7 @@ const FIELDS: [fields: object, sentence: string][] = [
     'description.fr {"type":"doc","attrs":"…"} must be nested at most 128 levels deep',
   ],
   [{ photos: [photo, photo] }, `photos.1 "${url}" repeats photos.0`],
-  [
-    { photos: [photo, { ...photo, url: `${url}?2` }] },
-    `photos.1 "${url}?2" repeats the id of photos.0`,
-  ],
+  [{ videos: [video, { ...video, url: `${url}?2` }] }, `videos.1 "${url}?2" repeats videos.0`],
   [{ location: 'bay', location_id: BAY }, 'location "bay" must not be combined with location_id'],
   [
     { photos: [{ ...photo, url: 'https://a.example/a\nb' }] },
@@ -306,9 +308,9 @@ locations[0]: slug is required
 amenities[0]: slug is required
 properties[1] (slug "b"): status "x" must be one of listed, coming_soon, sold_out, hidden
 properties[6]: must be of type object
-properties[3] (slug "c"): slug "c" repeats the slug of properties[2] (slug "c")
-properties[1] (slug "b"): hid "H-9" repeats the id of properties[0] (slug "a")
-properties[5] (slug "e"): id "${ID}" repeats the id of properties[4] (slug "d")`,
+properties[1] (slug "b"): is the same listing as properties[0] (slug "a")
+properties[3] (slug "c"): is the same listing as properties[2] (slug "c")
+properties[5] (slug "e"): is the same listing as properties[4] (slug "d")`,
   ],
   [
     'names that the store has for another record, or for none',
@@ -319,7 +321,7 @@ properties[5] (slug "e"): id "${ID}" repeats the id of properties[4] (slug "d")`
       ],
     }),
     `
-properties[0] (slug "casa-marea"): slug "casa-marea" is the slug of the stored listing ${marea.id}: give that id, or leave the id out and import the file with --patch
+properties[0] (slug "casa-marea"): slug "casa-marea" repeats the slug of the stored listing casa-marea (id "${marea.id}")
 properties[1] (slug "home"): location "hills" is not known
 properties[1] (slug "home"): amenity "wify" is not known: did you mean wifi?
 properties[1] (slug "home"): hero_photo "${url}" must be the address of one of the photos of this listing
@@ -348,20 +350,19 @@ ${HELP}`,
       ],
     }),
     `
-locations[0] (slug "hills"): no location is stored under this slug, and a new one needs name
+locations[0] (slug "hills"): is no stored location, and a new one needs name
 locations[1] (slug "bay"): id null must be of type string
-amenities[0] (slug "sauna"): no amenity is stored under this slug, and a new one needs label
+amenities[0] (slug "sauna"): is no stored amenity, and a new one needs label
 properties[0] (slug "casa-marea"): beds "two" must be of type number
-properties[3]: names no listing: give its slug, hid or id
+properties[3]: is no stored listing, and a new one needs slug, name, status, display_order
+is no stored listing, and a new one needs name, status, display_order: 3 listings, first No Slug (properties[4])
 single hyphens or underscores: 2 listings, first No Slug (properties[4], slug): "No Slug", "Casa 8"
 properties[5] (hid "H-3"): hid "H-3" is the hid of several stored listings: name one by its slug or id
-properties[6] (slug "nueva"): no listing is stored under this slug, and a new one needs name, status, display_order
-properties[7] (slug "Casa 8"): no listing is stored under this hid, and a new one needs name, status, display_order
 properties[8] (slug "twin"): photos.0.url is required
 properties[8] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing
-properties[2] (slug "other"): slug "other" is the slug of the stored listing ${other.id}: give that id, or another slug
-properties[1] (hid "H-1"): slug "casa-marea" repeats the slug of properties[0] (slug "casa-marea")
-properties[2] (slug "other"): id "${marea.id}" repeats the id of properties[0] (slug "casa-marea")`,
+slug "bay" repeats the slug of the stored location bay (id "${BAY}")
+is the same listing as properties[0] (slug "casa-marea"): 2 listings, first H-1 (properties[1])
+properties[2] (slug "other"): slug "other" repeats the slug of the stored listing other (id "${other.id}")`,
   ],
   [
     'ids that follow from keys which other records had before',
@@ -385,7 +386,7 @@ properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored p
     () => imports.setStatus('sold', 'other', 'casa-mare'),
     `
 status must be one of listed, coming_soon, sold_out, hidden: 2 listings, first other: "sold"
-casa-mare: no stored listing has the slug casa-mare: did you mean casa-marea?`,
+casa-mare: is no stored listing, and a new one needs name, display_order`,
   ],
   [
     'the hid of another listing, in the store or in the file',
@@ -397,8 +398,8 @@ casa-mare: no stored listing has the slug casa-mare: did you mean casa-marea?`,
       ],
     }),
     `
-properties[0] (hid "H-3"): hid "H-3" is the hid of listing 
-properties[2] (slug "large"): hid "H-5" is the hid of listing secret too`,
+properties[0] (hid "H-3"): hid "H-3" repeats the hid of the stored listing 
+properties[2] (slug "large"): hid "H-5" repeats the hid of properties[1] (hid "H-5")`,
   ],
   [
     'two addresses in one entry',
@@ -436,17 +437,18 @@ const SHEETS: Case[] = [
   [
     'headers alone',
     sheets('slug | price_from'),
-    'the file: has no row below its headers: fill one in, or edit the file that `npm run -s export-listings -- --out catalogue.xlsx` writes',
+    'the file: has no record',
     sheets('slug | price_from\ncasa-marea | 1'),
   ],
   [
     'a cell of photos, and one of amenities',
     sheets(
-      `slug | amenities\ncasa-marea | wifi, wify${PHOTOS}casa-marea | a/1.jpg | The sea | garden`,
+      `slug | amenities\ncasa-marea | wifi, wify\nother | wifi, wifi${PHOTOS}casa-marea | a/1.jpg | The sea | garden`,
     ),
     `
 photos!B3 (slug "casa-marea"): url "a/1.jpg" must be an absolute http or https URL
 photos!D3 (slug "casa-marea"): section "garden" must be one of hero, gallery, studio, location, what_to_do, other
+listings!B3 (slug "other"): amenities "wifi" repeats amenities.0
 listings!B2 (slug "casa-marea"): amenity "wify" is not known: did you mean wifi?
 ${HELP}`,
     sheets(`slug | amenities\ncasa-marea | wifi${PHOTOS}casa-marea | ${PHOTO}?3 | The sea | other`),
@@ -474,8 +476,8 @@ casa-marea | ${marea.id} | A | listed | 1
 one | ${other.id} | B | listed | 2
 two | ${other.id} | C | listed | 3`),
     `
-listings!A3 (slug "casa-marea"): slug "casa-marea" repeats the slug of listings!A2 (slug "casa-marea")
-listings!A5 (slug "two"): has the hidden id of listings!A4 (slug "one"), and neither has its stored slug: clear listings!B5 in the copy`,
+listings!A3 (slug "casa-marea"): is the same listing as listings!A2 (slug "casa-marea"): clear the hidden id of a copy
+listings!A5 (slug "two"): is the same listing as listings!A4 (slug "one"): clear the hidden id of a copy`,
     sheets(`
 slug | id | name | status | display_order
 casa-marea | ${marea.id} | A | listed | 1
@@ -501,7 +503,7 @@ new | New | listed | 1 | 1 | "2" | "3" | 4 | ask Pere`),
   [
     'a title above the header',
     sheets(`Our homes\n\n${CITIES.trim()}`),
-    'listings!A1: is no header, which is in row 3: delete the rows before that one',
+    'listings!A1: is no header with the column slug or hid or id, which the sheet listings needs',
     sheets(CITIES),
   ],
   [
@@ -516,8 +518,8 @@ photos!A1: is no header with the column listing, which the sheet photos needs`,
     'a row without a key, and a new listing without its fields',
     sheets('slug | name\n | Nobody\nnewer | Newer'),
     `
-listings!A2 (name "Nobody"): names no listing: give its slug, hid or id
-listings!A3 (slug "newer"): no listing is stored under this slug, and a new one needs status, display_order`,
+listings!A2 (name "Nobody"): is no stored listing, and a new one needs slug, status, display_order
+listings!A3 (slug "newer"): is no stored listing, and a new one needs status, display_order`,
     sheets('slug | name | status | display_order\nnewer | Newer | listed | 2'),
   ],
   [

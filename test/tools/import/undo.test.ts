@@ -89,7 +89,7 @@ it('gives a slug back, and removes the added amenities that no other listing has
   await imports.load(again, '--undo', undo);
   await imports.load({ properties: [propertyOf({ slug: 'other', amenities: ['pool'] })] });
   const undone = await imports.run(undo, '--many', '--no-undo');
-  expect(undone.stdout).toContain('Removed: amenity sauna\n');
+  expect(undone.stdout).toContain('amenity sauna: removed\n');
   expect(imports.rows('SELECT slug FROM amenities')).toEqual([{ slug: 'pool' }]);
   const slugs = () =>
     imports.rows('SELECT slug FROM properties ORDER BY slug').map(({ slug }) => slug);
@@ -97,6 +97,8 @@ it('gives a slug back, and removes the added amenities that no other listing has
   expect((await imports.stored('home'))?.hid).toBe('H-1');
   expect(await imports.load(again)).toMatchObject({ code: 0, stderr: '' });
   expect(slugs()).toEqual(['home', 'moved', 'other']);
+  const alone = { removed: { locations: [], amenities: ['pool'] } };
+  expect(await imports.load(alone)).toMatchObject({ code: 0, stderr: '' });
 });
 
 it('gives no slug back that an added location of another listing has', async () => {
@@ -112,9 +114,9 @@ it('gives no slug back that an added location of another listing has', async () 
   expect(await imports.run(undo)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `locations[0] (slug "coast"): slug "coast" is the slug of the stored location ${added.id}, which other listings have: give them another location first\n1 problem. Nothing was changed.\n`,
+    stderr: `locations[0] (slug "coast"): slug "coast" repeats the slug of the stored location coast (id "${added.id}")\n1 problem. Nothing was changed.\n`,
   });
   await imports.load({ properties: [{ ...home, location_id: old.id }] });
-  expect((await imports.run(undo)).stdout).toContain('Removed: location coast\n');
+  expect((await imports.run(undo)).stdout).toContain('location coast: removed\n');
   expect(imports.rows('SELECT id, slug FROM locations')).toEqual([{ ...old, slug: 'coast' }]);
 });

@@ -1,23 +1,16 @@
 /** The changes of an import: the listings to write, and what the user should know of each. Pure. */
 
 import { formatRendering } from '../../../src/properties/render.ts';
-import type { Location, Source } from '../../../src/properties/source.ts';
+import type { Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue } from '../read/store.ts';
-import { formatLastChange } from '../read/touched.ts';
+import { EXPORT_AGAIN, formatLastChange } from '../read/touched.ts';
 import { versionOf } from '../read/version.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
 import { findWarnings } from './quality.ts';
 import { renderRow, resolveLatestChange } from './rows.ts';
-import type {
-  Finding,
-  Known,
-  ListingChange,
-  PlannedListing,
-  PlanOptions,
-  RecordChange,
-} from './types.ts';
+import type { Finding, ListingChange, PlannedListing, PlanOptions, RecordChange } from './types.ts';
 
 /** Renders the listings that differ from the stored ones. */
 export function findChanges(
@@ -71,22 +64,10 @@ export function findConflicts(
     if (!old || !isOther || !version || version === versionOf(old.listing)) return [];
     const operation = operations.get(old.operation ?? '');
     if (exportId !== undefined && operation?.export_id === exportId) return [];
-    const details = { by: formatLastChange(operation), changes: changes.join('; ') };
-    return [{ record: name, path: '', code: 'changed_since', details }];
+    const by = formatLastChange(operation);
+    const sentence = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
+    return [{ record: name, path: '', sentence, remedy: EXPORT_AGAIN }];
   });
-}
-
-/** The locations that lose their last listing. */
-export function findUnused(
-  listings: readonly ListingChange[],
-  { locations }: Known,
-  stored: Catalogue,
-): Location[] {
-  const after = new Map([...stored.listings].map(([id, { listing }]) => [id, listing]));
-  for (const { listing } of listings) after.set(listing.id, listing);
-  const used = new Set([...after.values()].map(({ location }) => location?.id));
-  const left = new Set(listings.map(({ old }) => old?.listing.location?.id));
-  return [...left].flatMap((id = '') => (used.has(id) ? [] : (locations.get(id) ?? [])));
 }
 
 function isRenamed(old: Source | undefined, now: Source): boolean {

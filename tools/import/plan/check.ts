@@ -1,12 +1,15 @@
 /** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
 
-import { formatName, type ImportProblem } from '../read/problem.ts';
-import type { CompleteFile } from '../read/read.ts';
-import type { FileListing } from '../read/records.ts';
+import type { CompleteFile } from '../read/complete.ts';
+import { type Fault, formatName, type ImportProblem } from '../read/problem.ts';
+import { type FileListing, type StoredKeys, slugOfUndone } from '../read/records.ts';
 import { type Catalogue, sourcesOf } from '../read/store.ts';
-import type { CompleteRecord, StoredKeys } from '../read/types.ts';
+import type { CompleteRecord } from '../read/types.ts';
 import { versionOf } from '../read/version.ts';
 import type { Known, PlannedListing } from './types.ts';
+
+const KNOWN_ONES =
+  '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
 
 export function checkCatalogue(
   file: CompleteFile,
@@ -15,108 +18,108 @@ export function checkCatalogue(
   listings: readonly PlannedListing[],
 ): ImportProblem[] {
   const { locations, amenities, properties, removed } = file;
-  const asExported = listings.filter(
-    ({ version, listing }) => version !== undefined && version === versionOf(listing),
-  );
-  // Imports of version 1.0.0 could give two listings one `hid`: an export of both is valid.
-  const hids = new Map([
-    ...sourcesOf(stored).map(({ id, hid }) => [id, hid] as const),
-    ...asExported.map(({ listing: { id, hid } }) => [id, hid] as const),
-  ]);
-  const keptLocations = stored.locations.filter(({ id }) => !removed.includes(id));
+  const places = stored.locations.filter(({ id }) => !removed.includes(id));
+  const sources = sourcesOf(stored);
+  // Version 1.0.0 could give two listings one `hid`: an export of both is valid in another store.
+  const exported = listings
+    .filter(({ version, listing }) => version !== undefined && version === versionOf(listing))
+    .map(({ listing }) => listing);
   return [
-    ...findSharedKeys(locations, keptLocations, file),
-    ...findSharedKeys(amenities, [], file),
-    ...findSharedKeys(properties, sourcesOf(stored), file, hids),
+    ...findSharedKeys(locations, places),
+    ...findSharedKeys(amenities, []),
+    ...findSharedKeys(properties, sources, exported),
+    ...findTakenIds(locations, places),
+    ...findTakenIds(properties, sources),
+    ...properties.flatMap((record) => findTakenEntries(record, stored)),
     ...findUnknownReferences(file, known),
     ...properties.flatMap(findForeignHero),
-    ...properties.flatMap((record) => findTakenIds(record, stored)),
   ];
 }
 
-/** A record after the import: one of the file, or a stored one that the file does not have. */
-type Holder = {
-  keys: { [Key in keyof StoredKeys]?: StoredKeys[Key] | undefined };
-  record?: CompleteRecord<unknown>;
-};
+/** Two records with several equal keys are one problem, of the first of these keys. */
+const EARLIER_KEYS = { id: [], slug: ['id'], hid: ['id', 'slug'] } as const;
 
-/** Finds the records of the file that get the slug, the id or the `hid` of another record. */
+/**
+ * Finds the records of the file that get the id, the slug or the `hid` of another record. A record
+ * that has had its slug or `hid` before keeps it: the other one is the problem.
+ */
 function findSharedKeys(
   records: readonly CompleteRecord<unknown>[],
   stored: readonly StoredKeys[],
-  file: CompleteFile,
-  keptHids: ReadonlyMap<string, string | null> = new Map(),
+  exported: readonly StoredKeys[] = [],
 ): ImportProblem[] {
-  const before = new Map(stored.map((each) => [each.id, each]));
+  const before = new Map([...exported, ...stored].map((each) => [each.id, each]));
   const inFile = new Set(records.map(({ keys }) => keys.id));
-  const holders: Holder[] = [
-    ...stored.filter(({ id }) => !inFile.has(id)).map((keys) => ({ keys })),
-    ...records.map((record) => ({ keys: record.keys, record })),
+  const holders = [
+    ...stored.filter(({ id }) => !inFile.has(id)).map((keys) => ({ keys, name: undefined })),
+    ...records.map(({ keys, name }) => ({ keys, name })),
   ];
-  const problems: ImportProblem[] = [];
-  for (const key of ['slug', 'id', 'hid'] as const) {
-    const keeps = ({ keys, record }: Holder) => {
-      const { id = '' } = keys;
-      const old = key === 'hid' ? keptHids.get(id) : before.get(id)?.[key];
-      return record === undefined || old === keys[key];
-    };
+  return (['id', 'slug', 'hid'] as const).flatMap((key) => {
+    const isNew = ({ keys }: (typeof holders)[number]) =>
+      key === 'id' || before.get(keys.id ?? '')?.[key] !== keys[key];
     const groups = Map.groupBy(holders, ({ keys }) => keys[key] ?? undefined);
     groups.delete(undefined);
-    for (const group of groups.values()) {
-      const [first, ...others] = group.toSorted((a, b) => Number(keeps(b)) - Number(keeps(a)));
-      const late = others.filter((each) => key !== 'hid' || !keeps(each));
-      problems.push(
-        ...late.flatMap(({ record }) =>
-          first && record ? nameHolder(key, record, first, file) : [],
-        ),
-      );
-    }
-  }
-  return problems;
+    return [...groups].flatMap(([value, group]) => {
+      const [first, ...others] = group.toSorted((a, b) => Number(isNew(a)) - Number(isNew(b)));
+      return others.filter(isNew).flatMap(({ keys, name: record }): ImportProblem[] => {
+        if (first === undefined || record === undefined) return [];
+        if (EARLIER_KEYS[key].some((each) => keys[each] && keys[each] === first.keys[each]))
+          return [];
+        const { id, slug } = first.keys;
+        const place = `the stored ${record.kind} ${slug}`;
+        const holder = formatName(first.name ?? { place, key: { field: 'id', value: `${id}` } });
+        if (key !== 'id') {
+          return [{ record, path: key, value, sentence: `repeats the ${key} of ${holder}` }];
+        }
+        const remedy = record.cellAt === undefined ? '' : ': clear the hidden id of a copy';
+        const sentence = `is the same ${record.kind} as ${holder}${remedy}`;
+        return [{ record, path: '', sentence }];
+      });
+    });
+  });
 }
 
-function nameHolder(
-  key: keyof StoredKeys,
-  { name: record, keys, idField, resolution }: CompleteRecord<unknown>,
-  first: Holder,
-  file: CompleteFile,
+/**
+ * Finds the records whose id follows from a key that a stored record had before: a new "casa-b" gets
+ * the id of a listing that was "casa-b" once, and is "casa-c" now.
+ */
+function findTakenIds(
+  records: readonly CompleteRecord<unknown>[],
+  stored: readonly StoredKeys[],
 ): ImportProblem[] {
-  const path = key === 'id' ? idField : key;
-  const problem = { record, path, value: keys[path] };
-  // The problem of another key that both have is enough.
-  const others = ({ slug: [], id: ['slug'], hid: ['slug', 'id'] } as const)[key];
-  if (others.some((each) => keys[each] !== undefined && keys[each] === first.keys[each])) return [];
-  if (key === 'hid') {
-    const details = { holder: `listing ${first.keys.slug}` };
-    return [{ ...problem, code: 'hid_repeats', details }];
-  }
-  if (first.record !== undefined && key === 'id' && record.cellAt !== undefined) {
-    const { cell } = record.cellAt('id');
-    const details = { first: formatName(first.record.name), cell };
-    return [{ record, path: '', code: 'unclear_copy', details }];
-  }
-  if (first.record !== undefined) {
-    const details = { first: `the ${key} of ${formatName(first.record.name)}` };
-    return [{ ...problem, code: 'repeats', details }];
-  }
-  // A record without an id of its own is rejected already.
-  if (keys.id === undefined || resolution.kind === 'anothers') return [];
-  const owner = `${first.keys.id}`;
-  const details = { holder: `${record.kind} ${owner}`, advice: adviseOnSlug(owner, idField, file) };
-  return [{ ...problem, code: 'slug_taken', details }];
+  const before = new Map(stored.map((each) => [each.id, each]));
+  return records.flatMap(({ name: record, keys, writtenKeys }): ImportProblem[] => {
+    const { id, hid, slug } = writtenKeys;
+    const holder = id === undefined ? before.get(keys.id ?? '') : undefined;
+    // An undo has taken the slug of a listing that the same import adds again.
+    if (holder === undefined || holder.slug === slugOfUndone(holder.id)) return [];
+    if (holder.slug === slug || (hid !== undefined && holder.hid === hid)) return [];
+    const path = hid === undefined ? 'slug' : 'hid';
+    const name = `${record.kind} ${holder.slug ?? holder.id}`;
+    return [{ record, ...takenId(path, keys[path], name, path, 'slug') }];
+  });
 }
 
-function adviseOnSlug(
-  ownerId: string,
-  idField: string,
-  { form, keptRemovals }: CompleteFile,
-): string {
-  if (keptRemovals.has(ownerId))
-    return ', which other listings have: give them another location first';
-  if (form !== 'whole') return ': give that id, or another slug';
-  // A patch finds a listing by its slug only if the record has no other id.
-  const omission = idField === 'id' ? 'leave the id out and ' : '';
-  return `: give that id, or ${omission}import the file with --patch`;
+/** Finds the photos and videos whose address gives them the id of another stored one. */
+function findTakenEntries(
+  { name: record, keys, writtenKeys, value: listing }: CompleteRecord<FileListing>,
+  stored: Catalogue,
+): ImportProblem[] {
+  const old = stored.listings.get(keys.id ?? '')?.listing;
+  if (old === undefined || listing === undefined) return [];
+  return (['photos', 'videos'] as const).flatMap((list) =>
+    listing[list].flatMap(({ id, url }, index): ImportProblem[] => {
+      const holder = old[list].find((each) => each.id === id);
+      if (!holder || holder.url === url || writtenKeys[list].includes(id)) return [];
+      const name = `${list === 'photos' ? 'photo' : 'video'} ${holder.url}`;
+      return [{ record, ...takenId(`${list}.${index}.url`, url, name, 'url', 'url') }];
+    }),
+  );
+}
+
+function takenId(path: string, value: unknown, holder: string, from: string, key: string): Fault {
+  const sentence = `gives the id of the stored ${holder}, which had this ${from} before: give the new one another id, or name the stored one by its id or ${key}`;
+  return { path, value, sentence };
 }
 
 /** Finds locations and amenities that neither the file nor the store has. */
@@ -135,7 +138,7 @@ function findUnknownReferences(
       const subject = `${kind} ${JSON.stringify(name)}`;
       const candidates = [...names[kind]].filter((each) => each !== undefined);
       const unknown = { name, known: candidates };
-      return [{ record, path, subject, code: 'not_known', unknown }];
+      return [{ record, path, subject, sentence: 'is not known', unknown, remedy: KNOWN_ONES }];
     };
     return [
       ...check('location', 'location_id', keys.location_id),
@@ -148,24 +151,6 @@ function findUnknownReferences(
 function findForeignHero({ name, value }: CompleteRecord<FileListing>): ImportProblem[] {
   const { hero_photo, photos = [] } = value ?? {};
   if (typeof hero_photo !== 'string' || photos.some(({ url }) => url === hero_photo)) return [];
-  return [{ record: name, path: 'hero_photo', code: 'hero_address', value: hero_photo }];
-}
-
-/** Finds a photo or video whose address gives it the id of another stored one. */
-function findTakenIds(
-  { name: record, keys, writtenKeys, value: listing }: CompleteRecord<FileListing>,
-  stored: Catalogue,
-): ImportProblem[] {
-  const old = stored.listings.get(keys.id ?? '')?.listing;
-  if (old === undefined || listing === undefined) return [];
-  return (['photos', 'videos'] as const).flatMap((list) =>
-    listing[list].flatMap(({ id, url: value }, index): ImportProblem[] => {
-      const holder = old[list].find((each) => each.id === id);
-      const isGiven = writtenKeys[list].includes(id);
-      if (holder === undefined || holder.url === value || isGiven) return [];
-      const kind = list === 'photos' ? 'photo' : 'video';
-      const details = { holder: `${kind} ${holder.url}`, idField: 'url', key: 'url' };
-      return [{ record, path: `${list}.${index}.url`, code: 'id_taken', details, value }];
-    }),
-  );
+  const sentence = 'must be the address of one of the photos of this listing';
+  return [{ record: name, path: 'hero_photo', value: hero_photo, sentence }];
 }

@@ -32,8 +32,8 @@ export function checkShare(
     'empty something of': emptied,
     'change the slug or hid of': renamed,
   }).flatMap(([verb, count]) => (count === 0 ? [] : `${verb} ${count}`));
-  const details = { counts: counts.join(', '), all: counted(all, 'public listing') };
-  return [{ record: THE_FILE, path: '', code: 'too_many', details }];
+  const sentence = `would ${counts.join(', ')} of the ${counted(all, 'public listing')}, more than a fifth. --many imports it`;
+  return [{ record: THE_FILE, path: '', sentence }];
 }
 
 export function listPublicIds({ listings }: Catalogue): string[] {
@@ -48,5 +48,6 @@ export function checkSize({ columns }: ListingRow, record: RecordName): ImportPr
   const shown = Buffer.byteLength(`${columns.document}${columns.card}`);
   const [use, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
   if (bytes <= MAX_BYTES) return [];
-  return [{ record, path: '', code: 'too_large', details: { use, bytes, most: MAX_BYTES } }];
+  const sentence = `is too large to ${use}: ${bytes} bytes, at most ${MAX_BYTES}`;
+  return [{ record, path: '', sentence }];
 }

@@ -4,12 +4,12 @@
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { completeFromStore } from '../read/complete.ts';
 import { distinct } from '../read/problem.ts';
-import { completeFromStore } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import { type Catalogue, findUsers } from '../read/store.ts';
 import type { CompleteRecord, ListingsFile } from '../read/types.ts';
-import { findChanges, findConflicts, findUnused } from './changes.ts';
+import { findChanges, findConflicts } from './changes.ts';
 import { checkCatalogue } from './check.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, listPublicIds } from './limits.ts';
@@ -52,8 +52,7 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
     ...(overwrite ? [] : conflicts),
     ...(many ? [] : [...moved, ...checkShare(changes, file.form, stored)]),
   ];
-  const unused = findUnused(changes, known, stored);
-  const effect = { listings: changes, recordChanges, conflicts, unused };
+  const effect = { listings: changes, recordChanges, conflicts };
   if (overridable.length > 0) return { kind: 'rejected', problems: overridable, effect };
   return { kind: 'accepted', file, effect };
 }

@@ -1,8 +1,8 @@
 /** An import from its plan to its outcome. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
+import type { CompleteFile } from '../read/complete.ts';
 import type { ImportProblem, RecordName } from '../read/problem.ts';
-import type { CompleteFile } from '../read/read.ts';
 import type { StoredListing } from '../read/store.ts';
 import type { OnProgress } from '../read/types.ts';
 import type { Differences } from './differences.ts';
@@ -70,8 +70,6 @@ export type Effect = {
   listings: ListingChange[];
   /** One for each listing that has changed since the file was made, and would change again. */
   conflicts: ImportProblem[];
-  /** The locations that lose their last listing. */
-  unused: Location[];
 };
 
 type RejectedImport = { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect };

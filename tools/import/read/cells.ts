@@ -8,7 +8,6 @@ import { isBlank } from '../../../src/properties/locale-map.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
 import type { CellKind, Column } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
-import type { Fault } from './problem.ts';
 import type { Patch } from './records.ts';
 
 /** What the library reads of a cell, the type of the cell, and its formula. */
@@ -24,7 +23,7 @@ export type CellValue = string | number | boolean | string[] | null;
 /** What a cell of an export has. */
 type ShownCell = string | number | null;
 
-type ReadCell = { value: CellValue } | Pick<Fault, 'code' | 'details'>;
+type ReadCell = { value: CellValue } | { sentence: string };
 
 const MAX_CHARACTERS = 32_767;
 const CUT = '…';
@@ -77,13 +76,14 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   },
   number(cell) {
     if (typeof cell === 'number') return { value: cell };
-    return { code: 'not_a_number', details: { number: guessNumber(`${cell}`) ?? 'a number' } };
+    const number = guessNumber(`${cell}`) ?? 'a number';
+    return { sentence: `is no number: format the cell as a number, and write ${number}` };
   },
   boolean(cell) {
     if (typeof cell === 'boolean') return { value: cell };
     const word = typeof cell === 'string' ? toWord(cell) : '';
     if (/^(yes|true)$/.test(word)) return { value: true };
-    return /^(no|false)$/.test(word) ? { value: false } : { code: 'not_a_boolean' };
+    return /^(no|false)$/.test(word) ? { value: false } : { sentence: 'must be yes or no' };
   },
 };
 
@@ -107,10 +107,16 @@ function guessNumber(text: string): number | undefined {
 
 /** A number is its digits, of which a spreadsheet keeps 15. */
 function readText(cell: string | number | boolean): ReadCell {
-  if (typeof cell === 'boolean') return { code: 'not_a_text' };
+  if (typeof cell === 'boolean') return { sentence: `is no text: ${rewrite('text')}` };
   if (typeof cell === 'string') return { value: cell.replaceAll(/\r\n?/g, '\n') };
   const isShort = Math.abs(cell) < 10 ** MAX_DIGITS && !String(cell).includes('e');
-  return isShort ? { value: String(cell) } : { code: 'too_many_digits' };
+  if (isShort) return { value: String(cell) };
+  const fault = 'is a number with more than 15 digits, which a spreadsheet rounds';
+  return { sentence: `${fault}: ${rewrite('text')}` };
+}
+
+function rewrite(form: string): string {
+  return `format the cell as ${form}, and write it again`;
 }
 
 /** e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502` */
@@ -135,20 +141,29 @@ const TIME = /^PT\d+H\d+M[\d.,]+S$/;
 /** Reads a cell by its type. Nothing is guessed. */
 export function readCell({ kind, choices }: Column, { value, type, formula }: Cell): ReadCell {
   if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
-    return { code: 'formula_error' };
+    return { sentence: 'is the error of a formula: correct the formula, or write its value' };
   }
   if (formula?.includes(GOOGLE_FUNCTION) && /(\.\.\.|…)$/.test(`${value}`)) {
-    return { code: 'formula_unfinished' };
+    return {
+      sentence:
+        'is a formula that Google Sheets had not computed: open the sheet, wait for its values, and download it again',
+    };
   }
-  if (type === 'formula' && value === null) return { code: 'formula_without_value' };
-  if (value instanceof Date || TIME.test(`${value}`))
-    return { code: kind === 'number' ? 'date_not_number' : 'date' };
+  if (type === 'formula' && value === null) {
+    return {
+      sentence:
+        'is a formula without a value: open the workbook in a spreadsheet program, and save it',
+    };
+  }
+  if (value instanceof Date || TIME.test(`${value}`)) {
+    return { sentence: `is a date: ${rewrite(kind === 'number' ? 'a number' : 'text')}` };
+  }
   if (value === null || (typeof value === 'string' && isBlank(value))) {
     return { value: kind === 'slugs' ? [] : null };
   }
   const isChoice = Array.isArray(choices);
   if (isChoice && typeof value !== 'string') {
-    return { code: 'not_a_choice', details: { choices: choices.join(', ') } };
+    return { sentence: `must be a text, one of ${choices.join(', ')}` };
   }
   return KINDS[kind](value);
 }

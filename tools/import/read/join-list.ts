@@ -15,13 +15,16 @@ import { deriveId, type Patch, readKeys } from './records.ts';
 import { formatAsOf, identifyEntries, type ShownRow, showEntries } from './shown.ts';
 import type { Catalogue } from './store.ts';
 import { differsFromMarks, type Touches } from './touched.ts';
-import type { SheetRow, WorkbookParts } from './types.ts';
+import type { SheetRow, Sheets } from './types.ts';
 
 const FEATURE = property.shape.unique_features.element;
 
+export const REMOVED =
+  'has been removed from the store since the export: delete the row, or clear its hidden cells to add it again';
+
 export type Join = {
   stored: Catalogue;
-  sheets: WorkbookParts['sheets'];
+  sheets: Sheets;
   /** Whether the workbook was exported from this database. */
   isOwnExport: boolean;
   touches: Touches;
@@ -188,7 +191,7 @@ function isListTouched(
   // Rows that another editor has removed stay removed.
   for (const { name: record, value, old, exported } of rows) {
     const isLost = old === undefined && exported && differsFromMarks(name, value, exported);
-    if (isLost) problems.push({ record, path: '', code: 'removed_since' });
+    if (isLost) problems.push({ record, path: '', sentence: REMOVED });
   }
   return false;
 }
@@ -202,7 +205,8 @@ function joinHero(
 ): void {
   const [hero, second] = rows.filter(({ value }) => value.hero === true);
   if (second !== undefined) {
-    problems.push({ record: second.name, path: 'hero', code: 'two_heroes' });
+    const sentence = 'is a second hero photo: one photo of a listing may have yes';
+    problems.push({ record: second.name, path: 'hero', sentence });
   }
   if (!rows.some(({ value }) => 'hero' in value)) return;
   const { id, url: address } = hero?.value ?? {};

@@ -7,25 +7,25 @@ import type { Amenity, Location } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema.ts';
 import { LIST_NAMES, SHEETS } from './columns.ts';
 import { type FoundRow, findRows, type StoredRow } from './found-rows.ts';
-import { type Join, type JoinedListing, joinList } from './join-list.ts';
+import { type Join, type JoinedListing, joinList, REMOVED } from './join-list.ts';
 import { hashCell, hashId, isMarked, parseMarks } from './marks.ts';
 import { distinct, formatName, type RecordName } from './problem.ts';
-import { type Patch, readKeys } from './records.ts';
-import { makeResolver } from './resolve.ts';
+import { makeFinder, type Patch, readKeys, UNCLEAR_HID } from './records.ts';
 import { showListing } from './shown.ts';
 import { type Catalogue, findLastChange, sourcesOf } from './store.ts';
 import { differsFromMarks, trackTouches } from './touched.ts';
-import type { ListingsFile, RawRecord, SheetRow, WorkbookParts } from './types.ts';
+import type { ListingsFile, RawRecord, SheetRow, Sheets } from './types.ts';
 
 export function joinSheets(
   file: ListingsFile,
-  { sheets }: WorkbookParts,
+  sheets: Sheets,
   stored: Catalogue,
   overwrite: boolean,
 ): ListingsFile {
   const touches = trackTouches(file.exportId, overwrite);
   const isOwnExport = comesFrom(stored.lineage, file.exportId, sheets);
-  const join: Join = { stored, sheets, isOwnExport, touches, problems: [], notes: [] };
+  const notes = [...(file.notes ?? [])];
+  const join: Join = { stored, sheets, isOwnExport, touches, problems: [], notes };
   const locations = findRecords('locations', stored.locations, join);
   const amenities = findRecords('amenities', stored.amenities, join);
   const listings = findListings(join).map((row) => joinListing(row, locations, join));
@@ -51,12 +51,13 @@ export function joinSheets(
       }),
     ),
     problems: distinct(file.problems, join.problems),
-    touched: { newer, conflicts, moved: touches.findMoved(), notes: join.notes },
+    touched: { newer, conflicts, moved: touches.findMoved() },
+    notes,
   };
 }
 
 /** An editor may delete the sheet that has the id of the export: the marks name the lineage too. */
-function comesFrom(lineage: string, exportId: string | undefined, sheets: Join['sheets']): boolean {
+function comesFrom(lineage: string, exportId: string | undefined, sheets: Sheets): boolean {
   if (exportId !== undefined) return exportId.startsWith(lineage);
   const own = hashCell('lineage', lineage);
   const rows = Object.values(sheets).flat();
@@ -92,7 +93,7 @@ function joinRecord(sheet: 'locations' | 'amenities', row: FoundRow, join: Join)
   if (isRemoved && join.isOwnExport) {
     if (!differsFromMarks(sheet, value, exported))
       join.notes.push(`${formatName(name)} was removed from the store since the export`);
-    else join.problems.push({ record: name, path: '', code: 'removed_since' });
+    else join.problems.push({ record: name, path: '', sentence: REMOVED });
     return [];
   }
   const { id, slug } = old?.record ?? {};
@@ -102,15 +103,15 @@ function joinRecord(sheet: 'locations' | 'amenities', row: FoundRow, join: Join)
 
 function findListings(join: Join): FoundRow[] {
   const { stored, sheets, isOwnExport, problems } = join;
-  const resolve = makeResolver(sourcesOf(stored), true);
+  const findStored = makeFinder(sourcesOf(stored));
   const ids = listIdsBySlug(stored);
   const rows = findRows(sheets.listings ?? [], join, 'slug', ({ name: record, value }) => {
     const keys = readKeys(value);
-    const resolution = resolve(keys);
-    if (resolution.kind === 'ambiguous') {
-      problems.push({ record, path: 'hid', code: 'unclear_hid', value: keys.hid });
+    const found = findStored(keys);
+    if (typeof found === 'object') return showStored(stored, found.id);
+    if (found === 'several') {
+      problems.push({ record, path: 'hid', value: keys.hid, sentence: UNCLEAR_HID });
     }
-    if (resolution.kind === 'stored') return showStored(stored, resolution.old.id);
     // A row without id may be older than the slug of its listing.
     const isOlder = isOwnExport && keys.id === undefined;
     return isOlder ? showStored(stored, ids.get(keys.slug)) : undefined;
@@ -121,13 +122,8 @@ function findListings(join: Join): FoundRow[] {
     const isLost = old === undefined && value.id === undefined;
     const slug = hashes.get(exported?.row ?? '');
     if (!isLost || slug === undefined || named.has(exported?.row)) continue;
-    problems.push({
-      record: name,
-      path: 'slug',
-      code: 'lost_id',
-      value: value.slug,
-      details: { slug },
-    });
+    const sentence = `has no id, and the listing of its mark has the slug ${slug} now: give it that slug, or clear "as of" of a new listing`;
+    problems.push({ record: name, path: 'slug', value: value.slug, sentence });
   }
   return rows;
 }
@@ -213,7 +209,8 @@ function makeListingFinder(listings: JoinedListing[], { stored, problems }: Join
         known: known.filter((each) => typeof each === 'string'),
       };
       const value = slug ?? undefined;
-      problems.push({ record: name, path: 'listing', code: 'no_listing', value, unknown });
+      const sentence = 'must be the slug of a listing';
+      problems.push({ record: name, path: 'listing', value, sentence, unknown });
     }
     return listing;
   };

@@ -1,13 +1,12 @@
 /** Reads a listings file in JSON: its records, and content that JSON.parse would lose. */
 
-import { isUtf8 } from 'node:buffer';
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
 import { repeatedNames } from '../../../src/http/json-text.ts';
 import { isMap } from './listing-schemas.ts';
 import { parseValue, unreadable, withKey } from './parse.ts';
-import { type Fault, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
+import { type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import type { FileForm, ParsedFile, RawRecord } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
@@ -22,8 +21,7 @@ const sections = z.strictObject({
 });
 
 export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
-  if (!isUtf8(bytes)) return unreadable([{ path: '', code: 'not_utf8' }]);
-  const { value, losses } = parseJson(new TextDecoder().decode(bytes));
+  const { value, losses } = parseJson(bytes);
   // The whole text is lost, or one of two values with the same name.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {
@@ -42,20 +40,14 @@ export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): P
     const pathInRecord = formatPath(record ? rest : path);
     return { record: record ?? THE_FILE, path: pathInRecord, ...fault };
   });
-  const removed = Object.values(root.removed ?? {}).flat();
-  // The export of an empty store has none either.
-  if (all.length + removed.length === 0 && root.export_id == null) {
-    return unreadable([{ path: '', code: 'no_record' }]);
-  }
-  const exportId = root.export_id ?? undefined;
   return {
     kind: 'readable',
     form,
-    exportId,
+    exportId: root.export_id ?? undefined,
     locations,
     amenities,
     properties,
-    removed,
+    removed: Object.values(root.removed ?? {}).flat(),
     problems,
   };
 }
@@ -76,29 +68,32 @@ function nameRecords(kind: RecordName['kind'], section: string, values: unknown[
 }
 
 /** The path is from the root, e.g. `['properties', 3, 'title', 'en']`. */
-type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };
+type Loss = { path: (string | number)[]; sentence: string };
 
 /** A text that cannot be read is a loss. */
-function parseJson(text: string): { value?: unknown; losses: Loss[] } {
+function parseJson(bytes: Uint8Array): { value?: unknown; losses: Loss[] } {
   try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
     return { value: JSON.parse(text), losses: findLosses(text) };
   } catch (error) {
-    // `visit` calls itself for each level of a text.
-    if (error instanceof RangeError) return { losses: [{ path: [], code: 'too_deep' }] };
-    const details = { why: error instanceof Error ? error.message : '' };
-    return { losses: [{ path: [], code: 'not_json', details }] };
+    const why = error instanceof Error ? error.message : '';
+    const sentence = `is neither JSON (${why}) nor a workbook: save a spreadsheet as .xlsx`;
+    return { losses: [{ path: [], sentence }] };
   }
 }
 
 function findLosses(text: string): Loss[] {
-  const losses = repeatedNames(text).map((name): Loss => ({ path: [name], code: 'twice' }));
+  const sentence = 'appears twice in the same object';
+  const losses = repeatedNames(text).map((name): Loss => ({ path: [name], sentence }));
   visit(text, {
     onLiteralValue: (value, offset, length, _line, _column, path) => {
       if (typeof value !== 'number') return;
       const number = text.slice(offset, offset + length);
-      if (!Number.isFinite(value)) losses.push({ path: path(), code: 'too_large_number' });
-      else if (isRounded(number, value)) {
-        losses.push({ path: path(), code: 'rounded', details: { number: value } });
+      if (!Number.isFinite(value)) {
+        losses.push({ path: path(), sentence: 'is a number that is too large' });
+      } else if (isRounded(number, value)) {
+        const sentence = `is a number that JavaScript would round to ${value}`;
+        losses.push({ path: path(), sentence });
       }
     },
   });

@@ -19,7 +19,7 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
     const known = issue.path.length === 0 ? fields : [];
     return issue.keys.map((key) => {
       const path = formatPath([...issue.path.map(String), key]);
-      return { path, code: 'unknown_field', unknown: { name: key, known } };
+      return { path, sentence: 'is not a field of this resource', unknown: { name: key, known } };
     });
   }
   const path = formatPath(issue.path.map(String));
@@ -29,9 +29,7 @@ function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly stri
   const isMissing = isWrongKind && path !== '' && value === undefined;
   // An id follows from another key, which has its own fault then.
   if (isMissing && issue.path.at(-1) === 'id') return [];
-  return [
-    { path, code: isMissing ? 'missing' : 'invalid', details: { message: issue.message }, value },
-  ];
+  return [{ path, sentence: issue.message, value, isMissing }];
 }
 
 /** Adds the first key of the record, valid or not. */

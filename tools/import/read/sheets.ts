@@ -1,33 +1,37 @@
 /** Opens a workbook as spreadsheet programs save it: .xlsx, .xls or .ods. */
 
 import { isDateFormat, read, type Sheet, streamOdsRows } from 'hucre';
-import type { Fault } from './problem.ts';
 
 /** Of all entries. A workbook of 100,000 rows has some 100 MiB. The library stops at 2 GiB. */
 const MAX_UNPACKED_MIB = 512;
 
-type Opened =
-  | { kind: 'opened'; sheets: Sheet[] }
-  | ({ kind: 'rejected' } & Pick<Fault, 'code' | 'details'>);
+type Opened = { kind: 'opened'; sheets: Sheet[] } | { kind: 'rejected'; sentence: string };
 
 export async function openSheets(bytes: Uint8Array): Promise<Opened> {
   const megabytes = Math.ceil(sumUnpackedBytes(bytes) / 2 ** 20);
   if (megabytes > MAX_UNPACKED_MIB) {
-    const details = { megabytes, most: MAX_UNPACKED_MIB };
-    return { kind: 'rejected', code: 'unpacks_too_large', details };
+    return reject(
+      `would unpack to ${megabytes} MiB, at most ${MAX_UNPACKED_MIB}: delete sheets, pictures and empty rows, and save it again`,
+    );
   }
   try {
     const { sheets } = await read(bytes);
     // The empty rows of an .xls are holes.
     for (const sheet of sheets) sheet.rows = Array.from(sheet.rows, (row) => row ?? []);
     if (isOpenDocument(bytes) && (await skipsRows(bytes, sheets))) {
-      return { kind: 'rejected', code: 'grouped_rows' };
+      return reject(
+        'has grouped rows, or rows that are repeated on each printed page, which cannot be read from an .ods: save it as .xlsx',
+      );
     }
     return { kind: 'opened', sheets: await correctDates(bytes, sheets) };
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
-    return { kind: 'rejected', code: 'not_a_workbook', details: { why } };
+    return reject(`is no readable workbook (${why}): save it as .xlsx without a password`);
   }
+}
+
+function reject(sentence: string): Opened {
+  return { kind: 'rejected', sentence };
 }
 
 /**

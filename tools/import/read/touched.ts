@@ -54,8 +54,9 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
       return false;
     }
     if (!isOwnChange && !isMarked(marks, hashCell(column, stored))) {
-      const details = { written: shown, stored: now, by: formatLastChange(lastChange) };
-      conflicts.push({ record, path, code: 'cell_changed', details });
+      const by = formatLastChange(lastChange);
+      const sentence = `${shown} is ${now} in the store now, changed ${by}`;
+      conflicts.push({ record, path, sentence, remedy: EXPORT_AGAIN });
     }
     return true;
   }
@@ -101,8 +102,8 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
         if (first === undefined || moved.length < MIN_MOVED) return [];
         if (moved.length < MOVED_SHARE * filled.length) return [];
         const { record, path } = first;
-        const details = { count: moved.length, all: filled.length };
-        return [{ record, path, code: 'moved_alone', details }];
+        const sentence = `has the value of another row, as ${moved.length} of the ${filled.length} changed cells of this column: it was sorted or shifted alone. --many imports it`;
+        return [{ record, path, sentence }];
       });
     },
   };
@@ -118,6 +119,10 @@ function compareCell(column: Column, row: Patch, old: Patch, record: RecordName)
   const shown = [formatShown(cells[0]), formatShown(cells[1])] as const;
   return { column: name, written, stored, shown, record, path };
 }
+
+/** The remedy of a conflict. */
+export const EXPORT_AGAIN =
+  'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx (7c1d2c0e-…)` */
 export function formatLastChange(operation: Operation | undefined): string {

@@ -31,12 +31,8 @@ export type SheetRow = {
   asOf: unknown;
 };
 
-/** What a workbook has besides records. */
-export type WorkbookParts = {
-  sheets: Partial<Record<SheetName, SheetRow[]>>;
-  /** The names of unknown sheets, with the known name that each resembles. */
-  ignored: { name: string; meant: string | undefined }[];
-};
+/** The rows of a workbook. A sheet that it does not have is undefined. */
+export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 
 /** A value that another import has changed since the export, and that the editor has not touched. */
 export type Newer = {
@@ -55,7 +51,6 @@ export type TouchedCells = {
   conflicts: ImportProblem[];
   /** Columns that were sorted or shifted alone. */
   moved: ImportProblem[];
-  notes: string[];
 };
 
 /** A file as its author wrote it, before it is compared with the store. */
@@ -65,10 +60,10 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   /** Names the export that the file was made from. */
   exportId?: string | undefined;
   problems: ImportProblem[];
-  workbook?: WorkbookParts | undefined;
+  sheets?: Sheets;
+  /** For the report: ignored sheets, copied rows, removed records. */
+  notes?: string[];
   touched?: TouchedCells;
-  /** Whether a listing that is not stored is a problem, and no new listing. */
-  mustBeStored?: boolean;
   /** Ids of locations and slugs of amenities, removed if no listing shows them. */
   removed: string[];
 };
@@ -76,27 +71,11 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
 export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
 
-export type StoredKeys = { id: string; hid?: string | null; slug: string | null };
-
-export type Resolution =
-  | { kind: 'new' }
-  | { kind: 'stored'; old: StoredKeys }
-  /** Several stored listings have its `hid`. */
-  | { kind: 'ambiguous' }
-  /**
-   * The id that follows from its key is of a stored record that it does not name: a new "casa-b" has
-   * the id of a listing that was "casa-b" once, and is "casa-c" now.
-   */
-  | { kind: 'anothers'; old: StoredKeys };
-
 /** A whole record of the file. */
 export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version' | 'isUnlisted'> & {
   keys: RecordKeys;
   /** The keys in the file. The others are stored, or follow from these. */
   writtenKeys: RecordKeys;
-  resolution: Resolution;
-  /** The field that gives the record its id. */
-  idField: 'id' | 'hid' | 'slug';
   /** Undefined if it is invalid. */
   value: T | undefined;
   faults: Fault[];

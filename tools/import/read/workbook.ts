@@ -14,7 +14,13 @@ import {
 } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import { unreadable, withKey } from './parse.ts';
-import { type Fault, type ImportProblem, nearest, type RecordName, THE_FILE } from './problem.ts';
+import {
+  type Fault,
+  type ImportProblem,
+  nearest,
+  type Reason,
+  type RecordName,
+} from './problem.ts';
 import type { Patch } from './records.ts';
 import { openSheets } from './sheets.ts';
 import type { ParsedFile, SheetRow } from './types.ts';
@@ -23,7 +29,7 @@ type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
 export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
   const opened = await openSheets(bytes);
-  if (opened.kind === 'rejected') return unreadable([{ path: '', ...opened }]);
+  if (opened.kind === 'rejected') return unreadable([{ path: '', sentence: opened.sentence }]);
   const { sheets } = opened;
   const known = new Map<SheetName, SheetRows>();
   const others: Sheet[] = [];
@@ -37,33 +43,21 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
   if (renamed.length > 0) return unreadable(renamed);
   const ignored = others.map(({ name }) => name);
   if (known.size === 0) {
-    const details = { own: ignored.join(', ') || READ_ME, names: SHEET_NAMES.join(', ') };
-    return unreadable([{ path: '', code: 'no_sheet', details }]);
+    const own = ignored.join(', ') || READ_ME;
+    const sentence = `has no sheet of a catalogue, but ${own}: name its sheets ${SHEET_NAMES.join(', ')}`;
+    return unreadable([{ path: '', sentence }]);
   }
-  const exportId = findExportId(sheets);
-  // The export of an empty store has none either.
-  const isEmpty = [...known.values()].every(
-    ({ rows, problems }) => rows.length + problems.length === 0,
-  );
-  const rows = Object.fromEntries(known.entries().map(([name, sheet]) => [name, sheet.rows]));
   return {
     kind: 'readable',
     form: 'workbook',
-    exportId,
+    exportId: findExportId(sheets),
     locations: [],
     amenities: [],
     properties: [],
     removed: [],
-    workbook: {
-      sheets: rows,
-      ignored: ignored.map((name) => ({ name, meant: nearest(name, SHEET_NAMES) })),
-    },
-    problems: [
-      ...(isEmpty && exportId === undefined
-        ? [{ record: THE_FILE, path: '', code: 'no_row' } as const]
-        : []),
-      ...[...known.values()].flatMap(({ problems }) => problems),
-    ],
+    sheets: Object.fromEntries(known.entries().map(([name, { rows }]) => [name, rows])),
+    notes: ignored.map(formatIgnored),
+    problems: [...known.values()].flatMap(({ problems }) => problems),
   };
 }
 
@@ -77,13 +71,21 @@ function findRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, unk
     const [meant] = missing
       .filter((each) => {
         const columns = header.map((cell) => findColumn(cell, SHEETS[each].columns));
-        return headerFault(each, columns, rows) === undefined && 2 * countOf(each) > header.length;
+        return headerFault(each, columns) === undefined && 2 * countOf(each) > header.length;
       })
       .sort((a, b) => countOf(b) - countOf(a));
     if (meant === undefined) return [];
     const subject = `the sheet ${JSON.stringify(name)}`;
-    return [{ path: '', subject, code: 'renamed_sheet', details: { meant } }];
+    const sentence = `has the columns of the missing sheet ${meant}: give it that name`;
+    return [{ path: '', subject, sentence }];
   });
+}
+
+/** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
+function formatIgnored(name: string): string {
+  const meant = nearest(name, SHEET_NAMES);
+  const question = meant === undefined ? '' : `, did you mean ${meant}?`;
+  return `Ignored: the sheet ${JSON.stringify(name)}${question}`;
 }
 
 function findExportId(sheets: readonly Sheet[]): string | undefined {
@@ -105,16 +107,19 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   const [header = []] = rows;
   const columns = header.map((cell) => findColumn(cell, SHEETS[sheet].columns));
   const problems: ImportProblem[] = [];
-  const reject = (row: number, at: number, problem: Omit<Fault, 'path'>) => {
+  const reject = (row: number, at: number, reason: Reason) => {
     const record: RecordName = { kind: 'cell', place: cellName(sheet, row, at) };
-    problems.push({ record, path: '', ...problem });
+    problems.push({ record, path: '', ...reason });
   };
-  const fault = headerFault(sheet, columns, rows);
+  const fault = headerFault(sheet, columns);
   if (fault !== undefined) {
     reject(0, 0, fault);
     return { rows: [], problems };
   }
-  for (const { startRow, startCol } of merges) reject(startRow, startCol, { code: 'merged' });
+  for (const { startRow, startCol } of merges) {
+    const sentence = 'begins merged cells: unmerge them, and fill in each of them';
+    reject(startRow, startCol, { sentence });
+  }
   for (const [at, cell] of header.entries()) {
     const found = columnFault(cell, at, columns, SHEETS[sheet].columns);
     if (found !== undefined) reject(0, at, found);
@@ -122,8 +127,9 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   const read = rows.slice(1).flatMap((row, index): SheetRow[] => {
     const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
     if (stray !== -1) {
-      const details = { head: cellName(sheet, 0, stray) };
-      reject(index + 1, stray, { code: 'unnamed_column', value: row[stray], details });
+      const head = cellName(sheet, 0, stray);
+      const sentence = `is in a column without a name: delete it, or write # into ${head}`;
+      reject(index + 1, stray, { value: row[stray], sentence });
     }
     if (row.every((cell, at) => columns[at] === undefined || isBlankCell(cell))) return [];
     const typed = row.map((value, at): Cell => ({ ...cells?.get(`${index + 1},${at}`), value }));
@@ -144,27 +150,14 @@ function findColumn(header: Cell['value'], columns: readonly Column[]): Column |
   return columns.find((each) => each.name === name || each.field === name);
 }
 
-/** How many rows a sheet may have before its header: a title, a date. */
-const MAX_ROWS_BEFORE_HEADER = 10;
-
 /** Why the first row is no header. */
-function headerFault(
-  sheet: SheetName,
-  found: readonly (Column | undefined)[],
-  rows: readonly Cell['value'][][],
-): Omit<Fault, 'path'> | undefined {
-  const { columns, keys } = SHEETS[sheet];
+function headerFault(sheet: SheetName, found: readonly (Column | undefined)[]): Reason | undefined {
+  const { keys } = SHEETS[sheet];
   const names = found.flatMap((each) => each?.name ?? []);
-  const later = rows
-    .slice(1, MAX_ROWS_BEFORE_HEADER + 1)
-    .findIndex((row) => row.filter((cell) => findColumn(cell, columns)).length > 1);
-  if (names.length === 0 && later !== -1) {
-    return { code: 'later_header', details: { row: later + 2 } };
-  }
   const isKeyed = keys.some((key) => names.includes(key));
   if (isKeyed && (!(sheet in LISTS) || names.includes('listing'))) return undefined;
   const column = isKeyed ? 'listing' : keys.join(' or ');
-  return { code: 'no_key_column', details: { sheet, column } };
+  return { sentence: `is no header with the column ${column}, which the sheet ${sheet} needs` };
 }
 
 function columnFault(
@@ -172,10 +165,11 @@ function columnFault(
   at: number,
   found: readonly (Column | undefined)[],
   columns: readonly Column[],
-): Omit<Fault, 'path'> | undefined {
+): Reason | undefined {
   const column = found[at];
   if (column !== undefined) {
-    return found.indexOf(column) < at ? { code: 'column_twice', value: header } : undefined;
+    const sentence = 'heads two columns: delete one, or begin its name with #';
+    return found.indexOf(column) < at ? { value: header, sentence } : undefined;
   }
   const name = typeof header === 'string' ? header.trim() : String(header ?? '');
   if (name === '' || name.startsWith('#')) return undefined;
@@ -183,7 +177,7 @@ function columnFault(
   const meant = nearest(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
   const advice =
     meant === undefined ? 'delete it, or begin its name with #' : `did you mean ${meant}?`;
-  return { code: 'unknown_column', value: header, details: { advice } };
+  return { value: header, sentence: `is no column of this sheet: ${advice}` };
 }
 
 /** Reads the cells of a row. `row` and the places of the columns count from 0. */
@@ -201,9 +195,9 @@ function readRow(
     const cell = cells[at] ?? { value: null };
     const read = readCell(column, cell);
     const path = locale === undefined ? field : `${field}.${locale}`;
-    if ('code' in read) faults.push({ path, ...read, value: cell.value ?? undefined });
-    // A faulty cell is kept, so that the field is not missing too. read.ts drops its second fault.
-    const own = 'code' in read ? cell.value : read.value;
+    if ('sentence' in read) faults.push({ path, ...read, value: cell.value ?? undefined });
+    // A faulty cell is kept, so that the field is not missing too. `distinct` drops its second fault.
+    const own = 'sentence' in read ? cell.value : read.value;
     // An empty id follows from the other keys.
     if (field === 'id' && own === null) continue;
     const texts = value[field];

@@ -8,7 +8,6 @@ import {
   type ImportProblem,
   nearest,
   type RecordName,
-  SENTENCES,
 } from '../read/problem.ts';
 
 const SHOWN_VALUES = 5;
@@ -93,12 +92,6 @@ function suggest({ unknown }: Fault): string {
   return found === undefined ? '' : `: did you mean ${found}?`;
 }
 
-/** In a workbook, the earlier entry `photos.0` is a cell. */
-function formatSentence({ code, details = {}, record, value }: ImportProblem): string {
-  if (isEmptyCell(record, value) && code === 'invalid') return 'must not be empty';
-  if (code === 'repeats' && record.cellAt !== undefined) {
-    const first = `${details.first}`;
-    return `repeats ${/^(photos|videos)\.\d+$/.test(first) ? record.cellAt(first).cell : first}`;
-  }
-  return SENTENCES[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(details[name]));
+function formatSentence({ sentence, record, value }: ImportProblem): string {
+  return isEmptyCell(record, value) ? 'must not be empty' : sentence;
 }

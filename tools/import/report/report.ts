@@ -25,16 +25,9 @@ export type ReportOptions = {
   notifiesAlways?: boolean;
 };
 
-const OUTDATED = ['changed_since', 'cell_changed'];
-const OUT_OF_DATE =
-  'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
-
 const MAX_EXAMPLES = 3;
 /** Changes, and new listings, without `--all`. */
 const MAX_LISTED = 50;
-
-const KNOWN_ONES =
-  '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
 
 /** Prints the outcome, and notifies the hook of an accepted import. */
 export async function report(outcome: ImportOutcome, options: ReportOptions, undoCommand?: string) {
@@ -69,13 +62,12 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 
 function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOptions): string[] {
   const { recordChanges, listings } = effect;
-  const { notes = [], newer = [] } = file.touched ?? {};
+  const { notes = [], touched } = file;
+  const { newer = [] } = touched ?? {};
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
-  const removed = recordChanges.filter(({ now }) => now === undefined);
-  const others = recordChanges.filter(({ now }) => now !== undefined);
-  const { location, amenity } = Object.groupBy(others, ({ kind }) => kind);
+  const kept = recordChanges.filter(({ now }) => now !== undefined);
+  const { location, amenity } = Object.groupBy(kept, ({ kind }) => kind);
   const lines = [
-    ...file.ignoredSheets.map(ignoredLine),
     ...notes.map(printable),
     ...summaryLine('listing', file.properties, own),
     ...summaryLine('location', file.locations, location),
@@ -85,13 +77,6 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
     const count = counted(outside.length, 'other listing');
     lines.push(`Rendered again, because their location or amenities changed: ${count}`);
   }
-  for (const { id, slug } of effect.unused) {
-    const remedy = JSON.stringify({ removed: { locations: [id] } });
-    lines.push(
-      `No listing has the location ${slug ?? id} any more. This JSON file removes it: ${remedy}`,
-    );
-  }
-  if (removed.length > 0) lines.push(`Removed: ${removed.map(({ name }) => name).join(', ')}`);
   if (newer.length > 0) lines.push(newerLine(newer));
   else if (listings.length + recordChanges.length === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
@@ -125,12 +110,6 @@ function formatDay(at: number): string {
     month: 'short',
     timeZone: 'UTC',
   });
-}
-
-/** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
-function ignoredLine({ name, meant }: AcceptedImport['file']['ignoredSheets'][number]): string {
-  const question = meant === undefined ? '' : `, did you mean ${meant}?`;
-  return printable(`Ignored: the sheet ${JSON.stringify(name)}${question}`);
 }
 
 function summaryLine(
@@ -172,9 +151,12 @@ function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOp
 function rejectionLines(problems: readonly ImportProblem[]): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
-  if (problems.some(({ code }) => code === 'not_known')) lines.push(KNOWN_ONES);
-  if (problems.some(({ code }) => OUTDATED.includes(code))) lines.push(OUT_OF_DATE);
-  return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
+  const remedies = new Set(problems.flatMap(({ remedy }) => remedy ?? []));
+  return [
+    ...lines,
+    ...remedies,
+    `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`,
+  ];
 }
 
 /** Notifies the hook, except in a dry run. A failure is a warning. */

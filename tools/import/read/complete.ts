@@ -1,0 +1,110 @@
+/** Completes the records of a file: a patch is merged into the stored records that it names. */
+
+import type * as z from 'zod';
+import { amenity } from '../../../src/properties/property.ts';
+import { entryFaults, referenceFaults } from './faults.ts';
+import { joinSheets } from './join.ts';
+import { isMap } from './listing-schemas.ts';
+import { mergeListing, mergeRecord } from './merge.ts';
+import { parseValue } from './parse.ts';
+import { distinct, type Fault, type ImportProblem, THE_FILE } from './problem.ts';
+import {
+  deriveIds,
+  makeFinder,
+  type RecordKeys,
+  readKeys,
+  toFileListing,
+  UNCLEAR_HID,
+  writtenListing,
+  writtenLocation,
+} from './records.ts';
+import { type Catalogue, findUsers, sourcesOf } from './store.ts';
+import type { CompleteRecord, ListingsFile, RawRecord } from './types.ts';
+
+/** A file whose records are all whole, and every problem of them. */
+export type CompleteFile = ReturnType<typeof completeFromStore>;
+
+export function completeFromStore(written: ListingsFile, stored: Catalogue, overwrite: boolean) {
+  const { form, sheets } = written;
+  const file = sheets ? joinSheets(written, sheets, stored, overwrite) : written;
+  // A row of a workbook has the id of its stored record by now.
+  const namesOf = ({ id, ...others }: RecordKeys) =>
+    form === 'patch' ? { id, ...others } : { id };
+  const findLocation = makeFinder(stored.locations);
+  const findListing = makeFinder(sourcesOf(stored));
+  const amenityBySlug = new Map(stored.amenities.map((each) => [each.slug, each]));
+  const locations = completeRecords(form, file.locations, writtenLocation, (keys) =>
+    findLocation(namesOf(keys)),
+  );
+  const amenities = completeRecords(form, file.amenities, amenity, ({ slug = '' }) =>
+    amenityBySlug.get(slug),
+  );
+  const properties = completeRecords(form, file.properties, writtenListing, (keys) => {
+    const found = findListing(namesOf(keys));
+    return typeof found === 'object' ? toFileListing(found) : found;
+  });
+  // A record to remove stays if listings outside the file show it.
+  const inFile = new Set(properties.map(({ keys }) => keys.id));
+  const removed = file.removed.filter((key) =>
+    findUsers(stored, key).every(({ id }) => inFile.has(id)),
+  );
+  const records = [...locations, ...amenities, ...properties];
+  const faulty = records.flatMap(({ name: record, faults }) =>
+    faults.map((fault): ImportProblem => ({ record, ...fault })),
+  );
+  const problems = distinct(file.problems, faulty);
+  // The export of an empty store has none either.
+  const isEmpty = records.length + file.removed.length + problems.length === 0;
+  if (isEmpty && file.exportId === undefined) {
+    problems.push({ record: THE_FILE, path: '', sentence: 'has no record' });
+  }
+  return { ...file, locations, amenities, properties, removed, problems };
+}
+
+function completeRecords<T extends object>(
+  form: ListingsFile['form'],
+  records: readonly RawRecord[],
+  schema: z.ZodType<T> & z.ZodObject,
+  find: (keys: RecordKeys) => T | 'several' | undefined,
+): CompleteRecord<T>[] {
+  return records.map((raw) => {
+    if (form === 'whole') return completeRecord(raw, raw.value, schema);
+    const { name, value: written } = raw;
+    const keys = readKeys(written);
+    const old = find(keys);
+    if (old === 'several') {
+      const fault = { path: 'hid', value: keys.hid, sentence: UNCLEAR_HID };
+      return { ...raw, keys, writtenKeys: keys, value: undefined, faults: [fault] };
+    }
+    // Most rows of a workbook are as they are stored: they are not parsed again.
+    if (old !== undefined && isMap(written) && Object.keys(written).join() === 'id') {
+      return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, faults: [] };
+    }
+    const merge = name.kind === 'listing' ? mergeListing : mergeRecord;
+    const merged = isMap(written) ? merge({ ...old }, written, schema) : written;
+    const record = completeRecord(raw, merged, schema);
+    return old === undefined
+      ? { ...record, faults: summarizeMissing(name.kind, record.faults) }
+      : record;
+  });
+}
+
+function completeRecord<T>(
+  { value: written, ...raw }: RawRecord,
+  merged: unknown,
+  schema: z.ZodType<T> & z.ZodObject,
+): CompleteRecord<T> {
+  const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
+  const keys = readKeys(whole);
+  const { value, faults } = parseValue<T>(schema, whole);
+  const others = [...referenceFaults(raw.name.kind, written), ...entryFaults(keys, raw.name)];
+  return { ...raw, keys, writtenKeys: readKeys(written), value, faults: [...faults, ...others] };
+}
+
+/** A patch that names no stored record may have a misspelt key: its missing fields are one problem. */
+function summarizeMissing(kind: string, faults: readonly Fault[]): Fault[] {
+  const missing = faults.filter(({ isMissing }) => isMissing).map(({ path }) => path);
+  if (missing.length === 0) return [...faults];
+  const sentence = `is no stored ${kind}, and a new one needs ${missing.join(', ')}`;
+  return [{ path: '', sentence }, ...faults.filter(({ isMissing }) => !isMissing)];
+}
