@@ -6,8 +6,10 @@
 import { connect, type Socket } from 'node:net';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Runtime } from '../../tools/workerd/runtime.ts';
-import { startProductionService } from '../support/node/production-service.ts';
+import { migrate } from '../../tools/database/migrations.ts';
+import { type Runtime, startRuntime } from '../../tools/workerd/runtime.ts';
+import { bundleOf } from '../support/node/bundles.ts';
+import { TEST_VARS } from '../support/vars.ts';
 
 const API_KEY = 'hostile-http-key';
 const CANARY = 'hostile-http-canary';
@@ -36,10 +38,11 @@ let runtime: Runtime;
 const log: { level: string; message: string }[] = [];
 
 beforeAll(async () => {
-  runtime = await startProductionService(
-    { API_KEY },
-    { handleStructuredLogs: (line) => log.push(line) },
-  );
+  const vars = { ...TEST_VARS, API_KEY };
+  runtime = await startRuntime(await bundleOf('src/index.ts'), vars, {
+    handleStructuredLogs: (line) => log.push(line),
+  });
+  await migrate(runtime.database);
 });
 afterAll(async () => {
   await runtime.stop();

@@ -10,7 +10,7 @@ import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readWranglerConfig, resolveVars } from '../../tools/command-line/environment.ts';
 import { namedKey } from '../support/keys.ts';
-import { productionBundle } from '../support/node/production-service.ts';
+import { bundleOf } from '../support/node/bundles.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import { readFixture, readKey, writeDatabase } from './release.ts';
 
@@ -45,7 +45,7 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     await writeDatabase(folder);
     const former = join(folder, 'index.js');
     writeFileSync(former, readFixture('worker.js'));
-    const scripts = { former, today: await productionBundle() };
+    const scripts = { former, today: await bundleOf('src/index.ts') };
     const workers = VERSIONS.map((name) => ({
       name,
       compatibilityDate: readWranglerConfig().compatibility_date,

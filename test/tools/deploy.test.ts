@@ -23,8 +23,8 @@ import {
   useDeployer,
 } from '../support/cloudflare/deployer.ts';
 import type { Fault } from '../support/cloudflare/stand-in.ts';
+import { bundleOf } from '../support/node/bundles.ts';
 import { runHere } from '../support/node/in-process.ts';
-import { productionBundle } from '../support/node/production-service.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 
 useDeployer();
@@ -423,7 +423,7 @@ describe('in a copy of the project', () => {
   afterEach(() => project.remove());
 
   it('the real wrangler brings the service up from nothing', async () => {
-    // Its build, which takes as long, is that of `productionBundle`.
+    // Its build, which takes as long, is that of `bundleOf`.
     const wrangler: typeof runWrangler = async (args, isShown) =>
       args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, isShown);
     const { directory } = project;
@@ -443,7 +443,7 @@ describe('in a copy of the project', () => {
     expect(database.primary_location_hint).toBe('weur');
     expect(served.bound).toEqual([database.uuid, cloudflare.namespaces[0]?.id]);
     // The bundle that other tests serve, with its sources and the binding that names its version.
-    const bundle = readFileSync(await productionBundle(), 'utf8').trimEnd();
+    const bundle = readFileSync(await bundleOf('src/index.ts'), 'utf8').trimEnd();
     expect(served.script.includes(bundle)).toBe(true);
     expect(served.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
     expect(served.script).toContain('"CF_VERSION_METADATA","type":"version_metadata"');

@@ -18,8 +18,8 @@ import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
 import { createDevVars, readVars } from '../../../tools/configuration/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
-import { buildBundle, type Runtime, startRuntime } from '../../../tools/workerd/runtime.ts';
-import { madeOnce } from './made-once.ts';
+import { type Runtime, startRuntime } from '../../../tools/workerd/runtime.ts';
+import { bundleOf } from './bundles.ts';
 import { neutralConfig } from './neutral-config.ts';
 
 const COPIED =
@@ -36,15 +36,8 @@ type Program = {
   ended: Promise<number | null>;
 };
 
-export type Service = {
-  origin: string;
-  /** The process group of all that it has started. */
-  group: number;
-  /** Returns all that has been printed so far. */
-  output: () => string;
-  /** Sends a signal to the program alone and returns its exit code. */
-  stop: (signal: NodeJS.Signals) => Promise<number | null>;
-};
+/** A `dev` that serves. */
+export type Service = Awaited<ReturnType<ProjectCopy['serveByDev']>>;
 
 export class ProjectCopy {
   readonly directory = mkdtempSync(join(tmpdir(), 'project-'));
@@ -96,10 +89,8 @@ export class ProjectCopy {
     createDevVars(this.directory);
     await ensureDevelopmentKeys(this.directory);
     const vars = readVars(this.directory);
-    const bundle = await madeOnce('development-bundle', async (made) => {
-      await buildBundle('src/development/dev-worker.ts', made);
-    });
-    const runtime = await startRuntime(join(bundle, 'dev-worker.js'), Object.fromEntries(vars), {
+    const bundle = await bundleOf('src/development/dev-worker.ts');
+    const runtime = await startRuntime(bundle, Object.fromEntries(vars), {
       resourcePersistencePath: join(this.directory, '.wrangler/state/v3'),
     });
     this.#runtimes.push(runtime);
@@ -108,7 +99,7 @@ export class ProjectCopy {
   }
 
   /** Starts `dev` and waits until it says that it is ready. */
-  async serveByDev(port: number): Promise<Service> {
+  async serveByDev(port: number) {
     const command = [process.execPath, 'tools/dev.ts'];
     const { child, ended } = this.#start(command, { PORT: String(port) });
     let output = '';
@@ -121,11 +112,18 @@ export class ProjectCopy {
     await vi.waitUntil(isReady, { timeout: READY_DEADLINE_MS }).catch(() => undefined);
     if (!READY.test(output)) throw new Error(`dev did not become ready:\n${output}`);
     const [origin = ''] = /http:\/\/localhost:\d+/.exec(output) ?? [];
-    const stop = (signal: NodeJS.Signals) => {
-      child.kill(signal);
-      return ended;
+    return {
+      origin,
+      /** The process group of all that it has started. */
+      group: child.pid ?? 0,
+      /** Returns all that has been printed so far. */
+      output: () => output,
+      /** Sends a signal to the program alone and returns its exit code. */
+      stop(signal: NodeJS.Signals) {
+        child.kill(signal);
+        return ended;
+      },
     };
-    return { origin, group: child.pid ?? 0, output: () => output, stop };
   }
 
   /** Ends whatever still runs, waits for its last lines, and removes the copy. */
