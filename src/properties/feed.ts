@@ -63,6 +63,7 @@ export class Feed {
   #renewalAt = Number.NEGATIVE_INFINITY;
   /** D1's last failure or stall. */
   #faultAt = Number.NEGATIVE_INFINITY;
+  #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error. */
   async respond<Query>(request: FeedRequest<Query>): Promise<Response> {
@@ -185,10 +186,11 @@ export class Feed {
     }
   }
 
-  /** Faults that follow each other closely are logged once. */
   #noteFault(error: unknown): void {
-    if (!isWithin(this.#faultAt, FAULT_LOG_PAUSE_MS)) logFault('D1 failed or stalled', error);
     this.#faultAt = Date.now();
+    if (isWithin(this.#faultLoggedAt, FAULT_LOG_PAUSE_MS)) return;
+    this.#faultLoggedAt = this.#faultAt;
+    logFault('D1 failed or stalled', error);
   }
 }
 
