@@ -9,7 +9,7 @@ import { ensureTables, rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { recordOperation } from './database/operations.ts';
 import { formatEvents } from './erasure/erase.ts';
-import { applyLedger, declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
+import { applyLedger, declareWithLedger, readLedger } from './erasure/ledger.ts';
 
 const program = declareWithLedger(
   'after-time-travel',
@@ -31,7 +31,7 @@ function parse(args: string[]) {
 
 async function run({ target, ledger }: Request, open = withDatabase): Promise<number> {
   try {
-    const erasures = readRequiredLedger(ledger);
+    const erasures = readLedger(ledger);
     await open(target, async (database) => {
       await rejectNewer(database);
       await ensureTables(database, target);

@@ -1,6 +1,5 @@
 /** `npm run erase-events`: see its usage below. */
 
-import { existsSync } from 'node:fs';
 import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { printable } from './command-line/printable.ts';
@@ -49,6 +48,8 @@ Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001
   )
   .addOption(ledgerOption('erase-events'));
 
+const UNKNOWN = 'It is not known whether anything was erased: run the command again.';
+
 type Request = ReturnType<typeof parse>;
 
 export const command = { program, parse, run } satisfies Command<Request>;
@@ -76,18 +77,16 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       });
       return 0;
     }
-    if (aggregate === undefined && !existsSync(ledger)) {
-      throw new UserError(`there is no ledger ${ledger}`);
-    }
+    const erasures = aggregate === undefined ? readLedger(ledger) : [];
     if (!isDryRun) checkLedger(ledger);
     await open(target, async (database) => {
       await rejectNewer(database);
       await ensureTables(database, target);
       const lineage = await readLineage(database);
       if (aggregate === undefined) {
-        progress.state = 'It is not known whether anything was erased: run the command again.';
+        progress.state = UNKNOWN;
         using bar = showProgress(process.stdout);
-        const erased = await applyLedger(database, lineage, readLedger(ledger), {
+        const erased = await applyLedger(database, lineage, erasures, {
           finish: (events) => recordErasure(database, events),
           onProgress: (done, total) => bar.update('events compared', done, total),
         });
@@ -141,19 +140,11 @@ async function eraseOne(
   }
   const already = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${already}.`;
-  progress.state = 'It is not known whether anything was erased: run the command again.';
-  try {
-    await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
-      recordErasure(database, events),
-    );
-  } catch (error) {
-    // The response may be lost: count the events that still have their payload.
-    if ((await findAggregate(database, aggregate, now)).unerased > 0) {
-      progress.state = 'Nothing was changed.';
-      throw error;
-    }
-  }
-  const erased = formatEvents(unerased);
+  progress.state = UNKNOWN;
+  const events = await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
+    recordErasure(database, events),
+  );
+  const erased = formatEvents(events);
   progress.state = `${erased} erased, but the ledger does not say so: run the command again.`;
   appendToLedger(ledger, {
     lineage,

@@ -12,7 +12,7 @@ import { messageOf } from './command-line/user-error.ts';
 import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
-import { declareWithLedger, readRequiredLedger } from './erasure/ledger.ts';
+import { declareWithLedger, readLedger } from './erasure/ledger.ts';
 
 const program = declareWithLedger('restore')
   .description(`Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
@@ -38,7 +38,7 @@ function parse(args: string[]) {
 async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
   let state = 'Nothing was changed.';
   try {
-    const erasures = readRequiredLedger(ledger);
+    const erasures = readLedger(ledger);
     await inScratchFolder(tmpdir(), async (folder) => {
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);

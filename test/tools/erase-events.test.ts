@@ -98,34 +98,22 @@ describe('an erasure', () => {
     ]);
   });
 
-  it.each<[fault: string, fates: ('before' | 'after')[], code: number, line: string]>([
-    ['is not carried out', ['before'], 1, `The erasure failed: ${GONE}\nNothing was changed.\n`],
-    ['is carried out', ['after'], 0, 'Erased 2 events; 0 of its 2 events had been erased before.'],
-    [
-      'is carried out, and cannot be read back',
-      ['after', 'before'],
-      1,
-      'It is not known whether anything was erased: run the command again.\n',
-    ],
-  ])(
-    'whose response is lost, and which %s, says what it knows, and may be repeated',
-    async (_, fates, code, line) => {
-      const left = [...fates];
-      let isLost = false;
-      const failing = failingDatabase(store.binding, (sql) => {
-        isLost ||= sql.startsWith('UPDATE');
-        return isLost ? left.shift() : undefined;
-      });
-      const outcome = await erase(failing);
-      expect([outcome.code, outcome.stdout + outcome.stderr]).toEqual([
-        code,
-        expect.stringContaining(line),
+  it.each(['before', 'after'] as const)(
+    'that fails %s it is carried out says that this is not known, and may be repeated',
+    async (fate) => {
+      const failing = failingDatabase(store.binding, (sql) =>
+        sql.startsWith('UPDATE') ? fate : undefined,
+      );
+      const { code, stderr } = await erase(failing);
+      expect([code, stderr]).toEqual([
+        1,
+        `The erasure failed: ${GONE}\nIt is not known whether anything was erased: run the command again.\n`,
       ]);
-      expect(erasedIn(store)).toEqual(fates[0] === 'after' ? ['e1', 'e3'] : []);
-      expect(ledger()).toHaveLength(code === 0 ? 1 : 0);
+      expect(erasedIn(store)).toEqual(fate === 'after' ? ['e1', 'e3'] : []);
+      expect(ledger()).toEqual([]);
       expect(await erase(store.binding)).toMatchObject({ code: 0, stderr: '' });
       expect(erasedIn(store)).toEqual(['e1', 'e3']);
-      expect(ledger().at(-1)).toMatchObject({ last_event_id: 'e3' });
+      expect(ledger()).toMatchObject([{ last_event_id: 'e3' }]);
     },
   );
 
@@ -163,7 +151,10 @@ describe('an erasure', () => {
 
   it('--again needs a ledger', async () => {
     const { code, stderr } = await runOn(store.binding, command, '--again', '--ledger', ledgerFile);
-    expect([code, stderr]).toEqual([1, `there is no ledger ${ledgerFile}\nNothing was changed.\n`]);
+    expect([code, stderr]).toEqual([
+      1,
+      `there is no ledger ${ledgerFile}: name it with --ledger\nNothing was changed.\n`,
+    ]);
   });
 });
 

@@ -10,7 +10,7 @@ const ERASURES_PER_CALL = 500;
 
 const aggregateEvents = z.object({
   total: z.int(),
-  /** The events up to a time that still have their payload. */
+  /** The events that still have their payload. */
   unerased: z.int(),
   lastId: z.string().nullable(),
   /** The database's time, but not before the last event, in milliseconds since 1970. */
@@ -18,28 +18,22 @@ const aggregateEvents = z.object({
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
-/** Spares events that came after the erasure. */
-const UNERASED = 'erased_at IS NULL AND created_at <= ?3';
 
-export async function findAggregate(
-  database: D1Database,
-  { type, id }: Aggregate,
-  until = Number.MAX_SAFE_INTEGER,
-) {
+export async function findAggregate(database: D1Database, { type, id }: Aggregate) {
   const statement = database.prepare(
     `SELECT count(*) AS total,
-       count(*) FILTER (WHERE ${UNERASED}) AS unerased,
+       count(*) FILTER (WHERE erased_at IS NULL) AS unerased,
        max(coalesce(max(created_at), 0), CAST(1000 * unixepoch('subsec') AS INTEGER)) AS now,
        (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
      FROM events WHERE ${OF_AGGREGATE}`,
   );
-  return aggregateEvents.parse(await statement.bind(type, id, until).first());
+  return aggregateEvents.parse(await statement.bind(type, id).first());
 }
 
 /** Returns the other statements of the last transaction, given the number of erased events. */
 export type Finish = (erased: number) => D1PreparedStatement[];
 
-/** Of a list of `[type, id, erasedAt]`, as JSON. */
+/** Of a list of `[type, id, erasedAt]`, as JSON. Events that came after the erasure are spared. */
 const UNERASED_OF_LIST = `aggregate_type = value ->> 0 AND aggregate_id = value ->> 1
   AND created_at <= value ->> 2 AND erased_at IS NULL`;
 

@@ -41,9 +41,13 @@ export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
-/** Throws a `UserError` for a malformed line. */
-export function readLedger(file: string): Erasure[] {
-  if (!existsSync(file)) return [];
+/**
+ * Throws a `UserError` for a malformed line, and without a file: erased payloads would come back
+ * unnoticed. `false` is `--no-ledger`.
+ */
+export function readLedger(file: string | false): Erasure[] {
+  if (file === false) return [];
+  if (!existsSync(file)) throw new UserError(`there is no ledger ${file}: name it with --ledger`);
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.flatMap((line, index) => {
     if (line === '') return [];
@@ -55,15 +59,6 @@ export function readLedger(file: string): Erasure[] {
   });
 }
 
-/** Throws a `UserError` without a file: erased payloads would come back unnoticed. */
-export function readRequiredLedger(file: string | false): Erasure[] {
-  if (file === false) return [];
-  if (existsSync(file)) return readLedger(file);
-  throw new UserError(
-    `there is no ledger ${file}: name it with --ledger FILE, or say --no-ledger when nothing was ever erased`,
-  );
-}
-
 export function appendToLedger(file: string, entry: Erasure): void {
   const isCut = existsSync(file) && !readFileSync(file, 'utf8').endsWith('\n');
   appendFileSync(file, `${isCut ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });
@@ -71,8 +66,9 @@ export function appendToLedger(file: string, entry: Erasure): void {
 
 /** Throws unless the ledger can be read, and appended to or made. */
 export function checkLedger(file: string): void {
-  accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
-  readLedger(file);
+  const isThere = existsSync(file);
+  accessSync(isThere ? file : dirname(file), constants.W_OK);
+  if (isThere) readLedger(file);
 }
 
 type ApplyOptions = {
