@@ -6,18 +6,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { API_KEY, NAMESPACE, SOON, skipUnlessRunnable, useRig } from './example-rig.ts';
+import { API_KEY, eventOf, NAMESPACE, SOON, skipUnlessRunnable, useRig } from './example-rig.ts';
 import { codeBlocksOf } from './markdown.ts';
 
 const rig = useRig();
-
-const eventOf = (idempotency_key: string, aggregate_id: string) => ({
-  idempotency_key,
-  event_type: 'booking.cancelled',
-  aggregate_id,
-  aggregate_type: 'booking',
-  payload: {},
-});
 
 /**
  * Stores events as a batch: KV does not know the key of an event that is undone. Returns the ids.

@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import {
   API_KEY,
+  eventOf,
   type Fault,
   listen,
   NAMESPACE,
@@ -82,14 +83,6 @@ const countWhere = (table: string, where: string) =>
   rig().project.rows(`SELECT id FROM ${table} WHERE ${where}`).length;
 
 const bookingOf = (program: string) => `日-${program}`;
-const event = (program: string) => ({
-  idempotency_key: bookingOf(program),
-  event_type: 'booking.cancelled',
-  aggregate_type: 'booking',
-  aggregate_id: bookingOf(program),
-  payload: {},
-});
-
 type Started = ReturnType<typeof start>;
 type Program = {
   args?: string[];
@@ -126,11 +119,12 @@ const PROGRAMS: Record<string, Program> = {
   'outbox.php': outbox('outbox.php'),
   'send-events.ts': {
     args: ['../events.jsonl'],
-    prepare: async () =>
-      writeFileSync(file('.', 'events.jsonl'), JSON.stringify(event('send-events.ts'))),
+    async prepare() {
+      writeFileSync(file('.', 'events.jsonl'), JSON.stringify(eventOf('日-sent', 'sent')));
+    },
     async hasDone(started) {
       await hasEnded(started);
-      expect(countWhere('events', `aggregate_id = '${bookingOf('send-events.ts')}'`)).toBe(1);
+      expect(countWhere('events', `aggregate_id = 'sent'`)).toBe(1);
     },
   },
   'follow-events.ts': follower(),

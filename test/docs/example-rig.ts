@@ -100,6 +100,15 @@ export function skipUnlessRunnable(program: string): void {
   beforeEach(({ skip }) => skip(!isRunnable, `it needs ${command} with its usual extensions`));
 }
 
+/** Returns the cancellation of a booking, as a batch and `send-events.ts` take it. */
+export const eventOf = (idempotency_key: string, aggregate_id: string) => ({
+  idempotency_key,
+  event_type: 'booking.cancelled',
+  aggregate_id,
+  aggregate_type: 'booking',
+  payload: {},
+});
+
 /** Starts the rig for the tests of a file. `varsFor` adds lines to the service's vars. */
 export function useRig(varsFor: () => Promise<string[]> = async () => []): () => Rig {
   let rig: Rig | undefined;
