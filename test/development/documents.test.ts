@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
-import { anchorsOf, DOCUMENTS } from '../docs/markdown.ts';
+import { DOCUMENTS } from '../docs/markdown.ts';
 import { expectError, expectStatus, sendUndescribed } from '../support/http.ts';
 
 const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
@@ -110,12 +110,6 @@ it('every link of every page leads to a page and to a heading that exist', async
   expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
 });
 
-it('headings have the anchors that they have on GitHub', async () => {
-  const html = await pageOf('/docs/operate/runbook.md');
-  const ids = [...html.matchAll(/<h\d id="([^"]*)"/g)].map(([, id]) => id);
-  expect(ids).toEqual(anchorsOf('docs/operate/runbook.md'));
-});
-
 it('commands have the running origin and key, and a button that copies them', async () => {
   const html = await pageOf('/docs/guides/quickstart.md');
   expect(html).toContain(
@@ -154,14 +148,6 @@ it('a document has its page without .md too, between its neighbours of the index
   expect(html).toBe(await pageOf('/docs/guides/building-a-site.md'));
   expect(html).toMatch(/Previous: <a href="\/docs\/guides\/quickstart.md">Quickstart<\/a>/);
   expect(html).toMatch(/Next: <a href="\/docs\/guides\/site-recipes.md">/);
-});
-
-it('the sidebar has the order of the index', async () => {
-  const [, sidebar = ''] = (await pageOf('/docs/README.md')).split('<nav id="documents"');
-  const listed = targetsIn(sidebar).filter((path) => path.startsWith('/docs/reference/'));
-  const [table = ''] = (await pageOf('/docs/README.md')).split('<nav id="documents"');
-  const indexed = targetsIn(table).filter((path) => path.startsWith('/docs/reference/'));
-  expect(listed).toEqual([...new Set(indexed)]);
 });
 
 it('/docs leads to the index', async () => {

@@ -196,16 +196,6 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     },
   );
 
-  it('paper has no button, and shows the chosen pill', async () => {
-    await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
-    await page.goto(`${opened.service.origin}/docs/guides/quickstart.md`);
-    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
-    await visit('?lang=fr');
-    const color = `getComputedStyle(document.querySelector('.pills [aria-current="true"]')).color`;
-    expect(await page.evaluate(color)).toBe('rgb(29, 27, 24)');
-    await page.emulateMedia({ media: 'screen' });
-  });
-
   it('is used by the keyboard: skip, open a listing, come back to its card', async () => {
     await page.setViewportSize(DESK);
     await visit('?type=beach');
