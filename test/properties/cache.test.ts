@@ -250,6 +250,9 @@ describe('a cached response', () => {
       expect(response.headers.get('Cache-Control')).toBe('private, max-age=0, must-revalidate');
       expect(await response.text()).toBe('');
     }
+    await rename('After');
+    const sent = { path: freshPath(), headers: { 'If-None-Match': etag } };
+    expect(await describeResponse(await here.one.get({}, sent))).toMatch(/^After/);
   });
 
   it('is used for no other site address', async () => {
