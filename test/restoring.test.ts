@@ -30,7 +30,6 @@ it('while a restore runs, events are rejected until they are sent again, and a c
   await storeListings(env.DB, [sourceOf({ slug: 'casa' })]);
   await expectStatus(await send(CACHED_FEED), 200);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
-  vi.spyOn(console, 'error').mockReturnValue(undefined);
   await rename('', 'restoring_5f0c31d2a4b97e60_');
 
   const keyed = ingestInit(bookingCreated(), 'sent again');

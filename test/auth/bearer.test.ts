@@ -20,7 +20,6 @@ const now = Math.floor(Date.now() / 1_000);
 let remote: Partial<Env>;
 let respond: () => Response | Promise<Response>;
 let fetched: string[];
-let log: ReturnType<typeof watchLog>;
 
 beforeEach(() => {
   // The service keeps the key set of an address.
@@ -29,7 +28,6 @@ beforeEach(() => {
   respond = () => new Response(provider.jwks);
   fetched = [];
   vi.useFakeTimers({ toFake: ['Date'] });
-  log = watchLog('error');
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
     fetched.push(String(input));
     const stopped = new Promise<never>((_, reject) => {
@@ -243,6 +241,7 @@ describe('with no key known, a provider that', () => {
   ])(
     '%s gives a 500 that is not shown, and whose log says what was found',
     async (_, broken, found) => {
+      const log = watchLog('error');
       respond = broken;
       const response = await present(await provider.sign(), remote);
       const error = await expectError(response, 500, 'internal_error');

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import openapi from '../../docs/openapi.json';
 import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
-import { expectStatus, get } from '../support/http.ts';
+import { get } from '../support/http.ts';
 
 /**
  * Every event type that was ever accepted, with the types of its fields. Events are never deleted,
@@ -47,12 +47,10 @@ it('stored events are described for ever: each event type, with every type that 
   expect(Object.fromEntries(described), hint).toEqual(EVER_ACCEPTED);
 });
 
-it('a stored event is described when it was accepted under looser bounds, or its payload was erased', async () => {
-  for (const payload of ['{"guests":0.5,"check_in":"tomorrow","currency":"€"}', '{}']) {
-    const { id } = await expectEvent(await ingest(bookingCreated()), 202);
-    await env.DB.prepare('UPDATE events SET payload = ? WHERE id = ?').bind(payload, id).run();
-    const response = await get(`/api/v1/events/${id}`);
-    await expectStatus(response, 200);
-    expect(await response.json()).toMatchObject({ payload: JSON.parse(payload) });
-  }
+it('a stored event is described when it was accepted under looser bounds', async () => {
+  const payload = { guests: 0.5, check_in: 'tomorrow', currency: '€' };
+  const { id } = await expectEvent(await ingest(bookingCreated()), 202);
+  const update = env.DB.prepare('UPDATE events SET payload = ? WHERE id = ?');
+  await update.bind(JSON.stringify(payload), id).run();
+  expect(await (await get(`/api/v1/events/${id}`)).json()).toMatchObject({ payload });
 });

@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
 import { detailedHealth, downHealth, health } from '../../src/health/health.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
+import { watchLog } from '../support/log.ts';
 
 const DETAILED = '/api/health/detailed';
 const SECRET = 'no such host db-7.internal';
@@ -23,12 +24,6 @@ function brokenBy(call: () => Promise<unknown>) {
     RATE_COUNTER: counters as unknown as Env['RATE_COUNTER'],
   };
 }
-
-let log: MockInstance<typeof console.error>;
-
-beforeEach(() => {
-  log = vi.spyOn(console, 'error').mockImplementation(() => {});
-});
 
 async function read(changes: Partial<Env>) {
   const response = await sendWith(changes, DETAILED);
@@ -77,9 +72,10 @@ describe('GET /api/health/detailed', () => {
   });
 
   it('is a 503 with both bodies when the database fails, and only the log has the fault', async () => {
+    const faults = watchLog('error');
     const { response, text, body, states } = await read({ DB: brokenBy(fail).DB });
     expect(text).not.toContain(SECRET);
-    expect(log.mock.calls.flat().join()).toContain(SECRET);
+    expect(JSON.stringify(faults())).toContain(SECRET);
     expect([body.status, states]).toEqual(['down', 'down ok ok']);
     expect(response.status).toBe(503);
     expect(response.headers.get('Retry-After')).toBe('5');

@@ -197,7 +197,6 @@ it.each<[right: string, Mistake]>([
 });
 
 it('a working copy is not set up if its tables are missing', async () => {
-  vi.spyOn(console, 'error').mockImplementation(() => {});
   await env.DB.exec('ALTER TABLE events RENAME TO away');
   const { status, message } = await errorOf([LOCAL]);
   await env.DB.exec('ALTER TABLE away RENAME TO events');

@@ -109,7 +109,6 @@ describe('a request that waits', () => {
   });
 
   it('polls again when a poll fails', async () => {
-    vi.spyOn(console, 'error').mockReturnValue(undefined);
     const { DB: counted, count, untilAsleep } = pollCounter();
     const DB = tapD1(counted, async (call) => {
       const results = await call();

@@ -24,7 +24,6 @@ let error: MockInstance<typeof console.error>;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: START });
-  vi.spyOn(console, 'log').mockReturnValue(undefined);
   error = vi.spyOn(console, 'error').mockReturnValue(undefined);
 });
 

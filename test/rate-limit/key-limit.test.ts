@@ -1,9 +1,10 @@
 /** The limit that a named key has of its own. */
 
-import { beforeEach, expect, it, type MockInstance, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
+import { watchLog } from '../support/log.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -21,12 +22,10 @@ const API_KEYS = [
 ];
 
 let app: ReturnType<typeof createApp>;
-let log: MockInstance<typeof console.log>;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-01-01T00:00:00Z') });
   app = createApp();
-  log = vi.spyOn(console, 'log').mockReturnValue(undefined);
 });
 
 /** Sends a key, from a new address unless one is given. */
@@ -53,6 +52,7 @@ it('is one counter under the name of the key, for all addresses and routes', asy
 });
 
 it('uses up nothing of its address, and another key nothing of it', async () => {
+  const lines = watchLog('log');
   const address = freshAddress();
   for (const key of [small.key, small.key, small.key]) {
     await expectStatus(await request(key, LIST, { address }), 200);
@@ -63,7 +63,7 @@ it('uses up nothing of its address, and another key nothing of it', async () => 
     'rate_limit_exceeded',
   );
   expect(error.message).toMatch(/^More than 3 requests in 60 seconds\. Retry in \d+ s\.$/);
-  expect(JSON.parse(String(log.mock.lastCall?.[0]))).toMatchObject({ caller: 'small-site' });
+  expect(lines().at(-1)).toMatchObject({ caller: 'small-site' });
   const { headers } = await request(plain.key, LIST, { address });
   expect(headers.get('RateLimit')).toBe(`"default";r=99;t=${WINDOW_SECONDS}`);
   const other = await request(site.key, LIST, { address });
@@ -98,7 +98,6 @@ it('is reported each 25 requests, and at most 60 are unconfirmed, to the object 
   );
   const expected = [25, 50, 61].map((count) => ['key marketing-site', count]);
   await vi.waitFor(() => expect(reports).toEqual(expected));
-  vi.spyOn(console, 'error').mockReturnValue(undefined);
   reply.reject(new Error('out of order'));
   await Promise.all(sent);
 });
