@@ -46,7 +46,7 @@ const scopeOf = (query: Query) => ({ list: 'events', filters: query });
 export function decodeEventPosition(
   cursor: string | undefined,
   query: Query,
-): Promise<EventPosition | undefined> {
+): EventPosition | undefined {
   return decodeCursor(cursor, scopeOf(query), eventPosition);
 }
 
@@ -87,12 +87,12 @@ export async function readEvents(
   const next = hasMore ? last?.seq : endOfSpan;
   const cursorAt = (seq: number, as: Query['order']) =>
     encodeCursor(scopeOf({ ...query, order: as }), [generation, seq]);
-  const next_cursor = next === undefined ? null : await cursorAt(next, order);
+  const next_cursor = next === undefined ? null : cursorAt(next, order);
   // `newest` is read in the page's transaction: no event between the page and `newest` is listed.
   const resume = order === 'asc' ? (next ?? Math.max(newest, start)) : newest;
   // It leads to later events, so it has the order `asc`. A later page of `desc` has no newest event.
   const isBackwards = order === 'desc' && after !== undefined;
-  const resume_cursor = isBackwards ? null : await cursorAt(resume, 'asc');
+  const resume_cursor = isBackwards ? null : cursorAt(resume, 'asc');
   return {
     json: listJson(documents, next_cursor, { resume_cursor }),
     isDrained: documents.length === 0 && next === undefined,

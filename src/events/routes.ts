@@ -79,7 +79,7 @@ export function eventRoutes() {
   return new Hono<AppEnv>()
     .get('/', requireScope('events:read'), validQuery(listParameters), async (c) => {
       const { limit, cursor, wait, ...query } = c.req.valid('query');
-      const start = await decodeEventPosition(cursor, query);
+      const start = decodeEventPosition(cursor, query);
       const readNext = (last?: EventPage) =>
         readEvents(c.env.DB, query, limit, last === undefined ? start : last.position);
       const { result, headers } = await pollWhile(c, readNext, ({ isDrained }) => isDrained, wait);

@@ -69,7 +69,7 @@ export type CursorScope = {
 };
 
 /** Makes the cursor for the rows after `position`. */
-export async function encodeCursor(scope: CursorScope, position: unknown): Promise<string> {
+export function encodeCursor(scope: CursorScope, position: unknown): string {
   const text = encoder.encode(
     JSON.stringify([CURSOR_FORM, scope.list, digestOfFilters(scope), position]),
   );
@@ -77,12 +77,12 @@ export async function encodeCursor(scope: CursorScope, position: unknown): Promi
 }
 
 /** Returns the position in a cursor. Throws `invalid_cursor` for one that has another scope. */
-export async function decodeCursor<Position>(
+export function decodeCursor<Position>(
   cursor: string | undefined,
   scope: CursorScope,
   positionSchema: z.ZodType<Position>,
   param = 'cursor',
-): Promise<Position | undefined> {
+): Position | undefined {
   if (cursor === undefined) return undefined;
   const text = readText(cursor);
   const filters = digestOfFilters(scope);

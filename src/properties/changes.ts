@@ -37,14 +37,12 @@ const changePosition: z.ZodType<ChangePosition> = z
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
 
 /** Throws `invalid_cursor` unless the cursor is of this list. */
-export function decodeChangePosition(
-  cursor: string | undefined,
-): Promise<ChangePosition | undefined> {
+export function decodeChangePosition(cursor: string | undefined): ChangePosition | undefined {
   return decodeCursor(cursor, SCOPE, changePosition, 'after');
 }
 
 /** A removal after `seq` is never skipped, so `start` is at least `seq`. */
-export function changeCursor({ generation, seq, start }: ChangePosition): Promise<string> {
+export function changeCursor({ generation, seq, start }: ChangePosition): string {
   return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
 
@@ -125,7 +123,7 @@ export async function readChanges(
   // The last page of a first pass ends after the removals that it skipped.
   const seq = hasMore ? end : Math.max(start, end);
   const position = { generation, seq, start };
-  const cursor = await changeCursor(position);
+  const cursor = changeCursor(position);
   const json = listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
   return { json, isEmpty: documents.length === 0, position };
 }

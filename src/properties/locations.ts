@@ -48,7 +48,7 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
       limit,
       format: formatLocation,
     });
-    const cursor = hasMore && last ? await encodeCursor(SCOPE, [last.sort_slug, last.id]) : null;
+    const cursor = hasMore && last ? encodeCursor(SCOPE, [last.sort_slug, last.id]) : null;
     return { version: state, json: listJson(documents, cursor) };
   },
 };

@@ -37,7 +37,7 @@ export function propertyRoutes() {
     })
     .get('/locations', requireFeedAccess(), validQuery(locationParameters), async (c) => {
       const { limit, cursor, locale, fresh } = c.req.valid('query');
-      const after = await decodeLocationPosition(cursor);
+      const after = decodeLocationPosition(cursor);
       return feed.respond({ c, reader: LOCATION_PAGE, query: { limit, after }, locale, fresh });
     })
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), (c) =>
@@ -54,7 +54,7 @@ async function respondWithPage(
   const { limit, cursor, locale, fresh, ...filters } = query;
   const feedList = { list, filters };
   // Feed read, 2. Most requests have no cursor.
-  const after = cursor === undefined ? undefined : await decodeListingPosition(cursor, feedList);
+  const after = cursor === undefined ? undefined : decodeListingPosition(cursor, feedList);
   return feed.respond({
     c,
     reader: LISTING_PAGE,
@@ -69,7 +69,7 @@ async function respondWithChanges(
   { limit, after: cursor, locale, wait }: z.output<typeof changeParameters>,
 ): Promise<Response> {
   const { publicSiteUrl } = readConfig(c.env);
-  const start = await decodeChangePosition(cursor);
+  const start = decodeChangePosition(cursor);
   const readNext = (last?: Awaited<ReturnType<typeof readChanges>>) => {
     const after = last === undefined ? start : last.position;
     return readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });

@@ -81,10 +81,7 @@ type ListingsQuery = FeedList & { limit: number; after?: Position | undefined };
 type ListingKey = { id: string } | { slug: string };
 
 /** Throws `invalid_cursor` unless the cursor is of this list. */
-export function decodeListingPosition(
-  cursor: string,
-  list: FeedList,
-): Promise<Position | undefined> {
+export function decodeListingPosition(cursor: string, list: FeedList): Position | undefined {
   return decodeCursor(cursor, list, position);
 }
 
@@ -118,8 +115,7 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
       limit,
       format: (row) => formatListing(row, publicSiteUrl, REPRESENTATIONS[list]),
     });
-    const cursor =
-      hasMore && last ? await encodeCursor(feedList, [last.display_order, last.id]) : null;
+    const cursor = hasMore && last ? encodeCursor(feedList, [last.display_order, last.id]) : null;
     return { version: state, json: listJson(documents, cursor) };
   },
 };

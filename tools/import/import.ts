@@ -60,7 +60,7 @@ async function attemptImport(
   // `apply` numbers these from `newestChange + 1` on. The cursor is for a reader of all changes up
   // to `seq`, which has no older removals left to skip (`start`).
   const seq = stored.newestChange + feedChanges.length;
-  const resumeCursor = await changeCursor({ generation: stored.generation, seq, start: seq });
+  const resumeCursor = changeCursor({ generation: stored.generation, seq, start: seq });
   return { ...planned, feedChanges, resumeCursor };
 }
 
