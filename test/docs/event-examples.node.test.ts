@@ -3,10 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { API_KEY, eventOf, NAMESPACE, SOON, skipUnlessRunnable, useRig } from './example-rig.ts';
+import { idOfKey } from '../support/keys.ts';
+import { API_KEY, eventOf, SOON, skipUnlessRunnable, useRig } from './example-rig.ts';
 import { codeBlocksOf } from './markdown.ts';
 
 const rig = useRig();
@@ -110,7 +110,7 @@ it('send-events.ts that is run again sends only what has not arrived', async () 
   ]);
   expect(again.errors).toEqual(conflicts.map((key) => expect.stringMatching(`${key}: another`)));
   expect(storedEvents("aggregate_id = 'sent'")).toEqual(
-    keys.filter((key) => !conflicts.includes(key)).map((key) => v5(key, NAMESPACE)),
+    keys.filter((key) => !conflicts.includes(key)).map(idOfKey),
   );
 });
 
@@ -156,7 +156,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     await expect.poll(() => rig().statuses, SOON).toEqual([503, 200, 400, 401, 202]);
     await expect.poll(rows, SOON).toHaveLength(1);
     expect(storedEvents(`aggregate_id IN ('${bookings.join("', '")}')`)).toEqual(
-      [stored, unsent].map((key = '') => v5(key, NAMESPACE)),
+      [stored, unsent].map((key = '') => idOfKey(key)),
     );
   });
 
@@ -192,7 +192,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
         [attack, 'not a response of the service: 403 (cf-ray: 9e0a-MAD) <!DOCTYPE html>'],
         [`${attack}-later`, null],
       ]);
-    const idsOf = (sent: readonly string[]) => sent.map((key) => v5(key, NAMESPACE));
+    const idsOf = (sent: readonly string[]) => sent.map(idOfKey);
     const others = storedEvents(
       `aggregate_id LIKE '${program}-__' OR aggregate_id LIKE '${program}-_'`,
     );

@@ -4,16 +4,15 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import type { Request } from 'playwright-core';
-import { v5 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { idOfKey } from '../support/keys.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import {
   API_KEY,
   eventOf,
   type Fault,
   listen,
-  NAMESPACE,
   SOON,
   skipUnlessRunnable,
   useRig,
@@ -102,7 +101,7 @@ const outbox = (program: string): Program => ({
     const key = `bookings-%E6%97%A5-${program}-created`;
     await expect.poll(() => lines.join(), SOON).toMatch(/ (200|202)/);
     expect(countWhere('events', `aggregate_id = '${bookingOf(program)}'`)).toBe(1);
-    expect(countWhere('events', `id = '${v5(key, NAMESPACE)}'`)).toBe(1);
+    expect(countWhere('events', `id = '${idOfKey(key)}'`)).toBe(1);
   },
 });
 

@@ -28,8 +28,6 @@ import { runImportOn } from '../support/node/in-process.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
 export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
-/** Of the ids of events. */
-export const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 /** For what a program does while it runs. */
 export const SOON = { timeout: 20_000 };
 

@@ -9,7 +9,7 @@ import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { bookingCreated, expectEvent, idOfKey, ingest, ingestInit } from '../support/events.ts';
+import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
 import {
   CONNECTION_LOST,
   DOWN,
@@ -26,7 +26,7 @@ import {
   expectStatus,
   sendWith,
 } from '../support/http.ts';
-import { sha256 } from '../support/keys.ts';
+import { idOfKey, sha256 } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
 import { tapD1, tapMethods } from '../support/tap.ts';
 

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { bookingCreated, expectEvent, idOfKey, ingest, ingestInit } from '../support/events.ts';
+import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
 import { expectError, expectProblems, expectStatus, send, sendWith } from '../support/http.ts';
-import { namedKey } from '../support/keys.ts';
+import { idOfKey, namedKey } from '../support/keys.ts';
 
 const INGEST = '/api/public/events/ingest';
 

@@ -4,12 +4,11 @@
  * linearizability).
  */
 
-import { v5 } from 'uuid';
+import { idOfKey } from '../support/keys.ts';
 import { Random } from './random.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
 import { type Exchange, timeOf, type World } from './world.ts';
 
-const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const RETENTION_MS = 60_000;
 /** No clock is further from the true time than this. */
 const MAX_CLOCK_ERROR_MS = 2_000;
@@ -241,7 +240,7 @@ function linearizable(
   rows: readonly Row[],
   attempts: readonly Attempt[],
 ): Violation[] {
-  const keyId = v5(key, NAMESPACE);
+  const keyId = idOfKey(key);
   const stored = rows.filter(({ key_id }) => key_id === keyId);
   if (stored[0] !== undefined && stored[0].id !== keyId) {
     return [{ promise: 'the first event of a key has the id of the key', how: stored[0].id }];

@@ -1,6 +1,5 @@
 /** Posts and reads events in tests. */
 
-import { v5 } from 'uuid';
 import { event, eventListOf, storedEvent } from '../../src/events/event.ts';
 import { expectStatus, get, send } from './http.ts';
 
@@ -20,11 +19,6 @@ export function bookingCreated(fields: Body = {}): Body {
 /** Returns an event for a batch, with a key of its own. */
 export function batchItem(fields: Body = {}): Body {
   return bookingCreated({ idempotency_key: crypto.randomUUID(), ...fields });
-}
-
-/** Returns the promised id of the first event of a key. */
-export function idOfKey(key: string): string {
-  return v5(key, '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 }
 
 /** Returns the request that ingests a body. A string is sent as it is. */

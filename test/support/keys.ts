@@ -1,4 +1,6 @@
-/** Named API keys in tests. */
+/** Named API keys and idempotency keys in tests. */
+
+import { v5 } from 'uuid';
 
 /** Returns the SHA-256 of a text in lower-case hexadecimal. */
 export async function sha256(text: string): Promise<string> {
@@ -11,4 +13,9 @@ export async function namedKey(name: string, scopes: string[], expires?: string)
   const key = `epf_${name}_${crypto.randomUUID()}`;
   const entry = { name, scopes, sha256: await sha256(key), ...(expires && { expires }) };
   return { key, entry };
+}
+
+/** Returns the promised id of the first event of an idempotency key. */
+export function idOfKey(key: string): string {
+  return v5(key, '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 }
