@@ -126,7 +126,7 @@ async function deploy(
   const plan = await planSteps(request, account, deployment, found);
   const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
   const intent = request.isDryRun ? 'Nothing has changed. A deployment would' : 'It will';
-  console.log(`${intent}:\n- ${steps.join('\n- ')}`);
+  console.log(`\n${intent}:\n- ${steps.join('\n- ')}`);
   if (request.isDryRun) return;
 
   begin('resources');

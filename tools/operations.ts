@@ -7,12 +7,7 @@ import { declareWithTarget, resolveTarget } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { ensureTables } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
-import {
-  findLastOperation,
-  formatOperation,
-  listOperations,
-  type Operation,
-} from './database/operations.ts';
+import { formatOperation, listOperations, type Operation } from './database/operations.ts';
 
 const program = declareWithTarget('-s operations')
   .description(`Prints who imported, erased or restored what, newest first. The last two columns are the commit of
@@ -38,8 +33,7 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
   try {
     await open(target, async (database) => {
       await ensureTables(database, target);
-      const found =
-        slug === undefined ? await listOperations(database) : await ofListing(database, slug);
+      const found = await listOperations(database, slug);
       for (const each of found) console.log(printable(formatLine(each)));
       if (found.length === 0) console.log('No operation is recorded.');
     });
@@ -47,12 +41,6 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
   } catch (error) {
     throw new UserError(`The operations cannot be read: ${messageOf(error)}`);
   }
-}
-
-async function ofListing(database: D1Database, slug: string): Promise<Operation[]> {
-  const operation = await findLastOperation(database, slug);
-  if (operation === undefined) throw new UserError(`no listing has the slug ${slug}`);
-  return operation === null ? [] : [operation];
 }
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx: added 1, changed 2 (8ee1a43f02bc, 7c1d…)` */

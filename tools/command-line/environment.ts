@@ -55,12 +55,9 @@ export function getOwn(config: WranglerConfig, environment: string | undefined) 
   return own;
 }
 
-export function resolveVars(environment?: string, directory = PROJECT_DIRECTORY) {
-  return formatVars(getOwn(readWranglerConfig(directory), environment).vars);
-}
-
 /** Returns the vars as wrangler uploads them. */
-export function formatVars(vars: Record<string, unknown>): Map<string, string> {
+export function resolveVars(environment?: string, directory = PROJECT_DIRECTORY) {
+  const { vars } = getOwn(readWranglerConfig(directory), environment);
   const format = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   return new Map(Object.entries(vars).map(([name, value]) => [name, format(value)]));
 }

@@ -49,31 +49,17 @@ export function recordOperation(
 }
 
 const COLUMNS = sql`id, at, who, "commit", command, file, counts, export_id`;
-const BY_ID = statementOf(sql<Operation>`
-  select ${COLUMNS} from ${operations}
-  where id in (select value from json_each(${sql.placeholder('ids')}))`);
 const NEWEST_FIRST = statementOf(sql<Operation>`
   select ${COLUMNS} from ${operations} order by at desc, rowid desc`);
-const LAST_OF_LISTING = statementOf(sql<{ operation: string | null }>`
-  select operation from ${properties} where slug = ${sql.placeholder('slug')}`);
+const LAST_OF_LISTING = statementOf(sql<Operation>`
+  select ${COLUMNS} from ${operations}
+  where id = (select operation from ${properties} where slug = ${sql.placeholder('slug')})`);
 
-export function findOperations(database: D1Database, ids: readonly string[]): Promise<Operation[]> {
-  return BY_ID.rows(database, { ids: JSON.stringify(ids) });
-}
-
-export function listOperations(database: D1Database): Promise<Operation[]> {
-  return NEWEST_FIRST.rows(database, {});
-}
-
-/** Returns `undefined` without such a listing, and null if version 1.0.0 changed it last. */
-export async function findLastOperation(
-  database: D1Database,
-  slug: string,
-): Promise<Operation | null | undefined> {
-  const [row] = await LAST_OF_LISTING.rows(database, { slug });
-  if (row === undefined) return undefined;
-  const [operation = null] = await findOperations(database, [row.operation ?? '']);
-  return operation;
+/** Returns all, or with a slug the one that changed this listing last. */
+export function listOperations(database: D1Database, slug?: string): Promise<Operation[]> {
+  return slug === undefined
+    ? NEWEST_FIRST.rows(database, {})
+    : LAST_OF_LISTING.rows(database, { slug });
 }
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx` */
