@@ -16,7 +16,6 @@ import { findText } from './erasure/find.ts';
 import {
   appendToLedger,
   applyLedger,
-  checkLedger,
   hashAggregate,
   ledgerOption,
   readLedger,
@@ -66,7 +65,7 @@ function parse(args: string[]) {
 }
 
 async function run(request: Request, open = withDatabase): Promise<number> {
-  const { target, ledger, aggregate, isDryRun, text } = request;
+  const { target, ledger, aggregate, text } = request;
   /** The sentence that is printed if the erasure fails. */
   const progress = { state: 'Nothing was changed.' };
   try {
@@ -78,7 +77,6 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       return 0;
     }
     const erasures = aggregate === undefined ? readLedger(ledger) : [];
-    if (!isDryRun) checkLedger(ledger);
     await open(target, async (database) => {
       await rejectNewer(database);
       await ensureTables(database, target);
@@ -140,19 +138,18 @@ async function eraseOne(
   }
   const already = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${already}.`;
-  progress.state = UNKNOWN;
-  const events = await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
-    recordErasure(database, events),
-  );
-  const erased = formatEvents(events);
-  progress.state = `${erased} erased, but the ledger does not say so: run the command again.`;
+  // Before the erasure: no payload is gone that a restore could bring back.
   appendToLedger(ledger, {
     lineage,
     aggregate: hashAggregate(aggregate),
     last_event_id: lastId,
     erased_at: new Date(now).toISOString(),
   });
-  return `Erased ${erased}; ${already}. The ledger is ${ledger}.`;
+  progress.state = UNKNOWN;
+  const erased = await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
+    recordErasure(database, events),
+  );
+  return `Erased ${formatEvents(erased)}; ${already}. The ledger is ${ledger}.`;
 }
 
 if (import.meta.main) await runCommand(command);

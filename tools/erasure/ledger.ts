@@ -1,8 +1,8 @@
 /** The ledger: a line of JSON per erasure, which restored states repeat. */
 
 import { hash } from 'node:crypto';
-import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY, pathFor } from '../command-line/project.ts';
@@ -62,13 +62,6 @@ export function readLedger(file: string | false): Erasure[] {
 export function appendToLedger(file: string, entry: Erasure): void {
   const isCut = existsSync(file) && !readFileSync(file, 'utf8').endsWith('\n');
   appendFileSync(file, `${isCut ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });
-}
-
-/** Throws unless the ledger can be read, and appended to or made. */
-export function checkLedger(file: string): void {
-  const isThere = existsSync(file);
-  accessSync(isThere ? file : dirname(file), constants.W_OK);
-  if (isThere) readLedger(file);
 }
 
 type ApplyOptions = {
