@@ -32,7 +32,7 @@ Exit codes: 0 the file is in the database (or would be), 1 it is not or that is 
 Example: npm run import-listings -- catalogue.xlsx --dry-run`)
   .argument('<file>')
   .option('--notify-always', 'notify it also when the feed shows nothing new')
-  .option('--all', 'with --dry-run: list every change')
+  .option('--all', 'list every change, not only the first 50')
   .option('--patch', 'change only the fields that a JSON file contains')
   .option('--prune', 'hide the public listings that the file does not name')
   .option(
@@ -71,7 +71,6 @@ function parse(args: string[]): ImportRequest {
   const { all = false, patch = false, prune: prunes = false, notifyAlways = false } = values;
   const { many = false, overwrite = false } = values;
   const shared = sharedOptions(values);
-  if (all && !shared.isDryRun) throw new UserError('--all needs --dry-run');
   if (notifyAlways && !shared.hook) throw new UserError('--notify-always needs --notify');
   return {
     ...shared,

@@ -21,6 +21,6 @@ export async function* exportListings(
   const listings = [...stored.listings.values()].map(({ listing }) => listing);
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
   const export_id = `${stored.lineage}-${randomUUID()}`;
-  if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id, onProgress);
+  if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id);
   else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
 }

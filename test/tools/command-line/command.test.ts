@@ -76,7 +76,6 @@ it.each<[script: string, args: string[], message: string]>([
   ['deploy', ['--location', 'moon'], "option '--location <hint>' argument 'moon' is invalid"],
   ['import-listings', [], "missing required argument 'file'"],
   ['import-listings', ['a.json', '--undo', '--dry-run'], "option '--undo' needs a value"],
-  ['import-listings', ['a.json', '--all'], '--all needs --dry-run'],
   ['import-listings', ['a.json', '--notify-always'], '--notify-always needs --notify'],
   ['import-listings', ['--', 'a.json', '--help'], 'too many arguments'],
   ['import-listings', ['a.json', '--notify', 'https://u:p@a.example/'], '--notify must be an http'],

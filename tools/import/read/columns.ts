@@ -51,7 +51,16 @@ const feature = columnsOf(property.shape.unique_features.element);
 const ofPhoto = columnsOf(photo, ['web_sort_order', 'url', 'alt', 'section', 'web_visible']);
 const ofVideo = columnsOf(video, ['sort_order', 'url', 'type', 'web_visible']);
 
-export type SheetName = 'listings' | 'photos' | 'videos' | 'features' | 'locations' | 'amenities';
+export const SHEET_NAMES = [
+  'listings',
+  'photos',
+  'videos',
+  'features',
+  'locations',
+  'amenities',
+] as const;
+
+export type SheetName = (typeof SHEET_NAMES)[number];
 
 type SheetSpec = {
   columns: readonly Column[];
@@ -88,15 +97,6 @@ export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
     keys: ['slug'],
   },
 };
-
-export const SHEET_NAMES = [
-  'listings',
-  'photos',
-  'videos',
-  'features',
-  'locations',
-  'amenities',
-] as const;
 
 /** A row of these sheets is an entry of a list of its listing. `address` is what an editor knows it by. */
 export const LISTS = {

@@ -19,7 +19,6 @@ import { isMap } from './listing-schemas.ts';
 import { hashCell, isMarked, type Marks } from './marks.ts';
 import type { ImportProblem, RecordName } from './problem.ts';
 import type { Patch } from './records.ts';
-import type { Newer } from './types.ts';
 
 type Value = {
   column: string;
@@ -38,7 +37,7 @@ const MIN_MOVED = 3;
 export type Touches = ReturnType<typeof trackTouches>;
 
 export function trackTouches(exportId: string | undefined, overwrite: boolean) {
-  const newer: Newer[] = [];
+  const newer: string[] = [];
   const conflicts: ImportProblem[] = [];
   const movable: { key: string; value: Value }[] = [];
 
@@ -50,7 +49,8 @@ export function trackTouches(exportId: string | undefined, overwrite: boolean) {
     const isOwnChange = exportId !== undefined && lastChange?.export_id === exportId;
     const [shown, now] = value.shown;
     if (!overwrite && isMarked(marks, hashCell(column, written))) {
-      newer.push({ name: old.name, column, written: shown, stored: now, lastChange });
+      const by = lastChange && ` (${formatDay(lastChange.at)}, ${lastChange.who})`;
+      newer.push(`${old.name} ${column} ${now}${by ?? ''}, the file has ${shown} as in its export`);
       return false;
     }
     if (!isOwnChange && !isMarked(marks, hashCell(column, stored))) {
@@ -128,6 +128,15 @@ export const EXPORT_AGAIN =
 export function formatLastChange(operation: Operation | undefined): string {
   if (operation === undefined) return 'by an unknown operation';
   return `${formatOperation(operation)} (${operation.id})`;
+}
+
+/** e.g. `21 Nov` */
+function formatDay(at: number): string {
+  return new Date(at).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'UTC',
+  });
 }
 
 function formatShown(cell: ReturnType<typeof showCell>): string {

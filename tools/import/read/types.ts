@@ -1,6 +1,5 @@
 /** The records of a listings file. */
 
-import type { Operation } from '../../database/operations.ts';
 import type { SheetName } from './columns.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
@@ -34,19 +33,10 @@ export type SheetRow = {
 /** The rows of a workbook. A sheet that it does not have is undefined. */
 export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 
-/** A value that another import has changed since the export, and that the editor has not touched. */
-export type Newer = {
-  /** The slug of the record. */
-  name: string;
-  column: string;
-  written: string;
-  stored: string;
-  lastChange: Operation | undefined;
-};
-
 /** What the comparison of a workbook with the store has found. */
 export type TouchedCells = {
-  newer: Newer[];
+  /** Values that another import has changed since the export, and that the editor has not touched. */
+  newer: string[];
   /** Touched values that another import has changed too. */
   conflicts: ImportProblem[];
   /** Columns that were sorted or shifted alone. */

@@ -1,6 +1,6 @@
 /** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
 
-import type { Sheet } from 'hucre';
+import { colToLetter, type Sheet } from 'hucre';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
@@ -96,11 +96,7 @@ function findExportId(sheets: readonly Sheet[]): string | undefined {
 
 /** Names a cell as a spreadsheet does, e.g. `photos!C12`. Row and column count from 0. */
 function cellName(sheet: SheetName, row: number, column: number): string {
-  let letters = '';
-  for (let rest = column + 1; rest > 0; rest = Math.floor((rest - 1) / 26)) {
-    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
-  }
-  return `${sheet}!${letters}${row + 1}`;
+  return `${sheet}!${colToLetter(column)}${row + 1}`;
 }
 
 function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): SheetRows {

@@ -10,7 +10,6 @@ import type {
   ListingChange,
 } from '../plan/types.ts';
 import { counted, type ImportProblem } from '../read/problem.ts';
-import type { Newer } from '../read/types.ts';
 import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
 import { problemLines } from './problem-lines.ts';
@@ -91,25 +90,12 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
 }
 
 /** e.g. `3 cells are newer in the store, and stay: casa-marea price_from 298000 (21 Nov, ana), …` */
-function newerLine(newer: readonly Newer[]): string {
+function newerLine(newer: readonly string[]): string {
   const verb =
     newer.length === 1 ? 'is newer in the store, and stays' : 'are newer in the store, and stay';
-  const cells = newer.map(({ name, column, stored, written, lastChange }) => {
-    const by = lastChange && ` (${formatDay(lastChange.at)}, ${lastChange.who})`;
-    return `${name} ${column} ${stored}${by ?? ''}, the file has ${written} as in its export`;
-  });
   return printable(
-    `${counted(newer.length, 'cell')} ${verb}: ${formatList(cells, MAX_EXAMPLES, '; ')}`,
+    `${counted(newer.length, 'cell')} ${verb}: ${formatList(newer, MAX_EXAMPLES, '; ')}`,
   );
-}
-
-/** e.g. `21 Nov` */
-function formatDay(at: number): string {
-  return new Date(at).toLocaleDateString('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    timeZone: 'UTC',
-  });
 }
 
 function summaryLine(
@@ -149,14 +135,9 @@ function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOp
 }
 
 function rejectionLines(problems: readonly ImportProblem[]): string[] {
-  const lines = problemLines(problems);
-  const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
   const remedies = new Set(problems.flatMap(({ remedy }) => remedy ?? []));
-  return [
-    ...lines,
-    ...remedies,
-    `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`,
-  ];
+  const total = `${counted(problems.length, 'problem')}. Nothing was changed.`;
+  return [...problemLines(problems), ...remedies, total];
 }
 
 /** Notifies the hook, except in a dry run. A failure is a warning. */

@@ -51,11 +51,9 @@ const LINES: readonly (readonly [string, string])[] = [
 
 /** The import finds the id of the export in it. */
 export function readMeSheet(exportId: string): WriteSheet {
-  const lines = [...LINES, [EXPORT_LABEL, exportId] as const];
-  const heads = lines.flatMap(([head, text], row) => (text === '' && head !== '' ? [row] : []));
   return {
     name: READ_ME,
-    rows: lines.map((line) => [...line]),
+    rows: [...LINES, [EXPORT_LABEL, exportId]].map((line) => [...line]),
     columns: [
       { width: 34, style: { font: { ...FONT, bold: true }, alignment: { vertical: 'top' } } },
       {
@@ -63,17 +61,5 @@ export function readMeSheet(exportId: string): WriteSheet {
         style: { font: FONT, alignment: { wrapText: true, vertical: 'top' }, numFmt: '@' },
       },
     ],
-    cells: new Map(
-      heads.map((row) => [
-        `${row},0`,
-        {
-          value: lines[row]?.[0] ?? '',
-          type: 'string',
-          style: { font: { ...FONT, bold: true, size: 14 } },
-        },
-      ]),
-    ),
-    view: { showGridLines: false },
-    pageSetup: { orientation: 'landscape', fitToPage: true, fitToWidth: 1, fitToHeight: 0 },
   };
 }

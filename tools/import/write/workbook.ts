@@ -23,7 +23,6 @@ import { hashId } from '../read/marks.ts';
 import type { Patch } from '../read/records.ts';
 import { formatAsOf, listTexts, showEntries, showListing } from '../read/shown.ts';
 import type { Catalogue } from '../read/store.ts';
-import type { OnProgress } from '../read/types.ts';
 import { readMeSheet } from './read-me.ts';
 
 /** Formatted below the last row, so that a new row keeps its texts too. */
@@ -46,7 +45,6 @@ export async function writeWorkbook(
   { locations, amenities, lineage }: Stored,
   listings: readonly Source[],
   exportId: string,
-  onProgress: OnProgress,
 ): Promise<Uint8Array> {
   const entriesOf = (name: ListName) =>
     listings.flatMap((listing) => {
@@ -81,10 +79,7 @@ export async function writeWorkbook(
     amenities: amenities.map((each) => showRecord('amenities', each)),
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
-  const sheets = SHEET_NAMES.map((name) => {
-    onProgress(`listings in the sheet ${name}`, listings.length, listings.length);
-    return writeSheet(name, records[name], lastRows);
-  });
+  const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
   return await writeXlsx({ sheets: [...sheets, readMeSheet(exportId)] });
 }
 
@@ -134,7 +129,6 @@ function writeSheet(
       ...(column.isHidden && { hidden: true }),
     })),
     freezePane: { rows: 1, columns: 1 },
-    pageSetup: { orientation: 'landscape' },
     autoFilter: { range: `A1:${colToLetter(columns.length - 1)}${records.length + 1}` },
     dataValidations: columns.flatMap((column, at): DataValidation[] => {
       const list = formatChoices(column, lastRows);
