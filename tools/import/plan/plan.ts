@@ -46,8 +46,8 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
     ...found.problems,
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };
-  const { conflicts: touched = [], moved = [] } = file.touched ?? {};
-  const conflicts = [...touched, ...findConflicts(changes, file.exportId, stored)];
+  const { moved = [], conflicts: ofCells = [] } = file;
+  const conflicts = [...ofCells, ...findConflicts(changes, file.exportId, stored)];
   const overridable = [
     ...(overwrite ? [] : conflicts),
     ...(many ? [] : [...moved, ...checkShare(changes, file.form, stored)]),

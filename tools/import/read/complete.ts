@@ -97,7 +97,10 @@ function completeRecord<T>(
   const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
   const keys = readKeys(whole);
   const { value, faults } = parseValue<T>(schema, whole);
-  const others = [...referenceFaults(raw.name.kind, written), ...entryFaults(keys, raw.name)];
+  const others = [
+    ...referenceFaults(raw.name.kind, written),
+    ...entryFaults(whole, keys, raw.name),
+  ];
   return { ...raw, keys, writtenKeys: readKeys(written), value, faults: [...faults, ...others] };
 }
 

@@ -2,11 +2,11 @@
 
 import { isMap } from './listing-schemas.ts';
 import type { Fault, RecordName } from './problem.ts';
-import type { RecordKeys } from './records.ts';
+import { listOf, type RecordKeys } from './records.ts';
 
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
-export function entryFaults(keys: RecordKeys, { cellAt }: RecordName): Fault[] {
-  const { photos, videos, amenities, urls, hero_photo_id } = keys;
+export function entryFaults(record: unknown, keys: RecordKeys, { cellAt }: RecordName): Fault[] {
+  const { photos, videos, amenities, hero_photo_id } = keys;
   const faults = Object.entries({ photos, videos, amenities }).flatMap(([list, own]) =>
     own.flatMap((key, index): Fault[] => {
       const firstIndex = own.indexOf(key);
@@ -15,8 +15,10 @@ export function entryFaults(keys: RecordKeys, { cellAt }: RecordName): Fault[] {
       const first = `${list}.${firstIndex}`;
       // The amenities of a listing have one cell.
       const place = list === 'amenities' ? first : (cellAt?.(first).cell ?? first);
+      const entry = isMap(record) && listOf(record[list])[index];
       // An id that follows from an address says nothing to its editor.
-      return [{ path, value: urls.get(path) ?? key, sentence: `repeats ${place}` }];
+      const value = isMap(entry) ? entry.url : key;
+      return [{ path, value, sentence: `repeats ${place}` }];
     }),
   );
   if (hero_photo_id === undefined || photos.includes(hero_photo_id)) return faults;

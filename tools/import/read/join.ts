@@ -11,7 +11,7 @@ import { type Join, type JoinedListing, joinList, REMOVED } from './join-list.ts
 import { hashCell, hashId, isMarked, parseMarks } from './marks.ts';
 import { distinct, formatName, type RecordName } from './problem.ts';
 import { makeFinder, type Patch, readKeys, UNCLEAR_HID } from './records.ts';
-import { showListing } from './shown.ts';
+import { showListing, showRecord } from './shown.ts';
 import { type Catalogue, findLastChange, sourcesOf } from './store.ts';
 import { differsFromMarks, trackTouches } from './touched.ts';
 import type { ListingsFile, RawRecord, SheetRow, Sheets } from './types.ts';
@@ -51,7 +51,9 @@ export function joinSheets(
       }),
     ),
     problems: distinct(file.problems, join.problems),
-    touched: { newer, conflicts, moved: touches.findMoved() },
+    newer,
+    conflicts,
+    moved: touches.findMoved(),
     notes,
   };
 }
@@ -73,17 +75,12 @@ function findRecords(
   join: Join,
 ): FoundRow[] {
   const lastChange = findLastChange(join.stored, sheet);
-  const byKey = new Map<string | undefined, StoredRow>();
-  for (const record of records) {
-    const { id = record.slug, slug } = { id: undefined, ...record };
-    const name = `${SHEETS[sheet].kind} ${slug ?? id}`;
-    const row = { record: { ...record }, hash: hashId(`${id}`), name, lastChange };
-    if (slug !== null) byKey.set(slug, row);
-    if (id !== null) byKey.set(id, row);
-  }
+  const find = makeFinder(records.map((record) => ({ id: `${record.slug}`, ...record, record })));
   return findRows(join.sheets[sheet] ?? [], join, 'slug', ({ value }) => {
-    const { id, slug } = readKeys(value);
-    return byKey.get(id ?? slug);
+    const found = find(readKeys(value));
+    if (typeof found !== 'object') return undefined;
+    const name = `${SHEETS[sheet].kind} ${found.slug ?? found.id}`;
+    return { ...showRecord(found.record), name, lastChange };
   });
 }
 

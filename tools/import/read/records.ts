@@ -84,15 +84,7 @@ export function readKeys(record: unknown) {
     photos: idsIn(fields.photos),
     videos: idsIn(fields.videos),
     amenities: listOf(fields.amenities).map(slugOf),
-    /** By path, e.g. `photos.0`. */
-    urls: new Map([...urlsOf('photos', fields.photos), ...urlsOf('videos', fields.videos)]),
   };
-}
-
-function urlsOf(field: string, list: unknown): [path: string, url: unknown][] {
-  return listOf(list).map((each, index) => {
-    return [`${field}.${index}`, isMap(each) ? each.url : undefined];
-  });
 }
 
 export type RecordKeys = ReturnType<typeof readKeys>;

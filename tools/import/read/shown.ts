@@ -1,6 +1,6 @@
 /** Stored records as an export shows them: the rows of its sheets, and their marks. Pure. */
 
-import type { Source } from '../../../src/properties/source.ts';
+import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { asRead, showCell } from './cells.ts';
 import { cellsOf, LISTS, type ListName, type SheetName } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
@@ -15,6 +15,11 @@ export function showListing(source: Source): ShownRow {
   const slugs = amenities.map(({ slug }) => slug);
   const record = { ...source, location: location && (location.slug ?? location.id) };
   return { hash: hashId(source.id), record: { ...record, amenities: slugs } };
+}
+
+export function showRecord(record: Location | Amenity): ShownRow {
+  const id = 'id' in record ? record.id : record.slug;
+  return { hash: hashId(id), record: { ...record } };
 }
 
 /** The entries of a list in the order in which a site shows them. */

@@ -33,16 +33,6 @@ export type SheetRow = {
 /** The rows of a workbook. A sheet that it does not have is undefined. */
 export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 
-/** What the comparison of a workbook with the store has found. */
-export type TouchedCells = {
-  /** Values that another import has changed since the export, and that the editor has not touched. */
-  newer: string[];
-  /** Touched values that another import has changed too. */
-  conflicts: ImportProblem[];
-  /** Columns that were sorted or shifted alone. */
-  moved: ImportProblem[];
-};
-
 /** A file as its author wrote it, before it is compared with the store. */
 export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
   kind: 'readable';
@@ -53,7 +43,12 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   sheets?: Sheets;
   /** For the report: ignored sheets, copied rows, removed records. */
   notes?: string[];
-  touched?: TouchedCells;
+  /** Values that another import has changed since the export, and that the editor has not touched. */
+  newer?: string[];
+  /** Touched values that another import has changed too. */
+  conflicts?: ImportProblem[];
+  /** Columns that were sorted or shifted alone. */
+  moved?: ImportProblem[];
   /** Ids of locations and slugs of amenities, removed if no listing shows them. */
   removed: string[];
 };

@@ -61,8 +61,7 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 
 function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOptions): string[] {
   const { recordChanges, listings } = effect;
-  const { notes = [], touched } = file;
-  const { newer = [] } = touched ?? {};
+  const { notes = [], newer = [] } = file;
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
   const kept = recordChanges.filter(({ now }) => now !== undefined);
   const { location, amenity } = Object.groupBy(kept, ({ kind }) => kind);

@@ -8,7 +8,7 @@ import {
   writeXlsx,
   type CellValue as XlsxValue,
 } from 'hucre/xlsx';
-import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import type { Source } from '../../../src/properties/source.ts';
 import { showCell } from '../read/cells.ts';
 import {
   AS_OF,
@@ -19,9 +19,15 @@ import {
   SHEETS,
   type SheetName,
 } from '../read/columns.ts';
-import { hashId } from '../read/marks.ts';
 import type { Patch } from '../read/records.ts';
-import { formatAsOf, listTexts, showEntries, showListing } from '../read/shown.ts';
+import {
+  formatAsOf,
+  listTexts,
+  type ShownRow,
+  showEntries,
+  showListing,
+  showRecord,
+} from '../read/shown.ts';
 import type { Catalogue } from '../read/store.ts';
 import { readMeSheet } from './read-me.ts';
 
@@ -46,6 +52,14 @@ export async function writeWorkbook(
   listings: readonly Source[],
   exportId: string,
 ): Promise<Uint8Array> {
+  const withMarks = (
+    name: SheetName,
+    row: ShownRow,
+    lists: Record<string, string> = {},
+  ): Patch => ({
+    ...row.record,
+    [AS_OF.field]: formatAsOf(name, row, { ...lists, lineage }),
+  });
   const entriesOf = (name: ListName) =>
     listings.flatMap((listing) => {
       const lists = listTexts(listing, name);
@@ -53,30 +67,22 @@ export async function writeWorkbook(
         (row, index): Patch => ({
           // A feature has no number of its own.
           order: index + 1,
-          ...row.record,
+          ...withMarks(name, row, lists),
           hero: row.record.id === listing.hero_photo_id ? true : null,
           listing: listing.slug,
-          [AS_OF.field]: formatAsOf(name, row, { ...lists, lineage }),
         }),
       );
     });
-  const showRecord = (name: SheetName, record: Location | Amenity): Patch => {
-    const key = 'id' in record ? record.id : record.slug;
-    const row = { hash: hashId(key), record: { ...record } };
-    return { ...record, [AS_OF.field]: formatAsOf(name, row, { lineage }) };
-  };
   const records: Record<SheetName, readonly Patch[]> = {
     listings: listings.map((listing) => {
-      const row = showListing(listing);
       const lists = LIST_NAMES.map((name) => listTexts(listing, name));
-      const asOf = formatAsOf('listings', row, Object.assign({ lineage }, ...lists));
-      return { ...row.record, [AS_OF.field]: asOf };
+      return withMarks('listings', showListing(listing), Object.assign({}, ...lists));
     }),
     photos: entriesOf('photos'),
     videos: entriesOf('videos'),
     features: entriesOf('features'),
-    locations: locations.map((each) => showRecord('locations', each)),
-    amenities: amenities.map((each) => showRecord('amenities', each)),
+    locations: locations.map((each) => withMarks('locations', showRecord(each))),
+    amenities: amenities.map((each) => withMarks('amenities', showRecord(each))),
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
   const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
