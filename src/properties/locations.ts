@@ -46,26 +46,14 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
       page: PAGE,
       values: { after0: after[0], after1: after[1], cachedVersion },
       limit,
-      format: formatLocation,
+      // A name that was too large is null.
+      format: ({ id, slug, name }) =>
+        name === null ? undefined : jsonWithField({ object: 'location', id, slug }, 'name', name),
     });
     const cursor = hasMore && last ? encodeCursor(SCOPE, [last.sort_slug, last.id]) : null;
     return { version: state, json: listJson(documents, cursor) };
   },
 };
-
-/** `name` is null if it was too large. */
-function formatLocation({
-  id,
-  slug,
-  name,
-}: {
-  id: string;
-  slug: string | null;
-  name: string | null;
-}) {
-  if (name === null) return undefined;
-  return jsonWithField({ object: 'location', id, slug }, 'name', name);
-}
 
 const { id, slug, sort_slug, name } = locations;
 

@@ -149,15 +149,6 @@ describe('a cached response', () => {
     expect(here.one.costs).toMatchObject({ d1RoundTrips: 21, d1RowsRead: 21 });
   });
 
-  it('needs no read of D1 in a new isolate, which has the check from the edge cache', async () => {
-    atSecond(46);
-    await here.one.read();
-    atSecond(90);
-    const other = isolate();
-    expect(await other.read()).toMatch(/^Before: edge; hit; ttl=16,/);
-    expect(other.costs.d1RoundTrips).toBe(0);
-  });
-
   // A conditional read: the row of the version in the batch, and the row that the limit compares.
   it('costs two rows, and none is returned, when its check has ended and its version has not changed', async () => {
     const insert = `INSERT INTO locations (id, slug, name) VALUES (?, 'a', '{}')`;
