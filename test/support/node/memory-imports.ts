@@ -21,6 +21,13 @@ export function openMemoryImports() {
     store.sqlite.close();
     rmSync(directory, { recursive: true, force: true });
   });
+  const exportAs = async (form: 'json' | 'workbook') => {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of exportListings(database, () => {}, form)) {
+      pieces.push(Buffer.from(piece));
+    }
+    return Buffer.concat(pieces);
+  };
   return {
     database,
     /** Imports a file: a text or bytes as they are, anything else as JSON. */
@@ -42,23 +49,12 @@ export function openMemoryImports() {
     },
     /** Returns the stored listing. */
     async stored(slug: string) {
-      const select = database.prepare('SELECT source FROM properties WHERE slug = ?');
-      const row = await select.bind(slug).first<{ source: string }>();
-      return row === null ? undefined : source.parse(JSON.parse(row.source));
+      const [row] = store.rows(`SELECT source FROM properties WHERE slug = '${slug}'`);
+      return row && source.parse(JSON.parse(String(row.source)));
     },
     /** Returns the whole catalogue as a listings file in JSON. */
-    async exported() {
-      let text = '';
-      for await (const piece of exportListings(database, () => {})) text += piece;
-      return text;
-    },
-    async exportedWorkbook() {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of exportListings(database, () => {}, 'workbook')) {
-        pieces.push(Buffer.from(piece));
-      }
-      return Buffer.concat(pieces);
-    },
+    exported: async () => (await exportAs('json')).toString(),
+    exportedWorkbook: () => exportAs('workbook'),
     clear() {
       for (const table of [
         'properties',

@@ -52,10 +52,7 @@ export function parseCell(cell: string): Value {
   }
 }
 
-/** A cell with the error of a formula, or a formula with its last value. */
-export function errorCell(error: string): Cell {
-  return { value: error, type: 'error' };
-}
+/** A formula with its last value. */
 export function formulaCell(formula: string, formulaResult?: string | number): Cell {
   return {
     value: null,

@@ -62,46 +62,71 @@ it('--notify posts the changes and a cursor, signed as Standard Webhooks says', 
   expect(new Webhook(SECRET).verify(body, headers)).toEqual(events[0]);
 });
 
-it('sends nothing for a change that the feed does not show', async () => {
-  const url = 'https://images.example.com/1.jpg';
-  const photos = [{ url, section: 'gallery', web_visible: false, web_sort_order: 1 }];
-  const unseen = { properties: homes.map((each) => ({ ...each, photos })) };
-  const nothing = 'The feed shows nothing new: site.example.com';
-  expect(await notify(unseen, '--dry-run')).toEqual({
-    line: `${nothing} would not be notified.`,
-    events: [],
-  });
-  expect(await notify(unseen)).toEqual({ line: `${nothing} was not notified.`, events: [] });
-  expect(await notify(unseen, '--notify-always')).toMatchObject({
-    line: 'Notified site.example.com of 0 changes.',
-    events: [{ changes: 0, slugs: null }],
-  });
-  const properties = homes.slice(1).map((each) => ({ ...each, photos, name: 'Again' }));
-  expect(await notify({ properties }, '--dry-run')).toEqual({
-    line: 'Would notify site.example.com of 2 changes.',
-    events: [],
-  });
+const changed = (fields: object, count = homes.length) => ({
+  properties: homes.slice(0, count).map((each) => ({ ...each, ...fields })),
 });
+const unseen = changed({
+  photos: [
+    {
+      url: 'https://images.example.com/1.jpg',
+      section: 'gallery',
+      web_visible: false,
+      web_sort_order: 1,
+    },
+  ],
+});
+const coast = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
+const many = Array.from({ length: 101 }, (_, index) => propertyOf({ slug: `many-${index}` }));
+const manySlugs = many.slice(1).map(({ slug }) => slug);
+const NOTHING = 'The feed shows nothing new: site.example.com';
+const NOTIFIED = 'Notified site.example.com of';
 
-it('sends a change of locations alone, which changes no listing', async () => {
-  const file = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
-  expect(await notify(file)).toMatchObject({
-    line: 'Notified site.example.com of changed locations.',
-    events: [{ changes: 0, slugs: [] }],
-  });
-});
-
-it('names the slugs of changed listings, former ones too, and of more than a hundred none', async () => {
-  const slugsOf = async (...properties: object[]) =>
-    (await notify({ properties }, '--many')).events[0]?.slugs;
-  const renamed = { ...homes[0], slug: 'second-slug' };
-  expect(await slugsOf(renamed)).toEqual(['second-slug', 'one']);
-  const hidden = { ...renamed, slug: 'secret-slug', status: 'hidden' };
-  expect(await slugsOf(hidden)).toEqual(['second-slug', 'one']);
-  const many = Array.from({ length: 101 }, (_, index) => propertyOf({ slug: `many-${index}` }));
-  expect(await slugsOf(...many.slice(1))).toHaveLength(100);
-  expect(await slugsOf(...many.map((each) => ({ ...each, name: 'Other' })))).toBeNull();
-});
+it.each<[title: string, file: object, option: string, line: string, ...events: object[]]>([
+  ['a change that the feed does not show', unseen, '--many', `${NOTHING} was not notified.`],
+  ['its dry run', unseen, '--dry-run', `${NOTHING} would not be notified.`],
+  ['always', unseen, '--notify-always', `${NOTIFIED} 0 changes.`, { changes: 0, slugs: null }],
+  [
+    'a dry run',
+    changed({ name: 'New' }, 2),
+    '--dry-run',
+    'Would notify site.example.com of 2 changes.',
+  ],
+  ['locations alone', coast, '--many', `${NOTIFIED} changed locations.`, { changes: 0, slugs: [] }],
+  [
+    'another slug',
+    changed({ slug: 'second' }, 1),
+    '--many',
+    `${NOTIFIED} 1 change.`,
+    { changes: 1, slugs: ['second', 'one'] },
+  ],
+  [
+    'another slug while it is hidden',
+    changed({ slug: 'secret', status: 'hidden' }, 1),
+    '--many',
+    `${NOTIFIED} 1 change.`,
+    { changes: 1, slugs: ['one'] },
+  ],
+  [
+    'a hundred listings',
+    { properties: many.slice(1) },
+    '--many',
+    `${NOTIFIED} 100 changes.`,
+    { changes: 100, slugs: manySlugs },
+  ],
+  [
+    'more than a hundred',
+    { properties: many },
+    '--many',
+    `${NOTIFIED} 101 changes.`,
+    { changes: 101, slugs: null },
+  ],
+])(
+  'names the changes, and the slugs that are and were: %s',
+  async (_, file, option, line, ...events) => {
+    const sent = await notify(file, option);
+    expect(sent).toEqual({ line, events: events.map((each) => expect.objectContaining(each)) });
+  },
+);
 
 const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 

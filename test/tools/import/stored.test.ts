@@ -402,8 +402,10 @@ casa-marea | ${urlOf(1)}`),
     { 'casa-marea': { photos: [photo(2), photo(1, { web_sort_order: 21 })] } },
   ],
   [
-    'features and videos are lists too',
+    'features and videos are lists too, and a list without rows of an unlisted home stays',
     sheets(`
+== photos
+listing | url
 == videos
 listing | url | type
 casa-marea | ${urlOf('new')} | tour
