@@ -175,7 +175,8 @@ function codeDifferences(examples: object, body: unknown): string[] {
 
 const validators = new WeakMap<object, z.ZodType>();
 
-function problemsOf(schema: z.infer<typeof jsonSchema>, value: unknown): string[] {
+/** Returns a line for each difference between a value and a schema of the document. */
+export function problemsOf(schema: z.infer<typeof jsonSchema>, value: unknown): string[] {
   let validator = validators.get(schema);
   if (validator === undefined) {
     validator = z.fromJSONSchema(standalone(schema));
