@@ -61,7 +61,7 @@ export async function ingestBatch(
   outside: readonly Problem[],
   context: IngestContext,
 ): Promise<BatchOutcome> {
-  const readResults = await readItems(body.events);
+  const readResults = readItems(body.events);
   const items = readResults.filter((result) => result.ok).map(({ value }) => value);
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = findProblems(body, outside, readResults, items, decisionsOfInvalid);
@@ -71,13 +71,13 @@ export async function ingestBatch(
   return { kind: 'done', results: await makeResults(items, decisions, context) };
 }
 
-async function readItems(events: JsonValue | undefined): Promise<Parsed<Item>[]> {
+function readItems(events: JsonValue | undefined): Parsed<Item>[] {
   if (!Array.isArray(events) || events.length > MAX_BATCH_EVENTS) return [];
-  return Promise.all(events.map(readItem));
+  return events.map(readItem);
 }
 
 /** Their paths begin at the item. */
-async function readItem(value: JsonValue, index: number): Promise<Parsed<Item>> {
+function readItem(value: JsonValue, index: number): Parsed<Item> {
   const object = parseWith(z.looseObject({}), value);
   if (!object.ok) return object;
   const { idempotency_key: _, ...body } = object.value as JsonObject;
@@ -92,7 +92,7 @@ async function readItem(value: JsonValue, index: number): Promise<Parsed<Item>> 
     };
   }
   const key = keyed.value.idempotency_key;
-  const identity = await identify(key, canonical.value);
+  const identity = identify(key, canonical.value);
   const bytes = canonical.value.length;
   return { ok: true, value: { index, key, body, bytes, identity, parsedBody } };
 }

@@ -1,5 +1,6 @@
 /** An ingest request: its schema, its key, and its identity, which a retry has too. Pure. */
 
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
@@ -134,9 +135,8 @@ export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
 }
 
 /** Identifies a request by its key and its body. Callers can compute the same ids. */
-export async function identify(key: string, canonical: Uint8Array): Promise<Identity> {
-  const digest = await crypto.subtle.digest('SHA-256', canonical);
-  const fingerprint = new Uint8Array(digest).toHex();
+export function identify(key: string, canonical: Uint8Array): Identity {
+  const fingerprint = hash('sha256', canonical);
   const keyId = v5(key, KEY_NAMESPACE);
   return { keyId, fingerprint, reusedKeyEventId: v5(fingerprint, keyId) };
 }

@@ -5,7 +5,7 @@
  */
 
 import { Buffer } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { wholeNumber, withMetadata } from '../schema.ts';
 import { ApiError } from './errors.ts';
@@ -131,5 +131,5 @@ function digestOfFilters({ filters }: CursorScope): string {
 }
 
 function computeCheck(text: Uint8Array): Buffer {
-  return createHash('sha256').update(text).digest().subarray(0, CHECK_BYTES);
+  return hash('sha256', text, 'buffer').subarray(0, CHECK_BYTES);
 }
