@@ -1,14 +1,14 @@
 /** What Hono's context has in this service: the bindings, and what a middleware finds out of a request. */
 
-import type { Scope } from './auth/named-keys.ts';
+import type { SentKey } from './auth/named-keys.ts';
 
 export type AppEnv = {
   Bindings: Env;
   Variables: {
     client?: string;
+    key?: SentKey | undefined;
     /** The recognized caller, also in the log: the key's name, `api-key` or `bearer`. */
     caller?: string;
     rejectedOrigin?: string | undefined;
-    scopes?: readonly Scope[];
   };
 };

@@ -82,7 +82,6 @@ const makeVarsSchema = () =>
     /** Keys that open everything. */
     apiKeys: values.API_KEY,
     namedKeys: values.API_KEYS,
-    hasOwnLimits: values.API_KEYS.some(({ rate_limit }) => rate_limit !== undefined),
     jwt: {
       issuer: values.JWT_ISSUER,
       audience: values.JWT_AUDIENCE,

@@ -1,9 +1,10 @@
 /** The `x-api-key` credential. */
 
+import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from './named-keys.ts';
+import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope, type SentKey } from './named-keys.ts';
 
 export const API_KEY_HEADER = 'x-api-key';
 
@@ -13,12 +14,6 @@ const DEVELOPMENT_PREFIX = 'dev_';
 const MIN_KEY_CHARACTERS = 16;
 
 type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
-
-/** `fault` is for the log: why the key is not valid. */
-export type SentKey =
-  | { outcome: 'valid'; caller: string; scopes: readonly Scope[]; rateLimit: number | undefined }
-  | { outcome: 'expired'; caller: string; fault: 'expired' }
-  | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' | 'a short key' };
 
 type KnownKey = {
   /** SHA-256 of the key. */
@@ -33,21 +28,19 @@ type KnownKey = {
 
 const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 
-const encoder = new TextEncoder();
-
 /**
  * Judges the value of the key's header; undefined if no key was sent. Its digest is compared with
  * the digest of every key, so that the time reveals nothing about any key.
  */
-export async function identifyKey(
+export function identifyKey(
   header: string | undefined,
   config: KeyConfig,
   now: number,
-): Promise<SentKey | undefined> {
+): SentKey | undefined {
   if (header === undefined) return undefined;
   const sent = sentOnce(header);
-  const known = knownKeys.get(config) ?? (await digestKeys(config));
-  const sentDigest = await crypto.subtle.digest('SHA-256', encoder.encode(sent));
+  const known = knownKeys.get(config) ?? digestKeys(config);
+  const sentDigest = hash('sha256', sent, 'buffer');
   let found: KnownKey | undefined;
   for (const key of known) {
     if (crypto.subtle.timingSafeEqual(sentDigest, key.digest)) found = key;
@@ -64,7 +57,7 @@ export async function identifyKey(
 }
 
 /** Keys that open everything are last, because `identifyKey` takes the last match. */
-async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
+function digestKeys(config: KeyConfig): readonly KnownKey[] {
   const { apiKeys, namedKeys, isDevelopment } = config;
   const named = namedKeys.map(({ name, scopes, sha256, expires, rate_limit }) => ({
     digest: Uint8Array.fromHex(sha256),
@@ -74,21 +67,19 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
     rateLimit: rate_limit,
   }));
   const isTooShort = (key: string) => !isDevelopment && key.length < MIN_KEY_CHARACTERS;
-  const openingAll = apiKeys.map(async (key) => ({
-    digest: new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(key))),
+  const openingAll = apiKeys.map((key) => ({
+    digest: hash('sha256', key, 'buffer'),
     caller: FULL_ACCESS_CALLER,
     scopes: SCOPES,
     validBefore: Number.POSITIVE_INFINITY,
     isTooShort: isTooShort(key),
   }));
-  const known = [...named, ...(await Promise.all(openingAll))];
-  // Logged once: another request of this isolate may have come first.
-  const isReported = isDevelopment || knownKeys.has(config);
-  if (!isReported && apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))) {
+  const known = [...named, ...openingAll];
+  if (!isDevelopment && apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))) {
     const reason = `API_KEY contains a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
     logFault('a development key is ignored', new Error(reason));
   }
-  if (!isReported && apiKeys.some(isTooShort)) {
+  if (apiKeys.some(isTooShort)) {
     const reason = `API_KEY contains a key of fewer than ${MIN_KEY_CHARACTERS} characters: it opens nothing here`;
     logFault('a short key is ignored', new Error(reason));
   }

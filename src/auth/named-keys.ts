@@ -10,6 +10,12 @@ export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
+/** The key of a request. `fault` is for the log: why the key is not valid. */
+export type SentKey =
+  | { outcome: 'valid'; caller: string; scopes: readonly Scope[]; rateLimit: number | undefined }
+  | { outcome: 'expired'; caller: string; fault: 'expired' }
+  | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' | 'a short key' };
+
 /** The `caller` of a key that opens everything, and of a token. No named key has these names. */
 export const FULL_ACCESS_CALLER = 'api-key';
 export const TOKEN_CALLER = 'bearer';

@@ -10,9 +10,8 @@ import { readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { API_KEY_HEADER, identifyKey, type SentKey } from './api-key.ts';
 import { type Bearer, judgeBearer } from './bearer.ts';
-import { type Scope, TOKEN_CALLER } from './named-keys.ts';
+import { type Scope, type SentKey, TOKEN_CALLER } from './named-keys.ts';
 
 /** Open to all, or the scope that a key needs. */
 type DeclaredAccess = 'open' | Scope;
@@ -58,26 +57,18 @@ function admit(accepted: Accepted) {
   const { scope, takesTokens } = accepted;
   const rejections = rejectionsOf(accepted);
   const middleware = createMiddleware<AppEnv>(async function admit(c, next) {
-    const config = readConfig(c.env);
-    const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
-    if (key?.outcome === 'valid' && key.scopes.includes(scope)) {
-      c.set('caller', key.caller);
-      c.set('scopes', key.scopes);
-      return next();
-    }
+    const key = c.get('key');
+    if (key?.outcome === 'valid' && key.scopes.includes(scope)) return next();
     const authorization = c.req.header('Authorization');
     const isJudged = authorization !== undefined && takesTokens;
     const token = isJudged
-      ? await judgeBearer(sentOnce(authorization), config.jwt, FEED_PERMISSION)
+      ? await judgeBearer(sentOnce(authorization), readConfig(c.env).jwt, FEED_PERMISSION)
       : undefined;
     if (token !== undefined && 'fault' in token) setLogFields({ token_fault: token.fault });
     const keyVerdict = judgeKey(key);
     const isOfToken = token?.outcome === 'denied' && keyVerdict !== 'lacks scope';
     if (token?.outcome === 'valid' || isOfToken) c.set('caller', TOKEN_CALLER);
-    else {
-      if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
-      if (key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
-    }
+    else if (key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
     if (token?.outcome === 'valid') return next();
     const tokenVerdict =
       token?.outcome ?? (authorization === undefined ? 'absent' : 'not accepted');

@@ -56,7 +56,7 @@ export function ingestRoutes() {
       const work =
         key === undefined
           ? ingestWithoutKey(body, context)
-          : ingestWithKey(body, await identify(key, canonical.value), context);
+          : ingestWithKey(body, identify(key, canonical.value), context);
       // The work continues if the client hangs up.
       c.executionCtx.waitUntil(work.catch(() => undefined));
       return responseTo(await work, c);
@@ -94,7 +94,7 @@ export function eventRoutes() {
 }
 
 function makeContext(c: Context<AppEnv>): IngestContext {
-  const caller = c.get('caller');
+  const [caller, key] = [c.get('caller'), c.get('key')];
   const now = Date.now();
   return {
     database: c.env.DB,
@@ -102,7 +102,7 @@ function makeContext(c: Context<AppEnv>): IngestContext {
     background: c.executionCtx,
     receipt: crypto.randomUUID(),
     receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
-    mayReadEvents: c.get('scopes')?.includes('events:read') ?? false,
+    mayReadEvents: key?.outcome === 'valid' && key.scopes.includes('events:read'),
     now,
     heldSince: now - readConfig(c.env).idempotencyRetentionSeconds * 1_000,
   };

@@ -2,14 +2,12 @@
 
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
-import { API_KEY_HEADER, identifyKey } from '../auth/api-key.ts';
 import { NOT_DEVELOPMENT, readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
 import { isFromOwnMachine } from './own-machine.ts';
 
 /**
- * Rejects plain http with 403 `https_required`, except in development and at the machine itself: a
- * valid key is identified for the log, because it has travelled in clear and has to be replaced.
+ * Rejects plain http with 403 `https_required`, except in development and at the machine itself.
  *
  * While any var is malformed, every route is a 500 `internal_error`, and the log names the var. With
  * `isDeployed`, the environment `development` counts as malformed, except at the machine itself,
@@ -19,8 +17,6 @@ export function gate({ isDeployed }: { isDeployed: boolean }) {
   return createMiddleware<AppEnv>(async function gate(c, next) {
     const config = readConfig(c.env);
     if (c.req.url.startsWith('http:') && !config.isDevelopment && !isFromOwnMachine(c)) {
-      const key = await identifyKey(c.req.header(API_KEY_HEADER), config, Date.now());
-      if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
       const advice = 'If the request had a key, replace the key: it has travelled in clear.';
       throw new ApiError('https_required', `Send the request to https. ${advice}`);
     }

@@ -25,13 +25,15 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
   // With `max`, the cache would allocate the place of every client at the start of the isolate.
   const windows = new LRUCache<string, ClientWindow>({ maxSize: MAX_CLIENTS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
-    const { method, path } = c.req;
-    if (path !== '/api' && !path.startsWith('/api/')) return next();
     const config = readConfig(c.env);
     const now = Date.now();
-    const sentKey = c.req.header(API_KEY_HEADER);
-    const early = config.hasOwnLimits ? await identifyKey(sentKey, config, now) : undefined;
-    const own = early?.outcome === 'valid' && early.rateLimit !== undefined ? early : undefined;
+    // For the limit, the route and the log.
+    const key = identifyKey(c.req.header(API_KEY_HEADER), config, now);
+    c.set('key', key);
+    if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
+    const { method, path } = c.req;
+    if (path !== '/api' && !path.startsWith('/api/')) return next();
+    const own = key?.outcome === 'valid' && key.rateLimit !== undefined ? key : undefined;
     const isIngest = method === 'POST' && ingestPaths.includes(path) && own === undefined;
     const policy = isIngest ? 'ingest' : 'default';
     const limit = own?.rateLimit ?? config.rateLimits[policy];
@@ -41,7 +43,6 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       setLogFields({ client_fault: address === undefined ? 'no address' : 'malformed address' });
     }
     c.set('client', client);
-    if (own) c.set('caller', own.caller);
     const name = `${policy} ${client}`;
     let window = windows.get(name);
     if (window === undefined) {
@@ -55,8 +56,6 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     // Feed read, 8.
     const { remaining, resetSeconds, retrySeconds } = window.stateAt(Date.now());
     if (verdict !== 'passed') {
-      const key = early ?? (await identifyKey(sentKey, config, now));
-      if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
       const isOverloaded = verdict === 'overloaded';
       const excess = isOverloaded
         ? 'Too many requests at once.'

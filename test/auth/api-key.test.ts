@@ -20,30 +20,27 @@ const config: KeyConfig = {
   isDevelopment: false,
 };
 
-it('a key is compared with every configured key, whatever was sent and found', async () => {
+it('a key is compared with every configured key, whatever was sent and found', () => {
   const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual');
-  const digest = vi.spyOn(crypto.subtle, 'digest');
-  await identifyKey('first-key-of-all', config, NOW);
+  identifyKey('first-key-of-all', config, NOW);
   compare.mockClear();
-  digest.mockClear();
   for (const sent of ['first-key-of-all', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
-    await identifyKey(sent, config, NOW);
+    identifyKey(sent, config, NOW);
   }
   expect(compare).toHaveBeenCalledTimes(4 * 7);
-  expect(digest).toHaveBeenCalledTimes(4);
 });
 
-it('a key of API_KEY opens everything, also if a named key is the same', async () => {
-  const verdict = await identifyKey('first-key-of-all', config, NOW);
+it('a key of API_KEY opens everything, also if a named key is the same', () => {
+  const verdict = identifyKey('first-key-of-all', config, NOW);
   expect(verdict).toMatchObject({ caller: 'api-key' });
 });
 
-it('a named key is recognized by its hash, to the end of the day of its date in UTC', async () => {
+it('a named key is recognized by its hash, to the end of the day of its date in UTC', () => {
   const valid = { outcome: 'valid', caller: 'old-site', scopes };
-  expect(await identifyKey('old-site-key', config, NOW)).toEqual(valid);
+  expect(identifyKey('old-site-key', config, NOW)).toEqual(valid);
   const expired = { outcome: 'expired', caller: 'old-site', fault: 'expired' };
-  expect(await identifyKey('old-site-key', config, NOW + 1)).toEqual(expired);
-  expect(await identifyKey('site-key', config, NOW + 1)).toMatchObject({ caller: 'site' });
+  expect(identifyKey('old-site-key', config, NOW + 1)).toEqual(expired);
+  expect(identifyKey('site-key', config, NOW + 1)).toMatchObject({ caller: 'site' });
 });
 
 it.each([
@@ -51,16 +48,16 @@ it.each([
   ['has fewer than 16 characters', '15-characters-x', 'a short key', 'fewer than 16 characters'],
 ])(
   'a key that %s opens everything in development, and nothing elsewhere',
-  async (_, key, fault, logged) => {
+  (_, key, fault, logged) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const production = { ...config, apiKeys: [key, '16-characters-xx'] };
     const development = { ...production, isDevelopment: true };
-    expect(await identifyKey(key, development, NOW)).toMatchObject({ caller: 'api-key' });
+    expect(identifyKey(key, development, NOW)).toMatchObject({ caller: 'api-key' });
     expect(log).not.toHaveBeenCalled();
     for (let n = 0; n < 2; n += 1) {
-      expect(await identifyKey(key, production, NOW)).toEqual({ outcome: 'unknown', fault });
+      expect(identifyKey(key, production, NOW)).toEqual({ outcome: 'unknown', fault });
     }
-    const other = await identifyKey('16-characters-xx', production, NOW);
+    const other = identifyKey('16-characters-xx', production, NOW);
     expect(other).toMatchObject({ outcome: 'valid' });
     expect(log).toHaveBeenCalledOnce();
     expect(log.mock.lastCall?.[0]).toContain(`${logged}: it opens nothing here`);
@@ -68,7 +65,7 @@ it.each([
   },
 );
 
-it('an unknown key that begins with dev_ is a development key in the log', async () => {
-  const verdict = await identifyKey('dev_unknown', config, NOW);
+it('an unknown key that begins with dev_ is a development key in the log', () => {
+  const verdict = identifyKey('dev_unknown', config, NOW);
   expect(verdict).toEqual({ outcome: 'unknown', fault: 'a development key' });
 });
