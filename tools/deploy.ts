@@ -58,7 +58,6 @@ const KNOWN = {
   checks: 'Nothing has changed.',
   resources: 'A created resource stays. No data was touched, and nothing that serves has changed.',
   migrations: 'Migrations that were applied stay. Nothing that serves has changed.',
-  'read replicas': 'Nothing that serves has changed. `--no-replicas` leaves out this step.',
   upload:
     'The database has the new schema. `npx wrangler deployments list --env=` lists what serves.',
   'health check': '"When a deployment fails" in docs/operate/runbook.md has the next step.',
@@ -137,8 +136,6 @@ async function deploy(
 
   begin('migrations');
   await migrate(restDatabase(account, database.uuid));
-
-  begin('read replicas');
   if (request.wantsReplicas) await switchReplicasOn(account, database);
 
   begin('upload');

@@ -162,8 +162,8 @@ const FAILURES: Record<string, [known: string, arrange: () => unknown]> = {
     () => failOnce(/^POST .*\/namespaces /, { status: 502, isAfter: true }),
   ],
   'migrations: the migration 0000_init.sql': [MIGRATED, () => failOnce(MIGRATION, { status: 400 })],
-  'read replicas: a fault [code: 10001] (PUT /d1/database': [
-    'Nothing that serves has changed. `--no-replicas` leaves out this step.',
+  'migrations: a fault [code: 10001] (PUT /d1/database': [
+    MIGRATED,
     () => failOnce(/^PUT .*\/d1\/database/, { status: 403 }),
   ],
   'upload: wrangler says above what has failed': [
@@ -407,8 +407,8 @@ it('says what is known when a signal ends it', async () => {
   const { stderr } = await deploy();
   expect(ended).toHaveBeenCalledWith(process.pid, 'SIGINT');
   expect(stderr).toBe(
-    `The deployment to production failed at the read replicas: it was interrupted.
-Nothing that serves has changed. \`--no-replicas\` leaves out this step. \`npm run deploy\` may be repeated.
+    `The deployment to production failed at the migrations: it was interrupted.
+${MIGRATED} \`npm run deploy\` may be repeated.
 `,
   );
   ended.mockRestore();

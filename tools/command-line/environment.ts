@@ -21,7 +21,6 @@ const deployment = z.looseObject({
   account_id: text,
   route: route.optional(),
   routes: z.array(route).optional(),
-  workers_dev: z.boolean().optional(),
   vars: z.record(z.string(), z.unknown()).default({}),
   d1_databases: z.array(database).default([]),
   kv_namespaces: z.array(namespace).default([]),
