@@ -2,7 +2,7 @@
 
 import { raw } from 'hono/html';
 import { card, plain } from '../../../docs/examples/home-html.ts';
-import { findMissing, type Listing, PARTS } from '../../properties/missing.ts';
+import { findMissing, type Listing, PARTS } from './missing.ts';
 import { formatPart, HiddenMark, Marks, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 

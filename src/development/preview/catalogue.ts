@@ -3,11 +3,11 @@
 import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readConfig } from '../../config.ts';
-import type { Listing } from '../../properties/missing.ts';
 import { render } from '../../properties/render.ts';
 import type { Source } from '../../properties/source.ts';
 import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';
+import type { Listing } from './missing.ts';
 
 /** Reads every listing in the order of the feed, or the one with a slug. */
 export async function readListings(env: Env, slug?: string): Promise<Listing[]> {

@@ -3,7 +3,7 @@
 import { raw } from 'hono/html';
 import * as site from '../../../docs/examples/home-html.ts';
 import type { Language } from '../../../docs/examples/words.ts';
-import { findMissing, type Listing, orderPhotos, type Photo } from '../../properties/missing.ts';
+import { findMissing, type Listing, orderPhotos, type Photo } from './missing.ts';
 import { formatPart, HiddenMark, Marks, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
 

@@ -3,8 +3,8 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { LANGUAGE_NAMES } from '../../../docs/examples/words.ts';
 import { LOCALES } from '../../properties/locale-map.ts';
-import type { Listing, Part } from '../../properties/missing.ts';
 import { Frame } from '../frame.tsx';
+import type { Listing, Part } from './missing.ts';
 import { formatAddress, type View } from './view.ts';
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { LOCALES } from '../../properties/locale-map.ts';
-import { PARTS } from '../../properties/missing.ts';
+import { PARTS } from './missing.ts';
 
 /** An empty text filters nothing. */
 const filter = z.string().trim().default('');

@@ -1,7 +1,6 @@
 /** What is valid in a listing, and probably makes its page worse. It rejects nothing. Pure. */
 
-import { LOCALES } from '../../../src/properties/locale-map.ts';
-import { findMissing } from '../../../src/properties/missing.ts';
+import type { Property } from '../../../src/properties/property.ts';
 import { render } from '../../../src/properties/render.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
@@ -35,13 +34,16 @@ const CHECKS: readonly Check[] = [
   is('the error or the placeholder of a formula as a text', (listing) =>
     listTexts(listing).some((text) => isFormulaError(text) || /^\p{Lu}\p{Ll}+\.\.\.$/u.test(text)),
   ),
-  ofMissing('public without a photo', ['photo']),
-  ofMissing('public without a hero image', ['cover']),
-  ofMissing(
-    'public without a title',
-    LOCALES.map((locale) => `title.${locale}`),
+  ofShown(
+    'public without a photo',
+    ({ gallery, hero_image }) => gallery.length === 0 && hero_image === null,
   ),
-  ofMissing('public without a location', ['location']),
+  ofShown(
+    'public without a hero image',
+    ({ gallery, hero_image }) => gallery.length > 0 && hero_image === null,
+  ),
+  ofShown('public without a title', ({ title }) => Object.keys(title).length === 0),
+  ofShown('public without a location', ({ location }) => location === null),
   is('a gallery without any alt text', ({ photos }) => {
     const shown = photos.filter(({ web_visible }) => web_visible);
     return shown.length > 0 && shown.every(({ alt }) => Object.keys(alt).length === 0);
@@ -94,13 +96,11 @@ function ofText(cause: string, unintended: RegExp): Check {
   return is(cause, (listing) => listTexts(listing).some((text) => unintended.test(text)));
 }
 
-/** The parts are ids of `findMissing`. */
-function ofMissing(cause: string, parts: readonly string[]): Check {
+/** A hidden listing shows nothing. */
+function ofShown(cause: string, isFound: (shown: Property) => boolean): Check {
   return is(cause, (listing) => {
-    // A hidden listing is not rendered.
     const shown = render(listing, '');
-    const missing = new Set(shown && findMissing(shown).map(({ id }) => id));
-    return parts.every((id) => missing.has(id));
+    return shown !== null && isFound(shown);
   });
 }
 

@@ -1,8 +1,8 @@
-/** What a listing may lack: shown by the preview, and reported by an import. Pure. */
+/** What a listing may lack. Pure. */
 
-import { LOCALES, type LocaleMap } from './locale-map.ts';
-import type { Property } from './property.ts';
-import type { Source } from './source.ts';
+import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
+import type { Property } from '../../properties/property.ts';
+import type { Source } from '../../properties/source.ts';
 
 /** A property, or a hidden listing in the form of a property. */
 export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
