@@ -268,6 +268,28 @@ const EDITS: [title: string, edits: Edit[], line: string, stored: Record<string,
     NOTHING,
     {},
   ],
+  [
+    'without marks, and with those of another form, a cell that is as stored changes nothing',
+    [
+      (sheets) => {
+        for (const row of Object.values(sheets).flat()) row['as of'] = 'm0_ffffffff';
+      },
+    ],
+    NOTHING,
+    {},
+  ],
+  [
+    'the mark of another row is none',
+    [
+      change('listings', 'casa-0', { price_from: 1 }),
+      ({ listings = [] }) => {
+        const [first, second] = listings;
+        Object.assign(first ?? {}, { 'as of': second?.['as of'] });
+      },
+    ],
+    'casa-0: price_from 100 → 1\n',
+    { 'casa-0': { price_from: 1 } },
+  ],
 ];
 
 it.each(EDITS)('%s', async (_title, edits, line, stored) => {
@@ -307,11 +329,19 @@ it.each<[title: string, edit: Edit, sentence: string]>([
     shiftPrices,
     '2 (slug "casa-0"): price_from has the value of another row, as 8 of the 8 changed cells of this column: it was sorted or shifted alone. --many imports it',
   ],
-  ['listings as Homes', renameSheet('listings', 'Homes'), renamed('listings', 'Homes')],
-  ['photos as Pictures', renameSheet('photos', 'Pictures'), renamed('photos', 'Pictures')],
-  ['videos as Films', renameSheet('videos', 'Films'), renamed('videos', 'Films')],
-  ['amenities as Comfort', renameSheet('amenities', 'Comfort'), renamed('amenities', 'Comfort')],
-])('%s: rejected', async (_title, edit, sentence) => {
+  ['the sheet listings as Homes', renameSheet('listings', 'Homes'), renamed('listings', 'Homes')],
+  [
+    'the sheet photos as Pictures',
+    renameSheet('photos', 'Pictures'),
+    renamed('photos', 'Pictures'),
+  ],
+  ['the sheet videos as Films', renameSheet('videos', 'Films'), renamed('videos', 'Films')],
+  [
+    'the sheet amenities as Comfort',
+    renameSheet('amenities', 'Comfort'),
+    renamed('amenities', 'Comfort'),
+  ],
+])('rejects %s', async (_title, edit, sentence) => {
   const edited = await editWorkbook(await imports.exportedWorkbook(), edit);
   const before = catalogue();
   const { code, stderr } = await imports.load(edited);
