@@ -80,7 +80,7 @@ const URLS = [
   ['https://a.example/<script>', 'https://a.example/%3Cscript%3E'],
 ];
 const widest = '\u{1f600}'.repeat(100_000);
-const nested = JSON.parse('['.repeat(127) + ']'.repeat(127));
+const nested = JSON.parse(`${'['.repeat(127)}"x"${']'.repeat(127)}`);
 const features = Array(1_000).fill({ icon_slug: 'sun', label: {} });
 const formulas = new Map([
   ['1,1', formulaCell('100*2', 200)],
