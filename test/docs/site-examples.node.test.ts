@@ -99,20 +99,19 @@ it('keep-copy.ts continues where it was killed, follows the catalogue, and start
   await expect.poll(copied, SOON).toEqual(publicIds());
 });
 
-/** The pages of a built site, by the path of their file. */
-function pagesIn(folder: string): Map<string, string> {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  const pages = names.filter((name) => name.endsWith('.html'));
-  return new Map(pages.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
-}
-
 /** Runs a program in the folder of the site. Returns its errors. */
 async function build(program = 'build-site.ts'): Promise<string[]> {
   const { ended, errors } = rig().start(program, 'built');
   expect(await ended, errors.join()).toEqual([0, null]);
   return errors;
 }
-const builtPages = () => pagesIn(join(rig().folderOf('built'), 'site'));
+/** The pages of the built site, by the path of their file. */
+function builtPages(): Map<string, string> {
+  const site = join(rig().folderOf('built'), 'site');
+  const names = readdirSync(site, { recursive: true, encoding: 'utf8' });
+  const pages = names.filter((name) => name.endsWith('.html'));
+  return new Map(pages.map((name) => [name, siteFile(name)]));
+}
 const publicSlugs = () => listingsWhere(`status <> 'hidden'`, 'slug');
 
 it('build-site.ts has a page for each public listing in each language', async () => {
@@ -128,7 +127,7 @@ it('build-site.ts has a page for each public listing in each language', async ()
   const [taken = ''] = listingsWhere(`status = 'sold_out'`, 'slug');
   await rig().change({ id: listingsWhere(`slug = '${taken}'`)[0], slug: 'index' });
   expect(await build()).toEqual([expect.stringContaining('no page for the slug "index"')]);
-  expect(builtPages().get('404.html')).toContain('<h1>No such page</h1>');
+  expect(siteFile('404.html')).toContain('<h1>No such page</h1>');
   const expected = ['en', 'es', 'fr'].flatMap((language) => [
     `${language}/index.html`,
     ...publicSlugs()
@@ -170,7 +169,7 @@ it.each(Object.entries(SHOWN))(
   async (language, shown) => {
     await build();
     const isMissing = (path: string) => (text: RegExp) =>
-      !text.test(builtPages().get(`${language}/${path}.html`) ?? '');
+      !text.test(siteFile(`${language}/${path}.html`));
     expect(shown.slice(0, 2).filter(isMissing('index'))).toEqual([]);
     expect(shown.filter(isMissing(`listings/${SLUG}`))).toEqual([]);
   },
@@ -208,7 +207,7 @@ it('a page escapes its texts, and names its address in each language', async () 
     unique_features: [{ icon_slug: 'a', label: { es } }],
   });
   await build();
-  const page = builtPages().get(`en/listings/${SLUG}.html`) ?? '';
+  const page = siteFile(`en/listings/${SLUG}.html`);
   const escaped = '&#60;x&#62;&#34;&#39;&#38;';
   expect(page).toContain(`<h1 lang="es">${escaped}</h1>`);
   expect(page).toContain(`<div class="text" lang="es"><p>${escaped}</p>\n<p>Dos</p></div>`);
@@ -229,7 +228,7 @@ it('a page escapes its texts, and names its address in each language', async () 
 <meta property="og:title" content="${escaped}">
 <meta property="og:description" content="${escaped}">
 ${image}`);
-  expect(builtPages().get('fr/index.html')).toContain(`<meta property="og:locale" content="fr_FR">
+  expect(siteFile('fr/index.html')).toContain(`<meta property="og:locale" content="fr_FR">
 <meta property="og:locale:alternate" content="en_GB">
 <meta property="og:locale:alternate" content="es_ES">`);
 });
@@ -284,7 +283,7 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
       expect(await visit(renamedTo)).toEqual([200, null]);
       expect(await visit(`/${language}/listings/${hidden}`)).toEqual([404, null]);
     }
-    const sitemap = readFileSync(join(folder, 'site/sitemap.xml'), 'utf8');
+    const sitemap = siteFile('sitemap.xml');
     const paths = [...sitemap.matchAll(/<loc>https:..www.example.com(.*?)<.loc>/g)].map(
       ([, path = '']) => path,
     );
