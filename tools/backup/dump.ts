@@ -10,12 +10,12 @@
  */
 
 import { createHash } from 'node:crypto';
-import { appendFileSync, closeSync, openSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
-import { messageOf, UserError, withPath } from '../command-line/user-error.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
 import { IDENTITY } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
 import {
@@ -30,7 +30,6 @@ const HEAD = '-- backup of ';
 const END = /^-- end (\{.*\}) ([0-9a-f]{64})\n$/;
 /** A backup is executed, so it must have no others. */
 const STATEMENT = /^(CREATE TABLE|CREATE (UNIQUE )?INDEX|INSERT INTO) /;
-const MAX_ATTEMPTS = 5;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
@@ -41,12 +40,11 @@ export async function dump(
   file: string,
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<void> {
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const before = await findState(database);
+  let before: string;
+  do {
+    before = await findState(database);
     await writeAll(database, name, file, onProgress);
-    if ((await findState(database)) === before) return;
-  }
-  throw new UserError('the database was changed by imports again and again during the backup');
+  } while ((await findState(database)) !== before);
 }
 
 async function findState(database: D1Database): Promise<string> {
@@ -63,33 +61,29 @@ async function writeAll(
   file: string,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  const descriptor = openSync(file, 'w', 0o600);
+  writeFileSync(file, '', { mode: 0o600 });
   const hash = createHash('sha256');
   const write = (line: string) => {
     hash.update(`${line}\n`);
-    withPath(file, () => appendFileSync(descriptor, `${line}\n`));
+    appendFileSync(file, `${line}\n`);
   };
-  try {
-    write(`${HEAD}${name} at ${new Date().toISOString()}`);
-    const schema = await readSchema(database);
-    for (const { sql } of schema) write(`${sql};`);
-    const tables = schema.filter(({ type }) => type === 'table').map(({ name }) => name);
-    const total = sumOf(await countRows(database, tables));
-    const counts: Record<string, number> = {};
-    let done = 0;
-    for (const table of tables) {
-      counts[table] = 0;
-      for await (const lines of readInserts(database, table)) {
-        write(lines.join('\n'));
-        counts[table] += lines.length;
-        done += lines.length;
-        onProgress(done, total);
-      }
+  write(`${HEAD}${name} at ${new Date().toISOString()}`);
+  const schema = await readSchema(database);
+  for (const { sql } of schema) write(`${sql};`);
+  const tables = schema.filter(({ type }) => type === 'table').map(({ name }) => name);
+  const total = sumOf(await countRows(database, tables));
+  const counts: Record<string, number> = {};
+  let done = 0;
+  for (const table of tables) {
+    counts[table] = 0;
+    for await (const lines of readInserts(database, table)) {
+      write(lines.join('\n'));
+      counts[table] += lines.length;
+      done += lines.length;
+      onProgress(done, total);
     }
-    write(`-- end ${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
-  } finally {
-    closeSync(descriptor);
   }
+  write(`-- end ${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
 }
 
 function sumOf(counts: Record<string, number>): number {
