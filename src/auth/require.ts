@@ -50,37 +50,25 @@ type Accepted = { scope: Scope; takesTokens: boolean };
 
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
-type KeyVerdict = 'absent' | 'empty' | 'invalid' | 'lacks scope';
-type TokenVerdict = 'absent' | 'not accepted' | Bearer['outcome'];
-
 function admit(accepted: Accepted) {
   const { scope, takesTokens } = accepted;
-  const rejections = rejectionsOf(accepted);
   const middleware = createMiddleware<AppEnv>(async function admit(c, next) {
     const key = c.get('key');
     if (key?.outcome === 'valid' && key.scopes.includes(scope)) return next();
     const authorization = c.req.header('Authorization');
-    const isJudged = authorization !== undefined && takesTokens;
-    const token = isJudged
-      ? await judgeBearer(sentOnce(authorization), readConfig(c.env).jwt, FEED_PERMISSION)
-      : undefined;
+    const token =
+      authorization !== undefined && takesTokens
+        ? await judgeBearer(sentOnce(authorization), readConfig(c.env).jwt, FEED_PERMISSION)
+        : undefined;
     if (token !== undefined && 'fault' in token) setLogFields({ token_fault: token.fault });
-    const keyVerdict = judgeKey(key);
-    const isOfToken = token?.outcome === 'denied' && keyVerdict !== 'lacks scope';
+    const isOfToken = token?.outcome === 'denied' && key?.outcome !== 'valid';
     if (token?.outcome === 'valid' || isOfToken) c.set('caller', TOKEN_CALLER);
     else if (key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
     if (token?.outcome === 'valid') return next();
-    const tokenVerdict =
-      token?.outcome ?? (authorization === undefined ? 'absent' : 'not accepted');
-    throw rejection(rejections, keyVerdict, tokenVerdict);
+    const isAnonymous = key === undefined && authorization === undefined;
+    throw rejection(accepted, key, token, isAnonymous);
   });
   return declare(scope, middleware);
-}
-
-function judgeKey(key: SentKey | undefined): KeyVerdict {
-  if (key === undefined) return 'absent';
-  if (key.outcome === 'valid') return 'lacks scope';
-  return key.fault === 'empty' ? 'empty' : 'invalid';
 }
 
 function declare(
@@ -94,75 +82,50 @@ function declare(
 const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
 const BEARER_CHALLENGE = 'Bearer realm="api"';
 const INVALID_TOKEN = 'error="invalid_token"';
+const INSUFFICIENT = 'error="insufficient_scope"';
 const EXPIRED = 'The token has expired.';
+const EMPTY = 'The header X-API-Key is empty.';
 const INVALID = 'The credentials sent are not valid here.';
 
-type Rejection = readonly [
-  key: KeyVerdict | 'any',
-  token: TokenVerdict | 'any',
-  code: ErrorCode,
-  message: string,
-  challenge: string,
-];
-
 /**
- * The errors of requests without access: the first row that fits both verdicts decides. A 401 names
- * the accepted credentials (RFC 9110 section 11.6.1), with the error codes of RFC 6750 section 3.1.
+ * The error of a request without access. A 401 names the accepted credentials (RFC 9110 section
+ * 11.6.1), with the error codes of RFC 6750 section 3.1.
  */
-function rejectionsOf({ scope, takesTokens }: Accepted): readonly Rejection[] {
-  const permission = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
-  const challenges = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
-  const tokenChallenge = (...parameters: string[]) => [BEARER_CHALLENGE, ...parameters].join(', ');
-  const orToken = takesTokens ? ', or a bearer token' : '';
-  return [
-    [
-      'lacks scope',
-      'any',
-      'permission_denied',
-      `The API key lacks the scope ${scope}.`,
-      `${challenges}, error="insufficient_scope", scope="${scope}"`,
-    ],
-    [
-      'any',
-      'denied',
-      'permission_denied',
-      `The token lacks the permission ${permission}.`,
-      tokenChallenge('error="insufficient_scope"', `scope="${permission}"`),
-    ],
-    [
-      'any',
-      'expired',
-      'authentication_invalid',
-      EXPIRED,
-      tokenChallenge(INVALID_TOKEN, `error_description="${EXPIRED}"`, API_KEY_CHALLENGE),
-    ],
-    [
-      'any',
-      'invalid',
-      'authentication_invalid',
-      INVALID,
-      tokenChallenge(INVALID_TOKEN, API_KEY_CHALLENGE),
-    ],
-    ['empty', 'any', 'authentication_invalid', 'The header X-API-Key is empty.', challenges],
-    [
-      'absent',
-      'absent',
-      'authentication_required',
-      `Send an API key in the x-api-key header${orToken}.`,
-      challenges,
-    ],
-    ['any', 'any', 'authentication_invalid', INVALID, challenges],
-  ];
-}
-
 function rejection(
-  rejections: readonly Rejection[],
-  key: KeyVerdict,
-  token: TokenVerdict,
+  { scope, takesTokens }: Accepted,
+  key: SentKey | undefined,
+  token: Bearer | undefined,
+  isAnonymous: boolean,
 ): ApiError {
-  const fits = (of: string, verdict: string) => of === 'any' || of === verdict;
-  const row = rejections.find(([ofKey, ofToken]) => fits(ofKey, key) && fits(ofToken, token));
-  if (row === undefined) throw new Error('the last rejection fits any request');
-  const [, , code, message, challenge] = row;
-  return new ApiError(code, message, { headers: { 'WWW-Authenticate': challenge } });
+  const either = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
+  const reject = (code: ErrorCode, message: string, ...challenge: string[]) =>
+    new ApiError(code, message, { headers: { 'WWW-Authenticate': challenge.join(', ') } });
+
+  if (key?.outcome === 'valid') {
+    const message = `The API key lacks the scope ${scope}.`;
+    return reject('permission_denied', message, either, INSUFFICIENT, `scope="${scope}"`);
+  }
+  switch (token?.outcome) {
+    case 'denied': {
+      const permission = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
+      const message = `The token lacks the permission ${permission}.`;
+      const needed = `scope="${permission}"`;
+      return reject('permission_denied', message, BEARER_CHALLENGE, INSUFFICIENT, needed);
+    }
+    case 'expired': {
+      const challenge = `${BEARER_CHALLENGE}, ${INVALID_TOKEN}, error_description="${EXPIRED}"`;
+      return reject('authentication_invalid', EXPIRED, challenge, API_KEY_CHALLENGE);
+    }
+    case 'invalid': {
+      const challenge = `${BEARER_CHALLENGE}, ${INVALID_TOKEN}`;
+      return reject('authentication_invalid', INVALID, challenge, API_KEY_CHALLENGE);
+    }
+  }
+  if (isAnonymous) {
+    const orToken = takesTokens ? ', or a bearer token' : '';
+    const message = `Send an API key in the x-api-key header${orToken}.`;
+    return reject('authentication_required', message, either);
+  }
+  const isEmpty = key?.outcome === 'unknown' && key.fault === 'empty';
+  return reject('authentication_invalid', isEmpty ? EMPTY : INVALID, either);
 }
