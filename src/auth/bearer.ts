@@ -19,7 +19,6 @@ import {
 } from 'jose';
 import * as z from 'zod';
 import type { Config } from '../config.ts';
-import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { parseJson } from './named-keys.ts';
 
@@ -78,7 +77,7 @@ function remoteSetAt(url: string): FindKey {
       const own = { startedAt: fetchedAt };
       fetches.add(own);
       try {
-        const keys = await withDeadline(fetchUsableKeys(url), FETCH_DEADLINE_MS, 'key set');
+        const keys = await fetchUsableKeys(url);
         known = { findKey: createLocalJWKSet({ keys }), fetchedAt };
       } catch (error) {
         logFault('the key set could not be renewed', error);
@@ -114,7 +113,6 @@ const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 /** Fetches a key set, without keys of unknown kinds or private keys (RFC 7517 section 5). */
 export async function fetchUsableKeys(url: string): Promise<JWK[]> {
   const headers = { Accept: 'application/json, application/jwk-set+json' };
-  // A late fetch ends, and its body too.
   const signal = AbortSignal.timeout(FETCH_DEADLINE_MS);
   const response = await fetch(url, { headers, redirect: 'manual', signal });
   if (response.status !== 200) throw notKeySet(`the status ${response.status}`);
