@@ -422,7 +422,7 @@ describe('the log', () => {
     await isolate().read();
     atSecond(61);
     await here.one.read(DOWN);
-    const sources = logLines().map((line) => JSON.parse(line).cache);
+    const sources = logLines().map(({ cache }) => cache);
     expect(sources).toEqual(['database', 'memory', 'edge', 'stale']);
   });
 });

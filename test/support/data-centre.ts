@@ -1,12 +1,13 @@
 /** Isolates of the feed in one data centre, whose one listing an import or a rewind changes. */
 
 import { env } from 'cloudflare:workers';
-import { beforeEach, type MockInstance, vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { counting, NOTHING } from './counting.ts';
 import { gatedD1 } from './faults.ts';
 import { callWith, expectStatus, freshAddress } from './http.ts';
 import { sourceOf, storeListings } from './listings.ts';
+import { watchLog } from './log.ts';
 import { tapD1 } from './tap.ts';
 
 export const LIST = '/api/v1/web/properties';
@@ -14,15 +15,16 @@ const START = Date.parse('2030-01-01T00:00:00Z');
 
 /** Each test has its own data centre, whose edge cache is empty, and its own listing. */
 const here = { host: '', slug: '', one: isolate() };
-let log: MockInstance<typeof console.log>;
-let faultLog: MockInstance<typeof console.error>;
+let faultLines: ReturnType<typeof watchLog>;
+/** The lines of requests, of the current test. */
+export let logLines: ReturnType<typeof watchLog>;
 
 /** For each test of a file. `one` has read the listing, whose name is `Before`, at the start. */
 export function useDataCentre(): Readonly<typeof here> {
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START });
-    log = vi.spyOn(console, 'log').mockReturnValue(undefined);
-    faultLog = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    logLines = watchLog('log');
+    faultLines = watchLog('error');
     here.host = `${crypto.randomUUID()}.example.com`;
     here.slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
     await storeListings(env.DB, [sourceOf({ slug: here.slug, name: 'Before' })]);
@@ -123,11 +125,9 @@ export async function laggingReplica(stateOf?: () => D1Result[]): Promise<D1Data
   );
 }
 
-export const logLines = () => log.mock.calls.map(([line]) => String(line));
-
 /**
  * The lines about D1. The moved clock may also end a real call of the edge cache, which has another
  * line.
  */
 export const faultsOfD1 = () =>
-  faultLog.mock.calls.filter(([line]) => String(line).includes('D1 failed or stalled'));
+  faultLines().filter(({ message }) => message.includes('D1 failed or stalled'));
