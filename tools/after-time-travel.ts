@@ -40,7 +40,11 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
       const erased = await applyLedger(database, lineage, erasures, {
         finish: (events) => [
           beginGeneration(database, lineage),
-          recordOperation(database, { command: 'after-time-travel', counts: { erased: events } }),
+          recordOperation(database, {
+            id: crypto.randomUUID(),
+            command: 'after-time-travel',
+            counts: { erased: events },
+          }),
         ],
         onProgress: (done, total) => progress.update('events compared', done, total),
       });

@@ -122,7 +122,8 @@ async function listFound(database: D1Database, text: string): Promise<void> {
 /** Without the aggregate, which may be a guest's. */
 function recordErasure(database: D1Database, events: number): D1PreparedStatement[] {
   if (events === 0) return [];
-  return [recordOperation(database, { command: 'erase-events', counts: { events } })];
+  const id = crypto.randomUUID();
+  return [recordOperation(database, { id, command: 'erase-events', counts: { events } })];
 }
 
 /** Returns the line to print. */

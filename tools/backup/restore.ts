@@ -100,7 +100,8 @@ export async function restore(
         onProgress(done, total);
       }
     }
-    const operation = { command: 'restore', file, counts: { rows: total, erased } };
+    const id = crypto.randomUUID();
+    const operation = { id, command: 'restore', file, counts: { rows: total, erased } };
     // A backup of version 1.0.0 lacks the table.
     const record = tables.includes('operations') ? [recordOperation(target, operation)] : [];
     await finish(target, lineage, names, counts, record);

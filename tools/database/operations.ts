@@ -25,14 +25,14 @@ export type Operation = typeof operations.$inferSelect;
 
 /**
  * Prepares the statement that records an operation, for the last transaction of its command, which
- * may be repeated. The id is a random one by default.
+ * may be repeated.
  */
 export function recordOperation(
   database: D1Database,
-  { id, command, file, counts, exportId }: Omit<NewOperation, 'id'> & Partial<NewOperation>,
+  { id, command, file, counts, exportId }: NewOperation,
 ): D1PreparedStatement {
   const values = {
-    id: id ?? crypto.randomUUID(),
+    id,
     at: Date.now(),
     who: findUser(),
     commit: findCommit(),
