@@ -11,7 +11,7 @@ import { readFixture } from './release.ts';
 const START = Date.parse('2030-01-01T00:00:00Z');
 
 type Version = '1.0.0' | 'today';
-const services = new Map<Version, Service>();
+let services: Record<Version, Service>;
 
 const entries = new Map<string, unknown>();
 let alarmAt: number | undefined;
@@ -27,15 +27,9 @@ const storage = {
   deleteAll: async () => entries.clear(),
 };
 
-function serviceOf(version: Version): Service {
-  const service = services.get(version);
-  if (service === undefined) throw new Error(`${version} is not loaded`);
-  return service;
-}
-
 /** Starts a counter, which has only the storage of the one before. */
 function start(version: Version): Instance {
-  const { RateCounter } = serviceOf(version);
+  const { RateCounter } = services[version];
   return new RateCounter({ storage, waitUntil: () => {} }, {});
 }
 
@@ -50,7 +44,7 @@ function isolateOf(version: Version, counter: Instance): (requests: number) => P
   const stub = { add: call('add'), report: call('report') };
   const RATE_COUNTER = { idFromName: (name: string) => name, get: () => stub };
   const env = { ...TEST_VARS, RATE_LIMIT_DEFAULT: '100', RATE_COUNTER };
-  const service = serviceOf(version);
+  const service = services[version];
   const app = service.default ?? service.createApp();
   return async (requests) => {
     let passed = 0;
@@ -73,8 +67,8 @@ async function ring(version: Version, seconds: number): Promise<boolean> {
 beforeAll(async () => {
   const former = await bundleSource(undefined, readFixture('worker.js').toString());
   const globals = { console: { log: () => {}, error: () => {} } };
-  services.set('1.0.0', former(globals));
-  services.set('today', (await bundleSource())(globals));
+  const today = await bundleSource();
+  services = { '1.0.0': former(globals), today: today(globals) };
 });
 
 beforeEach(() => {

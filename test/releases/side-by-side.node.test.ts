@@ -189,13 +189,6 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
       expect(idsOf(there)).toEqual(idsOf(await readJson(await send(from, next))));
     }
   });
-
-  it('is healthy for both', async () => {
-    for (const version of VERSIONS) {
-      const response = await send(version, '/api/health/detailed');
-      expect(await response.json()).toMatchObject({ status: 'ok' });
-    }
-  });
 });
 
 type List = { data: { id: string }[]; next_cursor: string };

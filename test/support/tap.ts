@@ -17,8 +17,6 @@ type D1Tap = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]
  * itself too.
  */
 export function tapD1(database: D1Database, tap: D1Tap): D1Database {
-  const originals = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
-
   const tapSession = <Session extends D1Database | D1DatabaseSession>(
     session: Session,
     constraint?: string,
@@ -29,7 +27,7 @@ export function tapD1(database: D1Database, tap: D1Tap): D1Database {
       return result;
     };
     const tapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
-      const tapped = withMethods(statement, {
+      return withMethods(statement, {
         bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
         all: () => one(statement),
         run: () => one(statement),
@@ -38,13 +36,11 @@ export function tapD1(database: D1Database, tap: D1Tap): D1Database {
           return row === null || column === undefined ? row : row[column];
         },
       });
-      originals.set(tapped, statement);
-      return tapped;
     };
     return withMethods(session, {
       prepare: (query: string) => tapStatement(session.prepare(query)),
       batch: (statements: D1PreparedStatement[]) =>
-        tap(() => session.batch(statements.map((each) => originals.get(each) ?? each)), constraint),
+        tap(() => session.batch(statements), constraint),
       withSession: (own?: string) => tapSession(database.withSession(own), own),
     });
   };
