@@ -24,37 +24,26 @@ export function withMetadata<Schema extends z.ZodType>(
 
 /** Makes the schema of a whole number in digits: vars and query parameters are text. */
 export function wholeNumber(minimum: number, maximum: number) {
-  const metadata = { type: 'integer', format: 'int32', minimum, maximum, pattern: undefined };
+  const metadata = { type: 'integer', format: 'int32', minimum, maximum };
   // A number of 309 digits is infinite.
-  const digits = z.coerce
-    .bigint<string>()
-    .min(BigInt(minimum), `must be at least ${minimum}`)
-    .max(BigInt(maximum), `must be at most ${maximum}`);
-  return z.coerce
-    .string<string | number>()
-    .regex(/^-?\d{1,999}$/, 'must be a whole number')
-    .pipe(digits)
-    .transform(Number)
-    .register(z.globalRegistry, {
-      override: ({ jsonSchema }) => void Object.assign(jsonSchema, metadata),
-    });
+  return numberOf(/^-?\d{1,300}$/, 'must be a whole number', metadata);
 }
 
 /** Makes the schema of a number in digits with a decimal point, e.g. 2.5. */
 export function decimal(minimum: number, maximum: number) {
-  const metadata = { type: 'number', minimum, maximum, pattern: undefined };
-  return z
-    .string()
-    .regex(/^-?\d{1,15}(\.\d{1,9})?$/, 'must be a number such as 2.5')
+  const metadata = { type: 'number', minimum, maximum };
+  return numberOf(/^-?\d{1,15}(\.\d{1,9})?$/, 'must be a number such as 2.5', metadata);
+}
+
+function numberOf(form: RegExp, message: string, metadata: { minimum: number; maximum: number }) {
+  return z.coerce
+    .string<string | number>()
+    .regex(form, message)
     .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(minimum, `must be at least ${minimum}`)
-        .max(maximum, `must be at most ${maximum}`),
-    )
+    .pipe(z.number().min(metadata.minimum).max(metadata.maximum))
     .register(z.globalRegistry, {
-      override: ({ jsonSchema }) => void Object.assign(jsonSchema, metadata),
+      override: ({ jsonSchema }) =>
+        void Object.assign(jsonSchema, { ...metadata, pattern: undefined }),
     });
 }
 

@@ -69,7 +69,7 @@ const TYPE = 'x'.repeat(255);
 /** The longest values, each with one that is longer, and valid but for its length. */
 it.each([
   [LIST, 'status', listOf('listed', 143, ','), listOf('listed', 143)],
-  [LIST, 'limit', '25'.padStart(999, '0'), '25'.padStart(1_000, '0')],
+  [LIST, 'limit', '25'.padStart(300, '0'), '25'.padStart(301, '0')],
   [EVENTS, 'created_after', timeOf(100), timeOf(101)],
   [EVENTS, 'id', listOf(UUID, 100), `${listOf(UUID, 100)}   `],
   [EVENTS, 'type', listOf(TYPE, 50), `${listOf(TYPE, 50)}   `],
