@@ -4,20 +4,17 @@ class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
+const LATE = Symbol('late');
+
 /** Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`. */
 export async function withDeadline<T>(
   work: Promise<T>,
   milliseconds: number,
   name: string,
 ): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const late = new DeadlineExceeded(`${name} took over ${milliseconds} ms`);
-  const timer = setTimeout(reject, milliseconds, late);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const result = await firstWithin(work, milliseconds, LATE);
+  if (result === LATE) throw new DeadlineExceeded(`${name} took over ${milliseconds} ms`);
+  return result;
 }
 
 /** Resolves as `work` does, or with `late` after `milliseconds`. */
