@@ -202,33 +202,27 @@ it.each<[finding: string, fields: object]>([
   expect([again.code, again.stdout]).toEqual([0, expect.not.stringContaining('Worth a look')]);
 });
 
-it('a change that is rarely meant is worth a look', async () => {
-  const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, price_from: 100 };
-  const { id } = propertyOf({ slug: 'casa-marea' });
-  const home = (fields: object) => ({
-    properties: [propertyOf({ slug: 'casa-marea', id, ...usual, ...fields })],
-  });
-  const lookAfter = async (fields: object) => {
-    imports.clear();
-    await imports.load(home({}));
-    const { stdout, stderr } = await imports.load(home(fields), '--many');
-    expect(stderr).toBe('');
-    return stdout.match(/^Worth a look: .*/gm) ?? [];
-  };
-  const factor =
-    'Worth a look: a number that changes by a factor of ten or more: 1 listing: casa-marea';
-  expect(await lookAfter({ size: 85125 })).toEqual([`${factor} size 85.125 → 85125`]);
-  expect(await lookAfter({ size: 851.25 })).toEqual([`${factor} size 85.125 → 851.25`]);
-  expect(await lookAfter({ size: 851.24 })).toEqual([]);
-  expect(await lookAfter({ latitude: 2.9, longitude: 39.6 })).toEqual([
-    expect.stringContaining('latitude and longitude that seem swapped: 1 listing: casa-marea'),
-  ]);
-  expect(await lookAfter({ latitude: 40.06 })).toEqual([
-    'Worth a look: coordinates more than 50 km from before: 1 listing: casa-marea 51 km',
-  ]);
-  expect(await lookAfter({ latitude: 40.04 })).toEqual([]);
+const FACTOR = 'a number that changes by a factor of ten or more: 1 listing: casa-marea';
+
+it.each<[fields: object, ...found: string[]]>([
+  [{ size: 85125 }, `${FACTOR} size 85.125 → 85125`],
+  [{ size: 851.25 }, `${FACTOR} size 85.125 → 851.25`],
+  [{ size: 851.24 }],
+  [
+    { latitude: 2.9, longitude: 39.6 },
+    'latitude and longitude that seem swapped: 1 listing: casa-marea',
+  ],
+  [{ latitude: 40.06 }, 'coordinates more than 50 km from before: 1 listing: casa-marea 51 km'],
+  [{ latitude: 40.04 }],
   // Control characters would steer the terminal.
-  expect(await lookAfter({ hid: 'H-\u001b[2J2' })).toEqual([
-    'Worth a look: another hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2',
-  ]);
+  [{ hid: 'H-\u001b[2J2' }, 'another hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2'],
+])('a change that is rarely meant is worth a look: %j', async (fields, ...found) => {
+  const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, price_from: 100 };
+  const home = propertyOf({ slug: 'casa-marea', ...usual });
+  await imports.load({ properties: [home] });
+  const { stdout, stderr } = await imports.load({ properties: [{ ...home, ...fields }] });
+  expect(stderr).toBe('');
+  expect(stdout.match(/^Worth a look: .*/gm) ?? []).toEqual(
+    found.map((each) => expect.stringContaining(each)),
+  );
 });
