@@ -3,7 +3,7 @@
 import { crc32 } from 'node:zlib';
 import { type Cell, readXlsx, type Sheet, type WriteSheet, writeXlsx } from 'hucre/xlsx';
 
-export type Value = string | number | boolean | Date | null;
+type Value = string | number | boolean | Date | null;
 type Rows = readonly (readonly Value[])[];
 
 /** Makes a workbook. Text in `cells` replaces a cell by its place, e.g. a formula at `0,1`. */
@@ -62,7 +62,7 @@ export function formulaCell(formula: string, formulaResult?: string | number): C
   };
 }
 
-export type Row = Record<string, Value>;
+type Row = Record<string, Value>;
 /** The rows of each sheet, by the headers of their columns. */
 type Edited = Record<string, Row[]>;
 export type Edit = (sheets: Edited) => void;

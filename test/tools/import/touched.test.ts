@@ -142,7 +142,7 @@ const EDITS: [title: string, edits: Edit[], line: string, stored: Record<string,
     },
   ],
   [
-    'a photo of another home keeps its texts',
+    'a photo that moves to another home keeps its texts',
     [change('photos', 'casa-0', { listing: 'casa-1', order: 9 }, 1)],
     'casa-1: 1 photo added',
     {
