@@ -53,14 +53,12 @@ export const eventChapter = chapter(tag, {
     responses: {
       200: {
         description: 'The event was accepted before, by an identical request.',
-        headers: {
-          ...headersOf({
-            'Idempotent-Replayed': [
-              z.literal('true'),
-              'The response is the stored response to the first request.',
-            ],
-          }),
-        },
+        headers: headersOf({
+          'Idempotent-Replayed': [
+            z.literal('true'),
+            'The response is the stored response to the first request.',
+          ],
+        }),
         schema: event,
         examples: {
           repeat: { summary: `A repeat with the key ${EXAMPLES.key}`, value: EXAMPLES.replay },

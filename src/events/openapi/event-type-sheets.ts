@@ -19,41 +19,25 @@ type EventTypeSheet = {
   sample: Record<string, unknown>;
 };
 
-/** A field in JSON Schema. The first member of `anyOf` has its form, the second one is null. */
-const fieldSchema = z.object({
-  description: z.string(),
-  examples: z.tuple([z.unknown()]),
-  anyOf: z.tuple([
-    z.object({
-      type: z.string(),
-      format: z.string().optional(),
-      minimum: z.number().optional(),
-      minLength: z.number().default(0),
-      maxLength: z.number().optional(),
-    }),
-    z.unknown(),
-  ]),
-});
-
 const exampleOf = (schema: z.ZodType) => z.globalRegistry.get(schema)?.examples?.[0];
 
 /** One sheet per event type, in the order of `EVENT_TYPES`. */
 export function describeEventTypes(): EventTypeSheet[] {
   return Object.entries(EVENT_TYPES).map(([type, makePayload]) => {
     const { properties = {} } = z.toJSONSchema(makePayload(), { io: 'input' });
-    const fields = Object.entries(properties).map(([name, schema]) => ({
-      name,
-      ...fieldSchema.parse(schema),
-    }));
-    const payload = Object.fromEntries(fields.map(({ name, examples: [value] }) => [name, value]));
+    const payload: Record<string, unknown> = {};
+    const fields: PayloadField[] = [];
+    for (const [name, field] of Object.entries(properties)) {
+      if (typeof field === 'boolean') continue;
+      const { description = '', examples = [], anyOf = [] } = field;
+      payload[name] = examples[0];
+      // The second member is null.
+      fields.push({ name, form: describeForm(anyOf[0]), description });
+    }
     const { aggregate_id, aggregate_type } = aggregateFields;
     return {
       type,
-      fields: fields.map(({ name, description, anyOf: [form] }) => ({
-        name,
-        form: describeForm(form),
-        description,
-      })),
+      fields,
       sample: {
         event_type: type,
         aggregate_id: exampleOf(aggregate_id),
@@ -64,11 +48,10 @@ export function describeEventTypes(): EventTypeSheet[] {
   });
 }
 
-function describeForm(form: z.infer<typeof fieldSchema>['anyOf'][0]): string {
-  const { type, format, minimum, minLength, maxLength } = form;
+function describeForm(schema: z.core.JSONSchema.BaseSchema = {}): string {
+  const { type, format, minimum, minLength = 'up', maxLength } = schema;
   if (format !== undefined) return `${type}, ${format}`;
   if (minimum !== undefined) return `${type}, from ${minimum}`;
-  if (maxLength === undefined) return type;
-  const least = minLength === 0 ? 'up' : minLength;
-  return `${type}, ${least} to ${maxLength} characters`;
+  if (maxLength === undefined) return `${type}`;
+  return `${type}, ${minLength} to ${maxLength} characters`;
 }
