@@ -22,8 +22,6 @@ const config: KeyConfig = {
 
 it('a key is compared with every configured key, whatever was sent and found', () => {
   const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual');
-  identifyKey('first-key-of-all', config, NOW);
-  compare.mockClear();
   for (const sent of ['first-key-of-all', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
     identifyKey(sent, config, NOW);
   }

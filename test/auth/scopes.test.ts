@@ -239,13 +239,6 @@ describe('plain http', () => {
     }
   });
 
-  it.each(['localhost:8787', '127.0.0.1', '127.1.2.3:80', '[::1]:3001'])(
-    'is served at the machine itself: %s',
-    async (host) => {
-      await expectStatus(await requestBy(`http://${host}/api/health`), 200);
-    },
-  );
-
   it('is served in development', async () => {
     const changes = { ENVIRONMENT: 'development' };
     const response = await requestBy('http://192.168.1.7:3001/api/health', undefined, changes);
