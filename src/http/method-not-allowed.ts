@@ -6,23 +6,14 @@ import { ApiError } from './errors.ts';
 
 /** Rejects other methods of each path with 405 `method_not_allowed`. Call it last. */
 export function rejectOtherMethods(app: Hono<AppEnv>): void {
-  for (const [path, methods] of methodsByPath(app)) {
+  // Middleware has the method ALL. A route has an entry for each of its handlers.
+  const routes = app.routes.filter(({ method }) => method !== 'ALL');
+  for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
+    const methods = ofPath.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method));
+    const Allow = [...new Set(methods)].join(', ');
     app.all(path, (c) => {
-      throw new ApiError('method_not_allowed', `${c.req.method} is not allowed at this path.`, {
-        headers: { Allow: [...methods].join(', ') },
-      });
+      const message = `${c.req.method} is not allowed at this path.`;
+      throw new ApiError('method_not_allowed', message, { headers: { Allow } });
     });
   }
-}
-
-/** Returns path → methods. A path with GET has HEAD too. Middleware has the method ALL. */
-function methodsByPath(app: Hono<AppEnv>): Map<string, Set<string>> {
-  const known = new Map<string, Set<string>>();
-  for (const { method, path } of app.routes) {
-    if (method === 'ALL') continue;
-    const methods = known.get(path) ?? new Set();
-    known.set(path, methods.add(method));
-    if (method === 'GET') methods.add('HEAD');
-  }
-  return known;
 }
