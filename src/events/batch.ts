@@ -137,12 +137,13 @@ function findProblems(
   decisionsOfInvalid: Decisions,
 ): Problem[] {
   const frame = parseWith(batch, body);
-  return [
-    ...(frame.ok ? [] : frame.problems),
-    ...outside,
-    ...sizeProblems(items),
-    ...itemProblems(readResults, items, decisionsOfInvalid),
-  ];
+  const ofItems = readResults.flatMap((result, index) => {
+    const problems = result.ok
+      ? [...repeatedKey(result.value, items), ...bodyProblems(result.value, decisionsOfInvalid)]
+      : result.problems;
+    return problems.map((problem) => prefixPath(`events.${index}`, problem));
+  });
+  return [...(frame.ok ? [] : frame.problems), ...outside, ...sizeProblems(items), ...ofItems];
 }
 
 /** The sum of the canonical sizes has the same bound as the body. */
@@ -158,19 +159,6 @@ export const KEY_OF_BATCH: Problem = {
   field: IDEMPOTENCY_KEY_HEADER,
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
-
-function itemProblems(
-  readResults: readonly Parsed<Item>[],
-  items: readonly Item[],
-  decisionsOfInvalid: Decisions,
-): Problem[] {
-  return readResults.flatMap((result, index) => {
-    const problems = result.ok
-      ? [...repeatedKey(result.value, items), ...bodyProblems(result.value, decisionsOfInvalid)]
-      : result.problems;
-    return problems.map((problem) => prefixPath(`events.${index}`, problem));
-  });
-}
 
 function repeatedKey(item: Item, items: readonly Item[]): Problem[] {
   const first = items.find(({ key }) => key === item.key);
