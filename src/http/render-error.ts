@@ -1,16 +1,27 @@
 /** The one renderer of errors. It needs nothing of other middleware, and never throws. */
 
 import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
 import { ADVICE, withAdvice } from './advice.ts';
-import { ApiError, internalError } from './errors.ts';
+import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
 
 /** For `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
-  const error = thrown instanceof ApiError ? thrown : internalError(thrown);
+  const error = toApiError(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
   return renderError(error, c);
+}
+
+function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  // Hono throws these for a request that it cannot read.
+  if (thrown instanceof HTTPException && thrown.status < 500) {
+    const message = 'The request could not be read.';
+    return validationError([{ path: '', message }], { cause: thrown });
+  }
+  return internalError(thrown);
 }
 
 /** `resource` has fields of the body beside the envelope. */
