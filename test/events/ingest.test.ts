@@ -228,7 +228,8 @@ describe('the body of a request', () => {
       'aggregate_type',
       ...Object.keys(payload).map((name) => `payload.${name}`),
     ];
-    await expectProblems(await ingest(event), paths);
+    const [, message] = await expectProblems(await ingest(event), paths);
+    expect(message).toBe('must be at most 255 characters long');
     const ofItem = ['idempotency_key', ...paths].map((path) => `events.0.${path}`);
     const events = [{ ...event, idempotency_key: ' '.repeat(256) }];
     await expectProblems(await sendBatch({ events }), ofItem);
