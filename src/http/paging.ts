@@ -110,7 +110,7 @@ export function invalidCursor(param = 'cursor'): ApiError {
 function readText(cursor: string): Uint8Array | undefined {
   if (cursor.length > MAX_CURSOR_CHARACTERS) return undefined;
   const bytes = Buffer.from(cursor, 'base64url');
-  if (bytes.toString('base64url') !== cursor || bytes.length <= CHECK_BYTES) return undefined;
+  if (bytes.toString('base64url') !== cursor) return undefined;
   const text = bytes.subarray(CHECK_BYTES);
   return bytes.subarray(0, CHECK_BYTES).equals(computeCheck(text)) ? text : undefined;
 }
