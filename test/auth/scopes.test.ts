@@ -66,11 +66,11 @@ beforeEach(() => {
 });
 
 /** Sends the two headers as given. Returns the response, and its line of the log. */
-async function call(path: string, key?: string, token?: string) {
+async function call(path: string, key?: string, token?: string, method = 'GET') {
   const headers = new Headers();
   if (key !== undefined) headers.set('x-api-key', key);
   if (token !== undefined) headers.set('Authorization', token);
-  const request = new Request(`https://api.example.com${path}`, { headers });
+  const request = new Request(`https://api.example.com${path}`, { method, headers });
   const ctx = createExecutionContext();
   const response = await app.fetch(request, bindings, ctx);
   await waitOnExecutionContext(ctx);
@@ -141,12 +141,8 @@ describe('the feed and the events', () => {
 it('one listing is open to a token alone, and the ingest is not', async () => {
   const { response } = await call(`${FEED}/none`, NONE, good);
   await expectError(response, 404, 'resource_missing');
-  const post = new Request(`https://api.example.com/api/public/events/ingest`, {
-    ...{ method: 'POST', body: '{}' },
-    headers: { Authorization: good, 'Content-Type': 'application/json' },
-  });
-  const ingest = await app.fetch(post, bindings, createExecutionContext());
-  await expectError(ingest, 401, 'authentication_invalid');
+  const ingest = await call('/api/public/events/ingest', NONE, good, 'POST');
+  await expectError(ingest.response, 401, 'authentication_invalid');
 });
 
 describe('a rejection', () => {
