@@ -6,7 +6,6 @@
 
 import * as z from 'zod';
 import type {
-  ZodOpenApiMediaTypeObject,
   ZodOpenApiOperationObject,
   ZodOpenApiPathsObject,
   ZodOpenApiResponseObject,
@@ -142,7 +141,7 @@ export function listExamples(first: unknown, last: Examples[string]): Examples {
 }
 
 function jsonContent(schema: z.ZodType, examples: Examples) {
-  return { 'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject };
+  return { 'application/json': { schema, examples } };
 }
 
 function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {

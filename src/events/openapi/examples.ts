@@ -1,7 +1,6 @@
 /** The examples of events in the OpenAPI document. */
 
 import { EXAMPLE_TIME } from '../../openapi/chapter.ts';
-import type { EventResource, IngestResult } from '../event.ts';
 
 const key = 'bk_1001-created';
 const body = {
@@ -22,14 +21,14 @@ const cancellation = {
   aggregate_type: 'booking',
   payload: { reason: 'Change of plans', cancelled_at: '2027-02-01T10:00:00Z' },
 };
-const event: EventResource = {
+const event = {
   object: 'event',
   id: 'd4a5f609-9495-587f-a981-0999a35626d6',
   type: body.event_type,
   status: 'pending',
   created_at: EXAMPLE_TIME,
 };
-const replay: EventResource = { ...event, status: 'idempotent' };
+const replay = { ...event, status: 'idempotent' };
 const { event_type: _, ...fields } = body;
 const storedEvent = {
   ...event,
@@ -49,7 +48,7 @@ const batch = [
   { idempotency_key: key, ...body },
   { idempotency_key: cancellationKey, ...cancellation },
 ];
-const results: IngestResult[] = [
+const results = [
   {
     object: 'ingest_result',
     idempotency_key: key,

@@ -1,23 +1,20 @@
 /** The health checks in the OpenAPI document. */
 
-import type * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
 import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
 import { errorHeadersOf } from '../../openapi/headers.ts';
 import { RELEASE } from '../../release.ts';
 import { detailedHealth, downHealth, health } from '../health.ts';
 
-type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
-
-const UP: Dependencies = {
+const UP = {
   database: { status: 'ok', latency_ms: 12 },
   idempotency_cache: { status: 'ok', latency_ms: 4 },
   rate_limiter: { status: 'ok', latency_ms: 7 },
 };
 const DEPLOYMENT = { id: '0f3b5d8e-6f4f-4a57-9d0e-0a6f8f1f5a11', tag: '3e21b28c90a4' };
-const DOWN = { status: 'down', latency_ms: 2_000 } as const;
+const DOWN = { status: 'down', latency_ms: 2_000 };
 
-function makeExample(status: 'ok' | 'degraded' | 'down', dependencies?: Dependencies) {
+function makeExample(status: string, dependencies?: object) {
   return { object: 'health', status, timestamp: EXAMPLE_TIME, version: RELEASE, dependencies };
 }
 
