@@ -17,7 +17,7 @@ import { withDatabase } from './database/open.ts';
 import { type LoadOptions, loadListings } from './import/load-listings.ts';
 import type { ImportOutcome } from './import/plan/types.ts';
 import { readCatalogueFile } from './import/read/file.ts';
-import type { ListingsFile, ParsedFile } from './import/read/types.ts';
+import type { ListingsFile } from './import/read/types.ts';
 import { parseHook } from './import/report/notify.ts';
 import { type ReportOptions, report } from './import/report/report.ts';
 import { OutcomeUnknown } from './import/write/apply.ts';
@@ -46,7 +46,7 @@ const UNKNOWN =
 
 type ImportRequest = LoadOptions &
   ReportOptions &
-  ReturnType<typeof sharedOptions> & { readFile: () => ParsedFile | Promise<ParsedFile> };
+  ReturnType<typeof sharedOptions> & { readFile: () => ListingsFile | Promise<ListingsFile> };
 
 export const command = { program, parse, run };
 
@@ -85,7 +85,7 @@ function parse(args: string[]): ImportRequest {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
       const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole');
-      if (file.kind === 'readable') rejectOptions(file, patch, prunes);
+      rejectOptions(file, patch, prunes);
       return file;
     },
   };

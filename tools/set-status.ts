@@ -25,7 +25,7 @@ function parse(args: string[]) {
   }));
   const others = { locations: [], amenities: [], removed: [], problems: [] };
   const patch = { form: 'patch', properties, ...others } as const;
-  const readFile = () => ({ kind: 'readable', ...patch }) as const;
+  const readFile = () => patch;
   const origin = { command: 'set-status' };
   return { ...sharedOptions(values), origin, listsAll: true, readFile };
 }

@@ -14,18 +14,17 @@ import { withDatabase } from '../database/open.ts';
 import { readTables } from '../database/tables.ts';
 import { importListings } from './import.ts';
 import type { ImportOptions, ImportOutcome } from './plan/types.ts';
-import type { ParsedFile } from './read/types.ts';
+import type { ListingsFile } from './read/types.ts';
 
 export type LoadOptions = Omit<ImportOptions, 'database' | 'publicSiteUrl' | 'onProgress'> & {
   target: Target;
 };
 
 export async function loadListings(
-  file: ParsedFile,
+  file: ListingsFile,
   options: LoadOptions,
   open = withDatabase,
 ): Promise<ImportOutcome> {
-  if (file.kind === 'unreadable') return { kind: 'rejected', problems: file.problems };
   const { target, isDryRun } = options;
   const isRemote = target.kind === 'remote';
   const vars = isRemote ? resolveVars(target.environment) : readVars();

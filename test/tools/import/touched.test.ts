@@ -316,7 +316,7 @@ const renameSheet =
     delete sheets[name];
   };
 const renamed = (name: string, other: string) =>
-  `the file: the sheet "${other}" has the columns of the missing sheet ${name}: give it that name\n1 problem. Nothing was changed.\n`;
+  `the sheet "${other}" has the columns of the missing sheet ${name}: give it that name\nNothing was changed.\n`;
 
 it.each<[title: string, edit: Edit, sentence: string]>([
   [

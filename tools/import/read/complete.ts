@@ -50,7 +50,10 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, over
   );
   const records = [...locations, ...amenities, ...properties];
   const faulty = records.flatMap(({ name: record, faults }) =>
-    faults.map((fault): ImportProblem => ({ record, ...fault })),
+    faults.map(({ value, ...fault }): ImportProblem => {
+      const isEmptyCell = record.cellAt !== undefined && value === null;
+      return { record, ...fault, ...(isEmptyCell ? { sentence: 'must not be empty' } : { value }) };
+    }),
   );
   const problems = distinct(file.problems, faulty);
   // The export of an empty store has none either.

@@ -1,7 +1,7 @@
 /** Reads a file by its content, whatever its name is: JSON, or a workbook. */
 
 import { readListingsFile } from './json.ts';
-import type { FileForm, ParsedFile } from './types.ts';
+import type { FileForm, ListingsFile } from './types.ts';
 import { readWorkbook } from './workbook.ts';
 
 /** How a ZIP archive begins, and what Excel writes with a password, or wrote until 2003. */
@@ -10,7 +10,7 @@ const WORKBOOK = ['504b0304', 'd0cf11e0'];
 export async function readCatalogueFile(
   bytes: Uint8Array,
   form: Exclude<FileForm, 'workbook'>,
-): Promise<ParsedFile> {
+): Promise<ListingsFile> {
   const start = Buffer.from(bytes.subarray(0, 4)).toString('hex');
   return WORKBOOK.includes(start) ? await readWorkbook(bytes) : readListingsFile(bytes, form);
 }

@@ -120,7 +120,7 @@ function findListings(join: Join): FoundRow[] {
     const slug = hashes.get(exported?.row ?? '');
     if (!isLost || slug === undefined || named.has(exported?.row)) continue;
     const sentence = `has no id, and the listing of its mark has the slug ${slug} now: give it that slug, or clear "as of" of a new listing`;
-    problems.push({ record: name, path: 'slug', value: value.slug, sentence });
+    problems.push({ record: name, path: 'slug', value: value.slug ?? undefined, sentence });
   }
   return rows;
 }

@@ -4,10 +4,12 @@ import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
 import { repeatedNames } from '../../../src/http/json-text.ts';
+import { printable } from '../../command-line/printable.ts';
+import { messageOf, UserError } from '../../command-line/user-error.ts';
 import { isMap } from './listing-schemas.ts';
-import { parseValue, unreadable, withKey } from './parse.ts';
+import { parseValue, withKey } from './parse.ts';
 import { type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
-import type { FileForm, ParsedFile, RawRecord } from './types.ts';
+import type { FileForm, ListingsFile, RawRecord } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
 const keys = z.array(z.string()).default([]);
@@ -20,35 +22,28 @@ const sections = z.strictObject({
   removed: z.strictObject({ locations: keys, amenities: keys }).optional(),
 });
 
-export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ParsedFile {
+/** Throws a `UserError` for a file that is no JSON. */
+export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ListingsFile {
   const { value, losses } = parseJson(bytes);
-  // The whole text is lost, or one of two values with the same name.
-  const lostSections = losses.filter(({ path }) => path.length <= 1);
-  if (lostSections.length > 0) {
-    return unreadable(lostSections.map((loss) => ({ ...loss, path: formatPath(loss.path) })));
-  }
-  const { value: root, faults } = parseValue(sections, value);
-  if (root === undefined) return unreadable(faults);
+  const { value: root = sections.parse({}), faults } = parseValue(sections, value);
   const locations = nameRecords('location', 'locations', root.locations);
   const amenities = nameRecords('amenity', 'amenities', root.amenities);
   const properties = nameRecords('listing', 'properties', root.properties).map(takeVersion);
   const all = [...locations, ...amenities, ...properties];
   const names = new Map(all.map(({ name }) => [name.place, name]));
-  const problems = losses.map(({ path, ...fault }): ImportProblem => {
+  const lost = losses.map(({ path, sentence }): ImportProblem => {
     const [section, index, ...rest] = path;
     const record = names.get(`${section}[${index}]`);
-    const pathInRecord = formatPath(record ? rest : path);
-    return { record: record ?? THE_FILE, path: pathInRecord, ...fault };
+    return { record: record ?? THE_FILE, path: formatPath(record ? rest : path), sentence };
   });
   return {
-    kind: 'readable',
     form,
     exportId: root.export_id ?? undefined,
     locations,
     amenities,
     properties,
     removed: Object.values(root.removed ?? {}).flat(),
-    problems,
+    problems: [...faults.map((fault) => ({ record: THE_FILE, ...fault })), ...lost],
   };
 }
 
@@ -70,15 +65,13 @@ function nameRecords(kind: RecordName['kind'], section: string, values: unknown[
 /** The path is from the root, e.g. `['properties', 3, 'title', 'en']`. */
 type Loss = { path: (string | number)[]; sentence: string };
 
-/** A text that cannot be read is a loss. */
-function parseJson(bytes: Uint8Array): { value?: unknown; losses: Loss[] } {
+function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
     return { value: JSON.parse(text), losses: findLosses(text) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    const sentence = `is neither JSON (${why}) nor a workbook: save a spreadsheet as .xlsx`;
-    return { losses: [{ path: [], sentence }] };
+    const sentence = `the file is neither JSON (${messageOf(error)}) nor a workbook: save a spreadsheet as .xlsx`;
+    throw new UserError(printable(sentence), { cause: error });
   }
 }
 

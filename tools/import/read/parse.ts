@@ -4,8 +4,7 @@ import type * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
 import { IN_WORDS } from '../../../src/schema.ts';
 import { isMap } from './listing-schemas.ts';
-import { type Fault, type RecordName, THE_FILE } from './problem.ts';
-import type { ParsedFile } from './types.ts';
+import type { Fault, RecordName } from './problem.ts';
 
 export function parseValue<T>(schema: z.ZodType<T>, value: unknown) {
   const { data, error } = schema.safeParse(value, IN_WORDS);
@@ -40,8 +39,4 @@ export function withKey(name: RecordName, record: unknown): RecordName {
     if (typeof value === 'string' && value !== '') return { ...name, key: { field, value } };
   }
   return name;
-}
-
-export function unreadable(faults: readonly Fault[]): ParsedFile {
-  return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
 }

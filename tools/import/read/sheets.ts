@@ -1,37 +1,32 @@
 /** Opens a workbook as spreadsheet programs save it: .xlsx, .xls or .ods. */
 
 import { isDateFormat, read, type Sheet, streamOdsRows } from 'hucre';
+import { printable } from '../../command-line/printable.ts';
+import { messageOf, UserError } from '../../command-line/user-error.ts';
 
 /** Of all entries. A workbook of 100,000 rows has some 100 MiB. The library stops at 2 GiB. */
 const MAX_UNPACKED_MIB = 512;
 
-type Opened = { kind: 'opened'; sheets: Sheet[] } | { kind: 'rejected'; sentence: string };
-
-export async function openSheets(bytes: Uint8Array): Promise<Opened> {
+/** Throws a `UserError` for what is no workbook. */
+export async function openSheets(bytes: Uint8Array): Promise<Sheet[]> {
   const megabytes = Math.ceil(sumUnpackedBytes(bytes) / 2 ** 20);
   if (megabytes > MAX_UNPACKED_MIB) {
-    return reject(
-      `would unpack to ${megabytes} MiB, at most ${MAX_UNPACKED_MIB}: delete sheets, pictures and empty rows, and save it again`,
+    throw new UserError(
+      `the file would unpack to ${megabytes} MiB, at most ${MAX_UNPACKED_MIB}: delete sheets, pictures and empty rows, and save it again`,
     );
   }
-  try {
-    const { sheets } = await read(bytes);
-    // The empty rows of an .xls are holes.
-    for (const sheet of sheets) sheet.rows = Array.from(sheet.rows, (row) => row ?? []);
-    if (isOpenDocument(bytes) && (await skipsRows(bytes, sheets))) {
-      return reject(
-        'has grouped rows, or rows that are repeated on each printed page, which cannot be read from an .ods: save it as .xlsx',
-      );
-    }
-    return { kind: 'opened', sheets: await correctDates(bytes, sheets) };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    return reject(`is no readable workbook (${why}): save it as .xlsx without a password`);
+  const { sheets } = await read(bytes).catch((error: unknown) => {
+    const sentence = `the file is no readable workbook (${messageOf(error)}): save it as .xlsx without a password`;
+    throw new UserError(printable(sentence), { cause: error });
+  });
+  // The empty rows of an .xls are holes.
+  for (const sheet of sheets) sheet.rows = Array.from(sheet.rows, (row) => row ?? []);
+  if (isOpenDocument(bytes) && (await skipsRows(bytes, sheets))) {
+    throw new UserError(
+      'the file has grouped rows, or rows that are repeated on each printed page, which cannot be read from an .ods: save it as .xlsx',
+    );
   }
-}
-
-function reject(sentence: string): Opened {
-  return { kind: 'rejected', sentence };
+  return await correctDates(bytes, sheets);
 }
 
 /**

@@ -35,7 +35,6 @@ export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 
 /** A file as its author wrote it, before it is compared with the store. */
 export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
-  kind: 'readable';
   form: FileForm;
   /** Names the export that the file was made from. */
   exportId?: string | undefined;
@@ -52,9 +51,6 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   /** Ids of locations and slugs of amenities, removed if no listing shows them. */
   removed: string[];
 };
-
-/** `unreadable`: some records could not be read, so the file is not compared with the store. */
-export type ParsedFile = ListingsFile | { kind: 'unreadable'; problems: ImportProblem[] };
 
 /** A whole record of the file. */
 export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version' | 'isUnlisted'> & {

@@ -1,6 +1,8 @@
 /** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
 
 import { colToLetter, type Sheet } from 'hucre';
+import { printable } from '../../command-line/printable.ts';
+import { UserError } from '../../command-line/user-error.ts';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
@@ -13,7 +15,7 @@ import {
   type SheetName,
 } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
-import { unreadable, withKey } from './parse.ts';
+import { withKey } from './parse.ts';
 import {
   type Fault,
   type ImportProblem,
@@ -23,14 +25,13 @@ import {
 } from './problem.ts';
 import type { Patch } from './records.ts';
 import { openSheets } from './sheets.ts';
-import type { ParsedFile, SheetRow } from './types.ts';
+import type { ListingsFile, SheetRow } from './types.ts';
 
 type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
-export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
-  const opened = await openSheets(bytes);
-  if (opened.kind === 'rejected') return unreadable([{ path: '', sentence: opened.sentence }]);
-  const { sheets } = opened;
+/** Throws a `UserError` for a workbook of something else. */
+export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
+  const sheets = await openSheets(bytes);
   const known = new Map<SheetName, SheetRows>();
   const others: Sheet[] = [];
   for (const sheet of sheets) {
@@ -39,16 +40,14 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
       known.set(name, readSheet(name, sheet));
     } else if (toWord(sheet.name) !== READ_ME) others.push(sheet);
   }
-  const renamed = findRenamed(others, known);
-  if (renamed.length > 0) return unreadable(renamed);
+  rejectRenamed(others, known);
   const ignored = others.map(({ name }) => name);
   if (known.size === 0) {
     const own = ignored.join(', ') || READ_ME;
-    const sentence = `has no sheet of a catalogue, but ${own}: name its sheets ${SHEET_NAMES.join(', ')}`;
-    return unreadable([{ path: '', sentence }]);
+    const sentence = `the file has no sheet of a catalogue, but ${own}: name its sheets ${SHEET_NAMES.join(', ')}`;
+    throw new UserError(printable(sentence));
   }
   return {
-    kind: 'readable',
     form: 'workbook',
     exportId: findExportId(sheets),
     locations: [],
@@ -61,10 +60,10 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ParsedFile> {
   };
 }
 
-/** Finds renamed sheets, by the header of a missing sheet: they have the changes of an editor. */
-function findRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, unknown>): Fault[] {
+/** A sheet with the header of a missing one was renamed: it has the changes of an editor. */
+function rejectRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, unknown>): void {
   const missing = SHEET_NAMES.filter((name) => !known.has(name));
-  return sheets.flatMap(({ name, rows }): Fault[] => {
+  const renamed = sheets.flatMap(({ name, rows }) => {
     const header = (rows[0] ?? []).filter((cell) => !isBlankCell(cell));
     const countOf = (each: SheetName) =>
       header.filter((cell) => findColumn(cell, SHEETS[each].columns)).length;
@@ -75,10 +74,10 @@ function findRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, unk
       })
       .sort((a, b) => countOf(b) - countOf(a));
     if (meant === undefined) return [];
-    const subject = `the sheet ${JSON.stringify(name)}`;
-    const sentence = `has the columns of the missing sheet ${meant}: give it that name`;
-    return [{ path: '', subject, sentence }];
+    const sheet = `the sheet ${JSON.stringify(name)}`;
+    return `${sheet} has the columns of the missing sheet ${meant}: give it that name`;
   });
+  if (renamed.length > 0) throw new UserError(printable(renamed.join('\n')));
 }
 
 /** e.g. `Ignored: the sheet "Photo", did you mean photos?` */

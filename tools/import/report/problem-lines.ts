@@ -1,14 +1,7 @@
 /** Problems of a listings file in one line for each cause. Pure. */
 
 import { printable, quote } from '../../command-line/printable.ts';
-import {
-  counted,
-  type Fault,
-  formatName,
-  type ImportProblem,
-  nearest,
-  type RecordName,
-} from '../read/problem.ts';
+import { counted, type Fault, formatName, type ImportProblem, nearest } from '../read/problem.ts';
 
 const SHOWN_VALUES = 5;
 
@@ -16,7 +9,7 @@ const SHOWN_VALUES = 5;
 export function problemLines(problems: readonly ImportProblem[]): string[] {
   // Problems of one cause differ only in the record, the index and the value.
   const causes = Map.groupBy(problems, (each) =>
-    JSON.stringify([each.record.kind, each.subject ?? anyEntry(each.path), formatSentence(each)]),
+    JSON.stringify([each.record.kind, each.subject ?? anyEntry(each.path), each.sentence]),
   );
   return [...causes.values()].map((same) => {
     const [first, ...others] = same;
@@ -28,7 +21,7 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
 /** e.g. `price_from must be a number: 3 listings, first casa-marea (row 2, price_from): "x", "y"` */
 function causeLine(first: ImportProblem, all: readonly ImportProblem[]): string {
   const subject = first.subject ?? anyEntry(pathIn(first));
-  const cause = [subject, formatSentence(first)].filter(Boolean).join(' ');
+  const cause = [subject, first.sentence].filter(Boolean).join(' ');
   const examples = formatExamples(all);
   return `${cause}: ${formatCount(all, first.record.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
 }
@@ -52,21 +45,13 @@ function formatFirst(problem: ImportProblem): string {
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 function problemLine(problem: ImportProblem): string {
   const { subject } = problem;
-  const about = [subject ?? pathIn(problem), subject === undefined ? formatValue(problem) : ''];
-  const sentence = [...about, formatSentence(problem)];
+  const about = [subject ?? pathIn(problem), subject === undefined ? quote(problem.value) : ''];
+  const sentence = [...about, problem.sentence];
   return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
-function formatValue({ record, value }: ImportProblem): string {
-  return isEmptyCell(record, value) ? '' : quote(value);
-}
-
-function isEmptyCell({ cellAt }: RecordName, value: unknown): boolean {
-  return cellAt !== undefined && value === null;
-}
-
 function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map(formatValue))].filter(Boolean);
+  const all = [...new Set(problems.map(({ value }) => quote(value)))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
@@ -90,8 +75,4 @@ function anyEntry(path: string): string {
 function suggest({ unknown }: Fault): string {
   const found = unknown && nearest(unknown.name, unknown.known);
   return found === undefined ? '' : `: did you mean ${found}?`;
-}
-
-function formatSentence({ sentence, record, value }: ImportProblem): string {
-  return isEmptyCell(record, value) ? 'must not be empty' : sentence;
 }
