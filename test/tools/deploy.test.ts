@@ -382,6 +382,12 @@ it.each<[origin: string, config: string, respond: () => Response, responder: str
     () => new Response('\n<title>Just a moment...</title>\n<script>', { status: 403 }),
     'something else (HTTP 403: <title>Just a moment...</title>)',
   ],
+  [
+    'https://feed.example.workers.dev',
+    CONFIG,
+    () => Response.json({ status: 'ok', deployment: { id: 'another' }, dependencies: {} }),
+    'another',
+  ],
 ])('requests the health at %s', async (origin, config, respond, responder) => {
   vi.stubEnv('SERVICE_ORIGIN', '');
   cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: STAGING });

@@ -44,28 +44,31 @@ export async function awaitHealth(
   const known = `version ${version} is deployed, and ${url}`;
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const { status, responder, down } = await readHealth(url, version, worker);
-    if (responder === version) {
+    const found = await readHealth(url, version, worker);
+    const isHealth = typeof found !== 'string';
+    if (isHealth && found.deployment.id === version) {
+      const { status, dependencies } = found;
+      const names = Object.keys(dependencies);
+      const down = names.filter((name) => dependencies[name]?.status === 'down').join(', ');
       if (status === 'ok') return 'all is up';
       if (status === 'degraded') return `degraded: ${down} is down`;
       throw new UserError(`${known} says that it is down: ${down}`);
     }
     if (Date.now() >= deadline) {
-      throw new UserError(`${known} gets its responses from ${responder}`);
+      throw new UserError(
+        `${known} gets its responses from ${isHealth ? found.deployment.id : found}`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
 
-type Answer = {
-  /** The id of the version that responded, or the reason why none did. */
-  responder: string;
-  status?: z.infer<typeof health>['status'];
-  /** The dependencies that are down. */
-  down?: string;
-};
-
-async function readHealth(url: string, version: string, worker: string): Promise<Answer> {
+/** Without the service's response, returns what responds in its place. */
+async function readHealth(
+  url: string,
+  version: string,
+  worker: string,
+): Promise<z.infer<typeof health> | string> {
   try {
     const response = await fetch(url, {
       // Cloudflare sends this request to the new version, even before it serves everywhere.
@@ -73,16 +76,11 @@ async function readHealth(url: string, version: string, worker: string): Promise
       signal: AbortSignal.timeout(RESPONSE_DEADLINE_MS),
     });
     const text = await response.text();
-    const found = health.safeParse(parseJson(text));
-    if (!found.success) {
-      const [line = ''] = text.trim().split('\n');
-      const shown = line.slice(0, MAX_LINE_CHARACTERS);
-      return { responder: `something else (HTTP ${response.status}: ${shown})` };
-    }
-    const { status, deployment, dependencies } = found.data;
-    const names = Object.keys(dependencies).filter((name) => dependencies[name]?.status === 'down');
-    return { status, responder: deployment.id, down: names.join(', ') };
+    const { data } = health.safeParse(parseJson(text));
+    if (data !== undefined) return data;
+    const [line = ''] = text.trim().split('\n');
+    return `something else (HTTP ${response.status}: ${line.slice(0, MAX_LINE_CHARACTERS)})`;
   } catch (error) {
-    return { responder: `nothing that is usable (${describeCause(error)})` };
+    return `nothing that is usable (${describeCause(error)})`;
   }
 }
