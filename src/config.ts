@@ -4,6 +4,7 @@
  * `API_KEY` or key set only closes the routes that need it.
  */
 
+import { createLocalJWKSet } from 'jose';
 import * as z from 'zod';
 import { namedKeys } from './auth/named-keys.ts';
 import { IN_WORDS, wholeNumber } from './schema.ts';
@@ -86,7 +87,7 @@ const makeVarsSchema = () =>
       issuer: values.JWT_ISSUER,
       audience: values.JWT_AUDIENCE,
       jwksUrl: values.JWT_JWKS_URL,
-      jwks: values.JWT_JWKS,
+      localKeys: values.JWT_JWKS,
     },
   }));
 
@@ -135,13 +136,13 @@ function formatFaults(error: z.ZodError | undefined): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-/** A private key is malformed (RFC 7517 section 5). */
+/** Returns jose's finder of keys. A private key is malformed (RFC 7517 section 5). */
 function parseJwks(text: string, context: z.RefinementCtx) {
   const publicKey = z
     .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })
     .refine((key) => !('d' in key));
   try {
-    return z.object({ keys: z.array(publicKey) }).parse(JSON.parse(text));
+    return createLocalJWKSet(z.object({ keys: z.array(publicKey) }).parse(JSON.parse(text)));
   } catch {
     context.addIssue('must be a JSON Web Key Set of public keys');
     return null;

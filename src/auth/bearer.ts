@@ -42,15 +42,10 @@ class KeySetUnavailable extends Error {
 /** Throws jose's `JWKSNoMatchingKey`. */
 type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
 
-const localSets = new WeakMap<object, FindKey>();
 const remoteSets = new Map<string, FindKey>();
 
-function findKeySet({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
-  if (jwks !== null) {
-    const findKey = localSets.get(jwks) ?? createLocalJWKSet(jwks);
-    localSets.set(jwks, findKey);
-    return findKey;
-  }
+function findKeySet({ localKeys, jwksUrl }: Config['jwt']): FindKey | undefined {
+  if (localKeys !== null) return localKeys;
   if (jwksUrl === '') return undefined;
   const findKey = remoteSets.get(jwksUrl) ?? remoteSetAt(jwksUrl);
   remoteSets.set(jwksUrl, findKey);
