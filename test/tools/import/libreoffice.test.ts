@@ -142,7 +142,7 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ['row-copied', 'New: casa-ginebrera-dos', 'listings!A3 is a copy of listings!A2: a new record'],
   [
     'row-twice',
-    'listings!A3 (slug "casa-ginebrera"): slug "casa-ginebrera" repeats the slug of listings!A2',
+    'is the same listing as listings!A2 (slug "casa-ginebrera"): give a copy another slug\n',
   ],
   ['row-moved', NOTHING],
   ['row-deleted', NOTHING],

@@ -467,7 +467,7 @@ casa-marea | ${marea.id} | A | listed | 1
 one | ${other.id} | B | listed | 2
 two | ${other.id} | C | listed | 3`),
     `
-listings!A3 (slug "casa-marea"): is the same listing as listings!A2 (slug "casa-marea"): clear the hidden id of a copy
+listings!A3 (slug "casa-marea"): is the same listing as listings!A2 (slug "casa-marea"): give a copy another slug
 listings!A5 (slug "two"): is the same listing as listings!A4 (slug "one"): clear the hidden id of a copy`,
     sheets(`
 slug | id | name | status | display_order

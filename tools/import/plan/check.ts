@@ -71,8 +71,10 @@ function findSharedKeys(
         if (key !== 'id') {
           return [{ record, path: key, value, sentence: `repeats the ${key} of ${holder}` }];
         }
-        const remedy = record.cellAt === undefined ? '' : ': clear the hidden id of a copy';
-        const sentence = `is the same ${record.kind} as ${holder}${remedy}`;
+        const remedy =
+          slug === keys.slug ? 'give a copy another slug' : 'clear the hidden id of a copy';
+        const advice = record.cellAt === undefined ? '' : `: ${remedy}`;
+        const sentence = `is the same ${record.kind} as ${holder}${advice}`;
         return [{ record, path: '', sentence }];
       });
     });
