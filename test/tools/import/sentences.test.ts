@@ -312,10 +312,10 @@ properties[5] (slug "e"): is the same listing as properties[4] (slug "d")`,
       ],
     }),
     `
+properties[1] (slug "home"): hero_photo "${url}" must be the address of one of the photos of this listing
 properties[0] (slug "casa-marea"): slug "casa-marea" repeats the slug of the stored listing casa-marea (id "${marea.id}")
 properties[1] (slug "home"): location "hills" is not known
 properties[1] (slug "home"): amenity "wify" is not known: did you mean wifi?
-properties[1] (slug "home"): hero_photo "${url}" must be the address of one of the photos of this listing
 ${HELP}`,
   ],
   [

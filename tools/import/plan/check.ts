@@ -32,7 +32,6 @@ export function checkCatalogue(
     ...findTakenIds(properties, sources),
     ...properties.flatMap((record) => findTakenEntries(record, stored)),
     ...findUnknownReferences(file, known),
-    ...properties.flatMap(findForeignHero),
   ];
 }
 
@@ -148,11 +147,4 @@ function findUnknownReferences(
       ...keys.amenities.flatMap((key, index) => check('amenity', `amenities.${index}`, key)),
     ];
   });
-}
-
-function findForeignHero({ name, value }: CompleteRecord<FileListing>): ImportProblem[] {
-  const { hero_photo, photos = [] } = value ?? {};
-  if (typeof hero_photo !== 'string' || photos.some(({ url }) => url === hero_photo)) return [];
-  const sentence = 'must be the address of one of the photos of this listing';
-  return [{ record: name, path: 'hero_photo', value: hero_photo, sentence }];
 }

@@ -11,13 +11,18 @@ import { isMap, ownFields, url } from './listing-schemas.ts';
 /** Published in docs/guides/listings-file.md: another one would change every id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
-export const writtenListing = z.strictObject({
-  ...ownFields,
-  location_id: uuid.nullable().default(null),
-  location: slug.nullable().exactOptional(),
-  hero_photo: url.nullable().exactOptional(),
-  amenities: z.array(slug).max(MAX_LIST_ENTRIES).default([]),
-});
+export const writtenListing = z
+  .strictObject({
+    ...ownFields,
+    location_id: uuid.nullable().default(null),
+    location: slug.nullable().exactOptional(),
+    hero_photo: url.nullable().exactOptional(),
+    amenities: z.array(slug).max(MAX_LIST_ENTRIES).default([]),
+  })
+  .refine(({ hero_photo, photos }) => !hero_photo || photos.some(({ url }) => url === hero_photo), {
+    path: ['hero_photo'],
+    error: 'must be the address of one of the photos of this listing',
+  });
 
 export type FileListing = z.infer<typeof writtenListing>;
 
