@@ -4,11 +4,12 @@
  */
 
 import { env } from 'cloudflare:workers';
+import { validator } from 'hono/validator';
 import { describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import deployed from '../../src/index.ts';
-import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
+import { expectError, expectStatus, get, sendUndescribed, sendWith } from '../support/http.ts';
 import { watchLog } from '../support/log.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -68,6 +69,18 @@ it.each([
   expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
   const cause = expect.stringMatching(/^(Error: secret detail|a thrown string)/);
   expect(lines()).toMatchObject([{ level: 'error', request_id: 'trace-7', cause }]);
+});
+
+it('a request that Hono itself rejects is a 400 of the envelope', async () => {
+  const app = createApp().post(
+    '/api/v1/reads',
+    validator('json', (value) => value),
+    (c) => c.text(''),
+  );
+  const headers = { 'Content-Type': 'application/json' };
+  const init = { method: 'POST', headers, body: '{' };
+  const response = await sendUndescribed({}, '/api/v1/reads', init, app);
+  await expectError(response, 400, 'validation_error');
 });
 
 const key = { name: 'site', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
