@@ -377,7 +377,7 @@ properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored p
     () => imports.setStatus('sold', 'other', 'casa-mare'),
     `
 status must be one of listed, coming_soon, sold_out, hidden: 2 listings, first other: "sold"
-casa-mare: is no stored listing, and a new one needs name, display_order`,
+casa-mare: is no stored listing, and a new one needs name, display_order: did you mean casa-marea?`,
   ],
   [
     'the hid of another listing, in the store or in the file',

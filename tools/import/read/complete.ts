@@ -31,7 +31,8 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, over
   const namesOf = ({ id, ...others }: RecordKeys) =>
     form === 'patch' ? { id, ...others } : { id };
   const findLocation = makeFinder(stored.locations);
-  const findListing = makeFinder(sourcesOf(stored));
+  const sources = sourcesOf(stored);
+  const findListing = makeFinder(sources);
   const amenityBySlug = new Map(stored.amenities.map((each) => [each.slug, each]));
   const locations = completeRecords(form, file.locations, writtenLocation, (keys) =>
     findLocation(namesOf(keys)),
@@ -39,10 +40,12 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, over
   const amenities = completeRecords(form, file.amenities, amenity, ({ slug = '' }) =>
     amenityBySlug.get(slug),
   );
-  const properties = completeRecords(form, file.properties, writtenListing, (keys) => {
+  const findOld = (keys: RecordKeys) => {
     const found = findListing(namesOf(keys));
     return typeof found === 'object' ? toFileListing(found) : found;
-  });
+  };
+  const slugs = sources.map(({ slug }) => slug);
+  const properties = completeRecords(form, file.properties, writtenListing, findOld, slugs);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const removed = file.removed.filter((key) =>
@@ -69,6 +72,7 @@ function completeRecords<T extends object>(
   records: readonly RawRecord[],
   schema: z.ZodType<T> & z.ZodObject,
   find: (keys: RecordKeys) => T | 'several' | undefined,
+  knownSlugs: readonly string[] = [],
 ): CompleteRecord<T>[] {
   return records.map((raw) => {
     if (form === 'whole') return completeRecord(raw, raw.value, schema);
@@ -86,9 +90,9 @@ function completeRecords<T extends object>(
     const merge = name.kind === 'listing' ? mergeListing : mergeRecord;
     const merged = isMap(written) ? merge({ ...old }, written, schema) : written;
     const record = completeRecord(raw, merged, schema);
-    return old === undefined
-      ? { ...record, faults: summarizeMissing(name.kind, record.faults) }
-      : record;
+    if (old !== undefined) return record;
+    const unknown = { name: keys.slug ?? '', known: knownSlugs };
+    return { ...record, faults: summarizeMissing(name.kind, unknown, record.faults) };
   });
 }
 
@@ -108,9 +112,13 @@ function completeRecord<T>(
 }
 
 /** A patch that names no stored record may have a misspelt key: its missing fields are one problem. */
-function summarizeMissing(kind: string, faults: readonly Fault[]): Fault[] {
+function summarizeMissing(
+  kind: string,
+  unknown: NonNullable<Fault['unknown']>,
+  faults: readonly Fault[],
+): Fault[] {
   const missing = faults.filter(({ isMissing }) => isMissing).map(({ path }) => path);
   if (missing.length === 0) return [...faults];
   const sentence = `is no stored ${kind}, and a new one needs ${missing.join(', ')}`;
-  return [{ path: '', sentence }, ...faults.filter(({ isMissing }) => !isMissing)];
+  return [{ path: '', sentence, unknown }, ...faults.filter(({ isMissing }) => !isMissing)];
 }
