@@ -187,18 +187,23 @@ it.each<[finding: string, fields: object]>([
   await imports.load(fileOf([]));
   const usual = { ...whole, latitude: 39.6, longitude: 2.9, price_from: 2 };
   const odd = propertyOf({ ...usual, slug: 'odd', ...fields });
+  const bare = propertyOf({ slug: 'bare', status: 'hidden' });
   const film = videos('https://player.vimeo.com/external/1.hd.mp4');
   const properties = [
     odd,
     propertyOf({ ...usual, slug: 'usual', description: { en: 'a < b and c > d' }, ...film }),
-    propertyOf({ slug: 'bare', status: 'hidden' }),
+    bare,
   ];
   const { code, stdout } = await imports.load({ properties });
   expect(code).toBe(0);
   expect(stdout.match(/^Worth a look: .*/gm)).toEqual([
     expect.stringMatching(new RegExp(`${RegExp.escape(finding)}.*: 1 listing: odd`)),
   ]);
-  const again = await imports.load({ properties: [{ ...odd, price_from: 19 }] });
+  const later = [
+    { ...odd, price_from: 19 },
+    { ...bare, latitude: 39.6, longitude: 2.9 },
+  ];
+  const again = await imports.load({ properties: later });
   expect([again.code, again.stdout]).toEqual([0, expect.not.stringContaining('Worth a look')]);
 });
 
