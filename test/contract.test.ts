@@ -150,7 +150,7 @@ it('finds the lists: each responds with a list resource', async () => {
 });
 
 describe.each(lists)('the list $path', (route) => {
-  it('rejects foreign paging parameters, and bad values of its own', async () => {
+  it('rejects paging parameters of other APIs, and bad values of known ones', async () => {
     const pager = pagerOf(route.path);
     for (const [code, param, values] of [
       ['validation_error', 'page', ['1']],

@@ -66,7 +66,7 @@ export async function ingestBatch(
   const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
   const problems = findProblems(body, outside, readResults, items, decisionsOfInvalid);
   if (problems.length > 0) return { kind: 'invalid', problems };
-  // An invalid item is a replay or a conflict by now: its key is held.
+  // Each invalid item here is a replay or a conflict: its key is held.
   const decisions = new Map([...decisionsOfInvalid, ...(await storeValid(items, context))]);
   return { kind: 'done', results: await makeResults(items, decisions, context) };
 }

@@ -181,7 +181,7 @@ describe('the calls of the counter', () => {
     ]);
   });
 
-  it('may be answered out of order: the smaller counts of others are old', async () => {
+  it('may get replies out of order: the smaller counts of others are old', async () => {
     const counter = counterWith((call) => (call === 2 ? 200 : 10));
     const [one, other] = [isolateOf(counter), isolateOf(counter)];
     for (const isolate of [other, one, other, one]) await sendInTurn(isolate, 8);

@@ -94,7 +94,7 @@ export const BAD_RATE_LIMIT: Variants = {
         return { ...state, reply: { ...reply, others: report.counts } };
       },
   ),
-  'each isolate has a window of its own': badReport((add) => (...values) => {
+  'isolates share no counts': badReport((add) => (...values) => {
     const { reply, ...state } = add(...values);
     return { ...state, reply: { ...reply, others: new Map() } };
   }),

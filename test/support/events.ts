@@ -16,7 +16,7 @@ export function bookingCreated(fields: Body = {}): Body {
   };
 }
 
-/** Returns an event for a batch, with a key of its own. */
+/** Returns an event for a batch, with a new key. */
 export function batchItem(fields: Body = {}): Body {
   return bookingCreated({ idempotency_key: crypto.randomUUID(), ...fields });
 }

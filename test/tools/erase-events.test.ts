@@ -134,8 +134,8 @@ describe('an erasure', () => {
   });
 
   it.each([
-    ['booking nobody has no events: --find looks for other', '--aggregate-id=nobody'],
-    ['booking nobody has no events', '--aggregate-id=nobody', '--dry-run'],
+    ['booking bk_none has no events: --find looks for other', '--aggregate-id=bk_none'],
+    ['booking bk_none has no events', '--aggregate-id=bk_none', '--dry-run'],
     ['nowhere/ledger: no such file or directory', `--ledger=${join(folder, 'nowhere/ledger')}`],
   ])('changes nothing: %s', async (message, ...args) => {
     const { code, stderr } = await erase(store.binding, ...args);

@@ -17,7 +17,7 @@ const PAUSES_MS = [250, 500, 1_000, 2_000];
  */
 const CALLS_PER_MINUTE = 190;
 const BLOCK_MS = 300_000;
-/** A longer pause is told. */
+/** A longer pause is printed. */
 const SILENT_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 

@@ -312,7 +312,7 @@ it('a workbook in a repository is the truth: after each commit the store equals 
   for (const [title, between, edits, count] of commits) {
     await between();
     const file = Buffer.from(await editWorkbook(exported, ...edits));
-    // The job of the pull request, in a database of its own.
+    // The job of the pull request, in a separate database.
     other.clear();
     expect(await other.load(before), title).toMatchObject({ code: 0 });
     const dry = await other.load(file, '--dry-run', '--prune', '--overwrite');

@@ -90,14 +90,14 @@ async function expectChanges(name: Name, bytes: Uint8Array, ...lines: string[]) 
   await load(name);
   const before = stored();
   const { stdout, stderr } = await imports.load(bytes, '--undo', undo);
-  const told = `${stdout}${stderr}`;
-  for (const line of lines) expect(told).toContain(line);
+  const printed = `${stdout}${stderr}`;
+  for (const line of lines) expect(printed).toContain(line);
   const changed = [...stored()].flatMap(([slug, row]) => (before.get(slug) === row ? [] : slug));
   const named = lines.flatMap(
     (line) => /^(?:New: )?([a-z][a-z\d-]*)(?:: |$)/.exec(line)?.[1] ?? [],
   );
   const count = /, (\d+) changed,/.exec(lines.join())?.[1] ?? named.length;
-  expect(changed, told).toHaveLength(Number(count));
+  expect(changed, printed).toHaveLength(Number(count));
   expect(changed).toEqual(expect.arrayContaining(named));
   if (changed.length === 0) return;
   expect((await imports.run(undo, '--many', '--no-undo')).code).toBe(0);
@@ -229,7 +229,7 @@ describe.runIf(process.env.FULL && hasLibreOffice)('LibreOffice', () => {
     600_000,
   );
 
-  describe('makes an edit, which arrives or is told, and nothing else changes:', () => {
+  describe('an edit is imported or reported, and nothing else changes:', () => {
     let files: Uint8Array[] = [];
     beforeAll(async () => {
       await load('samples');
