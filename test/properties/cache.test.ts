@@ -237,8 +237,10 @@ describe('a cached response', () => {
     ] as const) {
       const response = await again.get(DOWN, { headers: { 'If-None-Match': sent } });
       await expectStatus(response, 304);
+      expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
       expect(response.headers.get('ETag')).toBe(etag);
       expect(response.headers.get('Cache-Control')).toBe('private, max-age=0, must-revalidate');
+      expect(response.headers.get('RateLimit')).toMatch(/^"default";r=99;t=(5[6-9]|60)$/);
       expect(await response.text()).toBe('');
     }
     await rename('After');
@@ -323,12 +325,12 @@ describe('fresh=true', () => {
   });
 
   it.each([
-    [true, 'true', 'True', '1'],
-    [false, 'false', 'FALSE', '0'],
-  ])('is %s if it is %s, %s or %s', async (isFresh, ...values) => {
-    for (const sent of values) {
-      const read = await here.one.get({}, { path: `${listingPath()}?fresh=${sent}` });
-      expect(read.headers.get('Cache-Status')).toMatch(isFresh ? /fwd=request/ : /^isolate; hit/);
+    [true, {}, 'edge; fwd=request, isolate; fwd=request'],
+    [false, DOWN, 'isolate; hit; ttl=60'],
+  ])('is %s in each spelling', async (isFresh, bindings, status) => {
+    for (const sent of isFresh ? ['true', 'True', '1'] : ['false', 'FALSE', '0']) {
+      const read = await here.one.get(bindings, { path: `${listingPath()}?fresh=${sent}` });
+      expect(read.headers.get('Cache-Status')).toBe(status);
     }
   });
 });
