@@ -30,8 +30,6 @@ const TABLES = [
   operations,
 ];
 
-const INGEST_PATH = '/api/public/events';
-
 type AppOptions = {
   /** Routes with their full paths. */
   developmentPages?: Hono<AppEnv>;
@@ -42,16 +40,18 @@ type AppOptions = {
 /** Builds the service. */
 export function createApp({ developmentPages, isDeployed = false }: AppOptions = {}) {
   const app = new Hono<AppEnv>();
+  // The rate limit needs the paths of these routes before they are mounted.
+  const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
 
   app.onError((error, c) => renderThrown(error, c));
   app.notFound((c) => renderError(resourceMissing('There is nothing at this path.'), c));
 
   app.use(accessLog({ showsPaths: developmentPages !== undefined }));
   app.use(responseHeaders());
-  app.use(rateLimit({ ingestPath: INGEST_PATH }));
+  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
   app.use(gate({ isDeployed }));
 
-  app.route(INGEST_PATH, ingestRoutes());
+  app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());

@@ -18,10 +18,10 @@ const MAX_CLIENTS = 10_000;
 /**
  * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
  * of draft-ietf-httpapi-ratelimit-headers-10. A key with a limit of its own is the client of all
- * its requests, under one policy. The client of all other requests is their address: a POST below
- * `ingestPath` has the policy `ingest`, all else `default`.
+ * its requests, under one policy. The client of all other requests is their address: a POST to one
+ * of `ingestPaths` has the policy `ingest`, all else `default`.
  */
-export function rateLimit({ ingestPath }: { ingestPath: string }) {
+export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
   // With `max`, the cache would allocate the place of every client at the start of the isolate.
   const windows = new LRUCache<string, ClientWindow>({ maxSize: MAX_CLIENTS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
@@ -34,7 +34,7 @@ export function rateLimit({ ingestPath }: { ingestPath: string }) {
     const { method, path } = c.req;
     if (path !== '/api' && !path.startsWith('/api/')) return next();
     const own = key?.outcome === 'valid' && key.rateLimit !== undefined ? key : undefined;
-    const isIngest = method === 'POST' && path.startsWith(`${ingestPath}/`) && own === undefined;
+    const isIngest = method === 'POST' && ingestPaths.includes(path) && own === undefined;
     const policy = isIngest ? 'ingest' : 'default';
     const limit = own?.rateLimit ?? config.rateLimits[policy];
     const address = c.req.header('CF-Connecting-IP');

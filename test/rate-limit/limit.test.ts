@@ -106,7 +106,7 @@ it('a POST to the ingest is counted as ingest, and every other request as defaul
   const post = { method: 'POST', body: '{}' };
   const states = [
     await from(address, INGEST, post),
-    await from(address, '/api/public/events', post),
+    await from(address, `${INGEST}/`, post),
     await from(address, INGEST),
   ].map(({ headers }) => headers.get('RateLimit'));
   const expected = ['"ingest";r=199', '"default";r=99', '"default";r=98'];
