@@ -49,18 +49,21 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
   return results;
 }
 
-/** The first failure since D1's last success in this isolate. */
-let failingSince: number | undefined;
+/** The first and the last failure since D1's last success in this isolate. */
+let failingSince = 0;
+let failedAt = Number.NEGATIVE_INFINITY;
+const FORGOTTEN_AFTER_MS = 60_000;
 
 async function callWithin<T>(deadlineMs: number, name: string, call: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
   try {
     const result = await retryTransientFaults(call, deadlineMs, name);
-    failingSince = undefined;
+    failedAt = Number.NEGATIVE_INFINITY;
     return result;
   } catch (error) {
     const now = Date.now();
-    failingSince ??= now;
+    if (now - failedAt > FORGOTTEN_AFTER_MS) failingSince = now;
+    failedAt = now;
     throw internalError(error, retryAfterSeconds(now - failingSince));
   } finally {
     addToLogField('database_ms', Date.now() - startedAt);
