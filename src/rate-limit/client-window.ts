@@ -19,7 +19,6 @@ import {
   SPAN_MS,
   SPANS,
   SPANS_AHEAD,
-  totalOf,
   WINDOW_MS,
 } from './counter-arithmetic.ts';
 
@@ -152,9 +151,8 @@ export class ClientWindow {
     this.#silentSince = Math.min(this.#silentSince, this.#sentAt);
     try {
       const name = isKey ? client : nameOfAddress(env, client);
-      const { isGranted, others, isFormer } = await send(env, name, policy, limit, report);
+      const { isGranted, others } = await send(env, name, policy, limit, report);
       this.#silentSince = Number.POSITIVE_INFINITY;
-      if (isFormer) this.#others.clear();
       // Replies may overtake each other: smaller counts are old.
       for (const [span, count] of others) {
         this.#others.set(span, Math.max(count, this.#others.get(span) ?? 0));
@@ -188,30 +186,12 @@ export async function callCounter(env: Env): Promise<void> {
   });
 }
 
-/** The others of a counter of 1.0.0, `isFormer`, replace the known ones. */
-async function send(
-  env: Env,
-  name: string,
-  ...message: Message
-): Promise<Reply & { isFormer: boolean }> {
+async function send(env: Env, name: string, ...message: Message): Promise<Reply> {
   const { jurisdiction } = readConfig(env);
   const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
-  const id = counters.idFromName(name);
-  try {
-    // The result of a remote call keeps the call open until it is disposed of.
-    using reply = await counters.get(id).add(...message);
-    return { ...reply, isFormer: false };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    // The method is missing: a deployment has not replaced this counter of 1.0.0 yet. There for
-    // 1.0.0 alone: goes with the release after 2.0.0. A stub that has thrown stays broken.
-    const [policy, limit, { record, counts, wantsPlace }] = message;
-    const former = { record, count: totalOf(counts), ageMs: 0, wantsPlace };
-    using reply = await counters.get(id).report(policy, limit, former);
-    const span = Math.floor((Date.now() - reply.ageMs) / SPAN_MS);
-    const others = new Map([[span, reply.others]]);
-    return { isGranted: reply.isGranted || !wantsPlace, others, isFormer: true };
-  }
+  // The result of a remote call keeps the call open until it is disposed of.
+  using reply = await counters.get(counters.idFromName(name)).add(...message);
+  return { ...reply };
 }
 
 /**

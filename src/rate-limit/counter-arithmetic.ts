@@ -43,8 +43,8 @@ export type CounterState = {
   /** Span → record → its requests. */
   spans: ReadonlyMap<number, ReadonlyMap<string, number>>;
   isStored: boolean;
-  /** The time of the latest change, under the name that the alarm of 1.0.0 reads. */
-  beganAt: number;
+  /** The time of the latest change: every stored form has it, for the alarm. */
+  changedAt: number;
 };
 
 /** Whether a span is in the window whose last span is `current`. */
@@ -94,5 +94,5 @@ export function addReport(
   const isKnown = news.length === 0 && last?.isStored !== false;
   if (isKnown || (wantsPlace && !isGranted)) return { reply };
   for (const [span, count] of news) spans.set(span, new Map(spans.get(span)).set(record, count));
-  return { reply, changed: { spans, isStored, beganAt: now } };
+  return { reply, changed: { spans, isStored, changedAt: now } };
 }

@@ -11,8 +11,6 @@ import {
   type PolicyName,
   type Reply,
   type Report,
-  SPAN_MS,
-  totalOf,
   WINDOW_MS,
 } from './counter-arithmetic.ts';
 
@@ -23,10 +21,7 @@ const ALARM_MS = 2 * WINDOW_MS;
 export class RateCounter extends DurableObject<Env> {
   readonly #states = new Map<PolicyName, CounterState>();
 
-  /**
-   * Awaits nothing, so that reports do not interleave. Stores a state under `POLICY spans`. Version
-   * 1.0.0 stored another form under `POLICY`. Every form has a `beganAt`, for all alarms.
-   */
+  /** Awaits nothing, so that reports do not interleave. Stores a state under `POLICY spans`. */
   add(policy: PolicyName, limit: number, report: Report): Reply {
     const last = this.#stateOf(policy);
     const { reply, changed } = addReport(last, report, limit, Date.now());
@@ -34,7 +29,7 @@ export class RateCounter extends DurableObject<Env> {
     this.#states.set(policy, changed);
     if (!changed.isStored) return reply;
     this.ctx.storage.kv.put(`${policy} spans`, changed);
-    if (last?.isStored !== true) this.#setAlarm(changed.beganAt);
+    if (last?.isStored !== true) this.#setAlarm(changed.changedAt);
     return reply;
   }
 
@@ -42,28 +37,10 @@ export class RateCounter extends DurableObject<Env> {
     return this.#states.get(policy) ?? this.ctx.storage.kv.get<CounterState>(`${policy} spans`);
   }
 
-  /**
-   * There for isolates of 1.0.0 alone: goes with the release after 2.0.0. Their record is of one
-   * window, and has one span, whatever age its later reports tell.
-   */
-  report(
-    policy: PolicyName,
-    limit: number,
-    former: { record: string; count: number; ageMs: number; wantsPlace: boolean },
-  ) {
-    const { record, count, ageMs, wantsPlace } = former;
-    const spans = this.#stateOf(policy)?.spans.entries() ?? [];
-    const known = [...spans].find(([, records]) => records.has(record));
-    const [span] = known ?? [Math.floor((Date.now() - ageMs) / SPAN_MS)];
-    const report = { record, counts: new Map([[span, count]]), wantsPlace };
-    const { isGranted, others } = this.add(policy, limit, report);
-    return { isGranted, own: count, others: totalOf(others), ageMs };
-  }
-
   /** Deletes everything once no state is needed any more: an idle counter stores nothing. */
   override async alarm(): Promise<void> {
-    const stored = [...this.ctx.storage.kv.list<{ beganAt: number }>()];
-    const changedAt = Math.max(...stored.map(([, { beganAt }]) => beganAt));
+    const stored = [...this.ctx.storage.kv.list<CounterState>()];
+    const changedAt = Math.max(...stored.map(([, state]) => state.changedAt));
     if (changedAt + 1.5 * WINDOW_MS > Date.now()) return this.#setAlarm(changedAt);
     this.#states.clear();
     await this.ctx.storage.deleteAll();

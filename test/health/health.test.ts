@@ -17,7 +17,7 @@ const fail = async () => {
 
 /** The bindings, each of which handles every call by `call`. */
 function brokenBy(call: () => Promise<unknown>) {
-  const counters = { idFromName: (name: string) => name, get: () => ({ report: call }) };
+  const counters = { idFromName: (name: string) => name, get: () => ({ add: call }) };
   return {
     DB: { prepare: () => ({ first: call }) } as unknown as D1Database,
     IDEMPOTENCY: { get: call } as unknown as KVNamespace,

@@ -181,24 +181,3 @@ describe('the storage of a counter', () => {
     expect(await stored()).toMatchObject({ alarm: 271 });
   });
 });
-
-it('a record of 1.0.0 has one span, whatever age its later reports tell', async () => {
-  const former = async (count: number, ageMs: number) => {
-    using reply = await object.report('default', LIMIT, {
-      record: 'a',
-      count,
-      ageMs,
-      wantsPlace: true,
-    });
-    const { isGranted, own, others } = reply;
-    return { isGranted, own, others, ageMs: reply.ageMs };
-  };
-  setSpan(3);
-  await report('b', { 1: 20 });
-  const reply = { isGranted: true, own: 8, others: 20, ageMs: 7_000 };
-  expect(await former(8, 7_000)).toEqual(reply);
-  setSpan(4);
-  expect(await former(80, 4_000)).toEqual({ ...reply, own: 80, ageMs: 4_000 });
-  expect(await former(81, 4_000)).toMatchObject({ isGranted: false });
-  expect(await total()).toEqual({ 1: 100 });
-});

@@ -189,26 +189,6 @@ describe('the calls of the counter', () => {
     expect((await one.send()).headers.get('X-RateLimit-Remaining')).toBe('67');
   });
 
-  it('have the form of 1.0.0 for a counter of 1.0.0, whose others replace the known ones', async () => {
-    const stub = {
-      others: 3,
-      report(_policy: string, _limit: number, message: { count: number }) {
-        // It never grants a place: all its replies confirm reports.
-        const reply = { isGranted: false, own: message.count, others: stub.others, ageMs: 20_000 };
-        return Promise.resolve({ ...reply, [Symbol.dispose]: () => {} });
-      },
-    };
-    const isolate = isolateOf({ binding: bindingOf(stub) });
-    expect((await sendInTurn(isolate, 9)).at(-1)?.headers.get('RateLimit')).toContain(';r=88;');
-    stub.others = 5;
-    vi.setSystemTime(START + SPAN_MS);
-    expect((await sendInTurn(isolate, 16)).at(-1)?.headers.get('RateLimit')).toContain(';r=70;');
-    // The window of that counter, which was 20 s old, has ended.
-    vi.setSystemTime(START + SPAN_MS + 40_000);
-    expect((await isolate.send()).headers.get('RateLimit')).toContain(';r=74;');
-    expect(error).not.toHaveBeenCalled();
-  });
-
   it('outlive their requests', async () => {
     const isolate = isolateOf(counterWith());
     const held: number[] = [];

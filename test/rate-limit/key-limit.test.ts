@@ -2,6 +2,7 @@
 
 import { beforeEach, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import type { Report } from '../../src/rate-limit/counter-arithmetic.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
@@ -85,8 +86,8 @@ it('is reported each 25 requests, and at most 60 are unconfirmed, to the object 
   const reports: [name: string, count: number][] = [];
   const reply = Promise.withResolvers<never>();
   const get = (name: string) => ({
-    report(_counter: string, _limit: number, { count }: { count: number }) {
-      reports.push([name, count]);
+    add(_policy: string, _limit: number, { counts }: Report) {
+      reports.push([name, counts.values().reduce((sum, count) => sum + count, 0)]);
       return reply.promise;
     },
   });

@@ -1,69 +1,78 @@
 /** Today's commands read everything that those of the release before have written. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RULES } from '../../src/properties/render.ts';
 import { command as exportListings } from '../../tools/export-listings.ts';
 import { command as importListings } from '../../tools/import-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
+import { codeBlocksOf } from '../docs/markdown.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { runOn } from '../support/node/in-process.ts';
-import { fixtures, LEDGER, readFixture } from './release.ts';
+import { Release } from './release.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'release-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const EVENTS = `
+  INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+  SELECT 'e-' || value, 'booking.created', 'booking', iif(value = 8, 'bk_erased', 'bk_1'), 1, '{"guests":1}'
+  FROM json_each('[1,2,3,4,5,6,7,8]')`;
 
-/** Writes a file of the release. Returns its path. */
-function fileOf(name: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, readFixture(name));
-  return path;
-}
+const release = new Release();
+const file = (name: string) => join(release.folder, name);
+const restored = new Database('restored');
+const { properties } = JSON.parse(readFileSync('tools/samples/listings.json', 'utf8'));
+const [{ slug, name: before }] = properties;
+const rows = (sql: string) => restored.sqlite.prepare(sql).all();
+const nameNow = () =>
+  rows(`SELECT source ->> 'name' AS name FROM properties WHERE slug = '${slug}'`);
 
-describe('a command', () => {
-  const restored = new Database('restored');
+beforeAll(async () => {
+  writeFileSync(file('patch.json'), JSON.stringify({ properties: [{ slug, name: 'Changed' }] }));
+  release.run('import-listings', 'patch.json', '--patch', '--undo', 'undo.json');
+  using sqlite = release.open();
+  sqlite.exec(EVENTS);
+  const erased = ['--aggregate-type', 'booking', '--aggregate-id', 'bk_erased'];
+  release.run('erase-events', ...erased, '--ledger', 'ledger.jsonl');
+  release.run('backup', '--out', 'backup.sql');
+  release.run('export-listings', '--out', 'listings.json');
 
-  beforeAll(async () => {
-    const done = await runOn(restored.binding, restore, fileOf('backup.sql'), '--ledger', LEDGER);
-    expect(done).toMatchObject({ code: 0, stderr: '' });
-    // Rules of a later version render every listing again, which is no change of its fields.
-    const renew = "UPDATE properties SET rendering = ? || substr(rendering, instr(rendering, ' '))";
-    restored.sqlite.prepare(renew).run(String(RULES.version));
-  });
+  const ledger = ['--ledger', file('ledger.jsonl')];
+  const done = await runOn(restored.binding, restore, file('backup.sql'), ...ledger);
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  // Rules of a later version render every listing again, which is no change of its fields.
+  const renew = "UPDATE properties SET rendering = ? || substr(rendering, instr(rendering, ' '))";
+  restored.sqlite.prepare(renew).run(String(RULES.version));
+}, 60_000);
+afterAll(() => release.remove());
 
-  const rows = (sql: string) => restored.sqlite.prepare(sql).all();
-  const nameOf = () =>
-    rows(`SELECT source ->> 'name' AS name FROM properties WHERE slug = '${fixtures.undo.slug}'`);
+it('the backup, with its erasures', () => {
+  expect(rows('SELECT count(*) AS stored FROM properties')).toEqual([{ stored: 71 }]);
+  expect(rows("SELECT aggregate_id FROM events WHERE payload = '{}'")).toEqual([
+    { aggregate_id: 'bk_erased' },
+  ]);
+  expect(rows('SELECT count(*) AS stored FROM events')).toEqual([{ stored: 8 }]);
+});
 
-  it('restores the backup, with its erasures', () => {
-    expect(rows('SELECT count(*) AS stored FROM properties')).toEqual([{ stored: 71 }]);
-    const erased = rows("SELECT payload FROM events WHERE aggregate_id = 'bk_erased'");
-    expect(erased).toEqual([{ payload: '{}' }]);
-    expect(rows("SELECT count(*) AS kept FROM events WHERE payload <> '{}'")).toEqual([
-      { kept: 7 },
-    ]);
-  });
+it('the export, which changes nothing', async () => {
+  const args = [file('listings.json'), '--no-undo'];
+  const { stdout } = await runOn(restored.binding, importListings, ...args);
+  expect(stdout).toContain('Nothing changed: the store already holds all of it.');
+});
 
-  it('imports the export, which changes nothing', async () => {
-    const file = fileOf('listings.json');
-    const { code, stdout } = await runOn(restored.binding, importListings, file, '--no-undo');
-    expect(code).toBe(0);
-    expect(stdout).toContain('Nothing changed: the store already holds all of it.');
-  });
+it('the undo file, after which the catalogue is exported', async () => {
+  expect(nameNow()).toEqual([{ name: 'Changed' }]);
+  const args = [file('undo.json'), '--no-undo', '--patch'];
+  expect(await runOn(restored.binding, importListings, ...args)).toMatchObject({ code: 0 });
+  expect(nameNow()).toEqual([{ name: before }]);
+  const { stdout } = await runOn(restored.binding, exportListings);
+  expect(JSON.parse(stdout).properties).toHaveLength(71);
+});
 
-  it('undoes the import of an undo file', async () => {
-    expect(nameOf()).toEqual([{ name: fixtures.undo.after }]);
-    const file = fileOf('undo.json');
-    const { code } = await runOn(restored.binding, importListings, file, '--no-undo', '--patch');
-    expect(code).toBe(0);
-    expect(nameOf()).toEqual([{ name: fixtures.undo.before }]);
-  });
-
-  it('exports the restored catalogue', async () => {
-    const { code, stdout } = await runOn(restored.binding, exportListings);
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout).properties).toHaveLength(71);
-  });
+it('the command of the runbook restores all code, and neither the settings nor the migrations', () => {
+  const command = codeBlocksOf('docs/operate/runbook.md', 'sh')
+    .flatMap((block) => block.split('\n'))
+    .find((line) => line.startsWith('git restore --source=COMMIT'));
+  const restoredPaths = 'src tools test docs package.json package-lock.json';
+  const others = 'git commit -m "Undo to COMMIT" && npm ci && npm run deploy';
+  expect(command?.replace(/^.* -- /, '')).toBe(`${restoredPaths} && ${others}`);
 });

@@ -1,46 +1,52 @@
-/** What a user of the latest release has in hand: tools/release/make-fixtures.ts makes the files. */
+/**
+ * The release before: the code of the latest tag, with today's packages, and what its user has in
+ * hand. Without a tag it is the working copy.
+ */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { brotliDecompressSync } from 'node:zlib';
-import * as z from 'zod';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { openLocal, wrapSqlite } from '../../tools/database/local.ts';
 import { migrate } from '../../tools/database/migrations.ts';
 
-const FOLDER = join(import.meta.dirname, '1.0.0');
+const FILES = ['src', 'tools', 'migrations', 'package.json', 'wrangler.toml'];
+const DESCRIBE = ['describe', '--tags', '--abbrev=0'];
+const tag = spawnSync('git', DESCRIBE, { encoding: 'utf8' }).stdout.trim();
 
-const schema = z.object({
-  key: z.string(),
-  undo: z.object({ slug: z.string(), before: z.string(), after: z.string() }),
-});
+export class Release {
+  readonly folder = mkdtempSync(join(tmpdir(), 'release-'));
+  /** Of its local runtime. */
+  readonly state = join(this.folder, '.wrangler/state/v3');
 
-export const fixtures = schema.parse(
-  JSON.parse(readFileSync(join(FOLDER, 'fixtures.json'), 'utf8')),
-);
+  /** Its database has the sample listings. */
+  constructor() {
+    if (tag === '') {
+      for (const name of FILES) cpSync(name, join(this.folder, name), { recursive: true });
+    } else {
+      const input = execFileSync('git', ['archive', tag, ...FILES], { maxBuffer: 100_000_000 });
+      execFileSync('tar', ['-x', '-C', this.folder], { input });
+    }
+    symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
+    this.run('import-listings', 'tools/samples/listings.json', '--no-undo');
+  }
 
-/** Returns the bytes of a file that is kept compressed. */
-export function readFixture(name: string): Buffer {
-  return brotliDecompressSync(readFileSync(join(FOLDER, `${name}.br`)));
-}
+  /** Runs a command of the release in its folder. */
+  run(command: string, ...args: string[]): void {
+    const program = [`tools/${command}.ts`, ...args];
+    execFileSync(process.execPath, program, { cwd: this.folder, stdio: 'pipe' });
+  }
 
-export const LEDGER = join(FOLDER, 'erasures.jsonl');
+  open() {
+    return openLocal(join(this.state, 'd1/miniflare-D1DatabaseObject'));
+  }
 
-/** The key that the command of the release printed, and its entry of `API_KEYS`. */
-export function readKey() {
-  const { key: printed } = fixtures;
-  const [key = ''] = printed.split('\n');
-  const value = (name: string) => new RegExp(`^${name} = (.*)$`, 'm').exec(printed)?.[1] ?? '""';
-  const entry = {
-    name: JSON.parse(value('name')),
-    scopes: JSON.parse(value('scopes')),
-    sha256: JSON.parse(value('sha256')),
-  };
-  return { key, entry };
-}
+  async applyMigrationsOfToday(): Promise<void> {
+    using sqlite = this.open();
+    await migrate(wrapSqlite(sqlite));
+  }
 
-/** Writes the database of the release into the local state of a runtime, with today's migrations. */
-export async function writeDatabase(state: string): Promise<void> {
-  using sqlite = openLocal(join(state, 'd1/miniflare-D1DatabaseObject'));
-  sqlite.exec(readFixture('backup.sql').toString());
-  await migrate(wrapSqlite(sqlite));
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
+  }
 }

@@ -3,16 +3,15 @@
  * one database, one KV, one edge cache and the same counters, which are objects of either version.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readWranglerConfig, resolveVars } from '../../tools/command-line/environment.ts';
+import { buildBundle } from '../../tools/workerd/runtime.ts';
 import { namedKey } from '../support/keys.ts';
 import { bundleOf } from '../support/node/bundles.ts';
 import { TEST_VARS } from '../support/vars.ts';
-import { readFixture, readKey, writeDatabase } from './release.ts';
+import { Release } from './release.ts';
 
 const API_KEY = 'the-key-of-the-test';
 const FEED = '/api/v1/web/properties';
@@ -23,28 +22,26 @@ const VERSIONS: readonly Version[] = ['former', 'today'];
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 const site = await namedKey('limited', ['feed:read']);
-/** As the command of the release printed it. */
-const printed = readKey();
 const vars = {
   ...Object.fromEntries(resolveVars()),
   ...TEST_VARS,
   API_KEY,
-  API_KEYS: JSON.stringify([{ ...site.entry, rate_limit: LIMIT }, printed.entry]),
+  API_KEYS: JSON.stringify([{ ...site.entry, rate_limit: LIMIT }]),
   RATE_LIMIT_DEFAULT: String(LIMIT),
   RATE_LIMIT_INGEST: '10000',
   FEED_CACHE_SECONDS: '60',
 };
 
 describe.each(VERSIONS)('with counters of the version %s', (owner) => {
-  const folder = mkdtempSync(join(tmpdir(), 'side-by-side-'));
+  const release = new Release();
   let miniflare: Miniflare;
   const origins: Record<Version, string> = { former: '', today: '' };
   let nextAddress = 0;
 
   beforeAll(async () => {
-    await writeDatabase(folder);
-    const former = join(folder, 'index.js');
-    writeFileSync(former, readFixture('worker.js'));
+    await release.applyMigrationsOfToday();
+    const { folder } = release;
+    const former = await buildBundle(join(folder, 'src/index.ts'), join(folder, 'bundle'));
     const scripts = { former, today: await bundleOf('src/index.ts') };
     const workers = VERSIONS.map((name) => ({
       name,
@@ -65,7 +62,7 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     miniflare = new Miniflare(
       convertV4MiniflareOptions({
         workers,
-        resourcePersistencePath: folder,
+        resourcePersistencePath: release.state,
         handleStructuredLogs({ level, message }) {
           if (level === 'error') throw new Error(message);
         },
@@ -78,7 +75,7 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
   });
   afterAll(async () => {
     await miniflare.dispose();
-    rmSync(folder, { recursive: true });
+    release.remove();
   });
 
   function send(version: Version, path: string, init: RequestInit = {}): Promise<Response> {
@@ -132,19 +129,10 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     },
   );
 
-  it('today opens the feed to the key that the command of the version before printed', async () => {
-    const headers = { 'x-api-key': printed.key };
-    expect((await send('today', FEED, { headers })).status).toBe(200);
-    const ingest = { method: 'POST', headers, body: '{}' };
-    expect((await send('today', '/api/public/events/ingest', ingest)).status).toBe(403);
-  });
-
   it.each([
-    // The second isolate adds a fifth, and a place or two when calls cross.
-    ['a named key', LIMIT + LIMIT / 5 + 2, { 'x-api-key': site.key }],
-    // 1.0.0 names the object by the address: each version counts by itself.
-    ['an address', 2 * LIMIT, { 'x-api-key': 'unknown', 'CF-Connecting-IP': '203.0.113.9' }],
-  ])('%s gets at least its limit and at most %i from both together', async (_, most, headers) => {
+    ['a named key', { 'x-api-key': site.key }],
+    ['an address', { 'x-api-key': 'unknown', 'CF-Connecting-IP': '203.0.113.9' }],
+  ])('%s gets at least its limit from both together, and little more', async (_, headers) => {
     let passed = 0;
     for (let sent = 0; sent < 2 * LIMIT; sent += 1) {
       const responses = await Promise.all(
@@ -157,17 +145,8 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
       }
     }
     expect(passed).toBeGreaterThanOrEqual(LIMIT);
-    expect(passed).toBeLessThanOrEqual(most);
-  });
-
-  it('each serves the pages that its own code has made', async () => {
-    for (const [first, second] of [VERSIONS, VERSIONS.toReversed()] as [Version, Version][]) {
-      const path = `${FEED}?limit=3&locale=${first === 'former' ? 'en' : 'fr'}`;
-      const miss = /^edge; fwd=miss, isolate; fwd=miss$/;
-      expect((await send(first, path)).headers.get('Cache-Status')).toMatch(miss);
-      expect((await send(second, path)).headers.get('Cache-Status')).toMatch(miss);
-      expect((await send(first, path)).headers.get('Cache-Status')).toMatch(/^isolate; hit/);
-    }
+    // The second isolate adds a fifth, and a place or two when calls cross.
+    expect(passed).toBeLessThanOrEqual(LIMIT + LIMIT / 5 + 2);
   });
 
   it.each([
@@ -177,7 +156,7 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     '/api/v1/web/locations?limit=2',
     '/api/v1/events?limit=3',
     '/api/v1/events?order=asc&limit=3',
-    '/api/v1/events?order=asc&limit=1&type=booking.created&aggregate_id=bk_1002',
+    '/api/v1/events?order=asc&limit=1&type=booking.created&aggregate_id=side-by-side',
     '/api/v1/web/property-changes?limit=4',
   ])('a cursor of either is valid at the other: %s', async (path) => {
     const param = path.includes('changes') ? 'after' : 'cursor';

@@ -24,8 +24,6 @@ export type Instance = Record<string, (...values: unknown[]) => unknown>;
 
 export type Service = {
   createApp: () => App;
-  /** Of a release, which has no `createApp`. */
-  default?: App;
   RateCounter: new (ctx: object, env: object) => Instance;
 };
 
@@ -40,10 +38,9 @@ const ENTRY = `
 /** Replaces the platform's class. */
 const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
 
-/** `entry` exports the `Service`: by default, that of the working copy. */
-export async function bundleSource(mistake?: Mistake, entry = ENTRY): Promise<Source> {
+export async function bundleSource(mistake?: Mistake): Promise<Source> {
   const { outputFiles } = await build({
-    stdin: { contents: entry, resolveDir: '.' },
+    stdin: { contents: ENTRY, resolveDir: '.' },
     bundle: true,
     write: false,
     format: 'cjs',

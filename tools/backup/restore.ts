@@ -102,9 +102,7 @@ export async function restore(
     }
     const id = crypto.randomUUID();
     const operation = { id, command: 'restore', file, counts: { rows: total, erased } };
-    // A backup of version 1.0.0 lacks the table.
-    const record = tables.includes('operations') ? [recordOperation(target, operation)] : [];
-    await finish(target, lineage, names, counts, record);
+    await finish(target, lineage, names, counts, recordOperation(target, operation));
     return erased;
   } catch (error) {
     if (!CHANGED.test(messageOf(error))) throw error;
@@ -201,7 +199,7 @@ async function finish(
   lineage: string,
   names: Names,
   counts: Readonly<Record<string, number>>,
-  record: readonly D1PreparedStatement[],
+  record: D1PreparedStatement,
 ): Promise<void> {
   const generation = randomBytes(16).toString('hex');
   const statements = [
@@ -216,7 +214,7 @@ async function finish(
     await target.batch([
       ...statements.map((sql) => target.prepare(sql)),
       beginGeneration(target, lineage, generation),
-      ...record,
+      record,
     ]);
   } catch (error) {
     // The response of a successful attempt may be lost: only this run knows the generation.

@@ -137,8 +137,6 @@ export class CloudflareStandIn {
     },
 
     'GET /workers/domains': () => this.domains,
-    // The deploy of 1.0.0 reads it.
-    'GET /workers/scripts': () => [...this.workers.keys()].map((id) => ({ id })),
     'PUT /workers/scripts/:name': ({ name, body }) => this.#upload(name, body),
     'GET /workers/workers/:name': ({ name }) => {
       return { id: name, name, subdomain: { enabled: true, previews_enabled: false } };

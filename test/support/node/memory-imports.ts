@@ -41,12 +41,6 @@ export function openMemoryImports() {
     /** Runs `import-listings` with these arguments. */
     run: (...args: string[]) => runImportOn(database, importCommand, ...args),
     rows: (query: string) => store.rows(query),
-    /** Gives a stored listing the `hid` of another one, as imports of version 1.0.0 could. */
-    repeatHid(slug: string, hid: string) {
-      store.rows(
-        `UPDATE properties SET source = json_set(source, '$.hid', '${hid}') WHERE slug = '${slug}'`,
-      );
-    },
     /** Returns the stored listing. */
     async stored(slug: string) {
       const [row] = store.rows(`SELECT source FROM properties WHERE slug = '${slug}'`);

@@ -40,7 +40,7 @@ const marea = propertyOf({
 });
 const secret = propertyOf({ slug: 'secret', status: 'hidden', city: 'Inca' });
 const other = propertyOf({ slug: 'other', hid: 'H-3', city: 'Inca' });
-const twin = propertyOf({ slug: 'twin', hid: 'H-3', city: 'Inca' });
+const twin = propertyOf({ slug: 'twin', hid: 'H-4', city: 'Inca' });
 const plain = ['1', '2', '3', '4', '5', '6'].map((each) => propertyOf({ slug: `plain-${each}` }));
 
 const imports = openMemoryImports();
@@ -49,9 +49,8 @@ beforeAll(async () => {
   const photos = [{ ...photo, id: undefined }];
   const locations = [{ slug: 'coast', name: {} }];
   const moved = { ...unkeyed, status: 'hidden', slug: 'moved', hid: 'H-old', location: 'coast' };
-  const file = [marea, other, { ...twin, hid: 'H-4' }, secret, ...plain];
+  const file = [marea, other, twin, secret, ...plain];
   await imports.load(fileOf([...file, propertyOf({ slug: 'large', ...large })]));
-  imports.repeatHid('twin', 'H-3');
   await imports.load({ locations, properties: [{ ...moved, photos }] });
   const old = await imports.stored('moved');
   const renamed = { id: old?.location?.id, slug: 'shore' };
@@ -334,7 +333,7 @@ ${HELP}`,
         { slug: 'other', id: marea.id },
         { beds: 1 },
         { slug: 'No Slug' },
-        { hid: 'H-3', beds: 3 },
+        { slug: 'plain-1', beds: 3 },
         { slug: 'nueva', beds: 2 },
         { hid: 'H-8', slug: 'Casa 8' },
         { slug: 'twin', photos: [{ section: 'hero' }], hero_photo_id: ID },
@@ -348,7 +347,6 @@ properties[0] (slug "casa-marea"): beds "two" must be of type number
 properties[3]: is no stored listing, and a new one needs slug, name, status, display_order
 is no stored listing, and a new one needs name, status, display_order: 3 listings, first No Slug (properties[4])
 single hyphens or underscores: 2 listings, first No Slug (properties[4], slug): "No Slug", "Casa 8"
-properties[5] (hid "H-3"): hid "H-3" is the hid of several stored listings: name one by its slug or id
 properties[8] (slug "twin"): photos.0.url is required
 properties[8] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing
 slug "bay" repeats the slug of the stored location bay (id "${BAY}")

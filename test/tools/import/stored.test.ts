@@ -202,14 +202,6 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     { 'casa-marea': { hid: 'M-9' } },
   ],
   [
-    'a patch finds one of two listings with one hid by its slug',
-    async () => {
-      imports.repeatHid('other-1', 'M-1');
-      return imports.load({ properties: [{ hid: 'M-1', slug: 'other-1', beds: 3 }] }, '--patch');
-    },
-    { 'other-1': { hid: 'M-1', beds: 3 } },
-  ],
-  [
     'null empties a field, and takes a language away',
     patch({
       slug: 'casa-marea',

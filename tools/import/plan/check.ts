@@ -5,8 +5,7 @@ import { type Fault, formatName, type ImportProblem } from '../read/problem.ts';
 import { type FileListing, type StoredKeys, slugOfUndone } from '../read/records.ts';
 import { type Catalogue, sourcesOf } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
-import { versionOf } from '../read/version.ts';
-import type { Known, PlannedListing } from './types.ts';
+import type { Known } from './types.ts';
 
 const KNOWN_ONES =
   '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
@@ -15,19 +14,14 @@ export function checkCatalogue(
   file: CompleteFile,
   stored: Catalogue,
   known: Known,
-  listings: readonly PlannedListing[],
 ): ImportProblem[] {
   const { locations, amenities, properties, removed } = file;
   const places = stored.locations.filter(({ id }) => !removed.includes(id));
   const sources = sourcesOf(stored);
-  // Version 1.0.0 could give two listings one `hid`: an export of both is valid in another store.
-  const exported = listings
-    .filter(({ version, listing }) => version !== undefined && version === versionOf(listing))
-    .map(({ listing }) => listing);
   return [
     ...findSharedKeys(locations, places),
     ...findSharedKeys(amenities, []),
-    ...findSharedKeys(properties, sources, exported),
+    ...findSharedKeys(properties, sources),
     ...findTakenIds(locations, places),
     ...findTakenIds(properties, sources),
     ...properties.flatMap((record) => findTakenEntries(record, stored)),
@@ -45,9 +39,8 @@ const EARLIER_KEYS = { id: [], slug: ['id'], hid: ['id', 'slug'] } as const;
 function findSharedKeys(
   records: readonly CompleteRecord<unknown>[],
   stored: readonly StoredKeys[],
-  exported: readonly StoredKeys[] = [],
 ): ImportProblem[] {
-  const before = new Map([...exported, ...stored].map((each) => [each.id, each]));
+  const before = new Map(stored.map((each) => [each.id, each]));
   const inFile = new Set(records.map(({ keys }) => keys.id));
   const holders = [
     ...stored.filter(({ id }) => !inFile.has(id)).map((keys) => ({ keys, name: undefined })),

@@ -42,7 +42,7 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
   const found = findChanges([...listings, ...outside], recordChanges, stored, options);
   const changes = found.listings;
   const problems = distinct(file.problems, [
-    ...checkCatalogue(file, stored, known, listings),
+    ...checkCatalogue(file, stored, known),
     ...found.problems,
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };

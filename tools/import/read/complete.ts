@@ -14,7 +14,6 @@ import {
   type RecordKeys,
   readKeys,
   toFileListing,
-  UNCLEAR_HID,
   writtenListing,
   writtenLocation,
 } from './records.ts';
@@ -71,7 +70,7 @@ function completeRecords<T extends object>(
   form: ListingsFile['form'],
   records: readonly RawRecord[],
   schema: z.ZodType<T> & z.ZodObject,
-  find: (keys: RecordKeys) => T | 'several' | undefined,
+  find: (keys: RecordKeys) => T | undefined,
   knownSlugs: readonly string[] = [],
 ): CompleteRecord<T>[] {
   return records.map((raw) => {
@@ -79,10 +78,6 @@ function completeRecords<T extends object>(
     const { name, value: written } = raw;
     const keys = readKeys(written);
     const old = find(keys);
-    if (old === 'several') {
-      const fault = { path: 'hid', value: keys.hid, sentence: UNCLEAR_HID };
-      return { ...raw, keys, writtenKeys: keys, value: undefined, faults: [fault] };
-    }
     // Most rows of a workbook are as they are stored: they are not parsed again.
     if (old !== undefined && isMap(written) && Object.keys(written).join() === 'id') {
       return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, faults: [] };

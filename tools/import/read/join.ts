@@ -10,7 +10,7 @@ import { type FoundRow, findRows, type StoredRow } from './found-rows.ts';
 import { type Join, type JoinedListing, joinList, REMOVED } from './join-list.ts';
 import { hashCell, hashId, isMarked, parseMarks } from './marks.ts';
 import { distinct, formatName, type RecordName } from './problem.ts';
-import { makeFinder, type Patch, readKeys, UNCLEAR_HID } from './records.ts';
+import { makeFinder, type Patch, readKeys } from './records.ts';
 import { showListing, showRecord } from './shown.ts';
 import { type Catalogue, findLastChange, sourcesOf } from './store.ts';
 import { differsFromMarks, trackTouches } from './touched.ts';
@@ -102,13 +102,10 @@ function findListings(join: Join): FoundRow[] {
   const { stored, sheets, isOwnExport, problems } = join;
   const findStored = makeFinder(sourcesOf(stored));
   const ids = listIdsBySlug(stored);
-  const rows = findRows(sheets.listings ?? [], join, 'slug', ({ name: record, value }) => {
+  const rows = findRows(sheets.listings ?? [], join, 'slug', ({ value }) => {
     const keys = readKeys(value);
     const found = findStored(keys);
-    if (typeof found === 'object') return showStored(stored, found.id);
-    if (found === 'several') {
-      problems.push({ record, path: 'hid', value: keys.hid, sentence: UNCLEAR_HID });
-    }
+    if (found) return showStored(stored, found.id);
     // A row without id may be older than the slug of its listing.
     const isOlder = isOwnExport && keys.id === undefined;
     return isOlder ? showStored(stored, ids.get(keys.slug)) : undefined;

@@ -47,26 +47,20 @@ export function slugOfUndone(id: string): string {
 
 export type StoredKeys = { id: string; hid?: string | null; slug: string | null };
 
-export const UNCLEAR_HID = 'is the hid of several stored listings: name one by its slug or id';
-
 /** A malformed key is undefined. */
 type NamingKeys = { [Key in 'id' | 'hid' | 'slug']?: string | undefined };
 
 /**
- * Finds the stored record that a record of a file names: by its id, else by hid and slug, hid, or
- * slug. Version 1.0.0 could give a `hid` to several listings.
+ * Finds the stored record that a record of a file names: by its id, else by its hid, else by its
+ * slug.
  */
 export function makeFinder<T extends StoredKeys>(stored: readonly T[]) {
   const byId = new Map(stored.map((each) => [each.id, each]));
   const bySlug = new Map(stored.map((each) => [each.slug, each]));
-  const byHid = Map.groupBy(stored, (each) => each.hid ?? '');
-  return ({ id, hid, slug = '' }: NamingKeys): T | 'several' | undefined => {
-    if (id !== undefined) return byId.get(id);
-    const withHid = hid === undefined ? [] : (byHid.get(hid) ?? []);
-    const both = withHid.find((each) => each.slug === slug);
-    if (both === undefined && withHid.length > 1) return 'several';
-    return both ?? withHid[0] ?? bySlug.get(slug);
-  };
+  const byHid = new Map(stored.map((each) => [each.hid ?? undefined, each]));
+  byHid.delete(undefined);
+  return ({ id, hid, slug = '' }: NamingKeys): T | undefined =>
+    id === undefined ? (byHid.get(hid) ?? bySlug.get(slug)) : byId.get(id);
 }
 
 /** The changed fields, e.g. `{ slug: 'casa-marea', price_from: null }`: null empties. */
