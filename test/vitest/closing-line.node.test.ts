@@ -1,7 +1,7 @@
-/** Whole runs of Vitest, with the set-up and the reporter of `npm test`. */
+/** Whole runs of Vitest, with the reporter of `npm test`. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -11,7 +11,6 @@ function run(files: Record<string, string>, ...args: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'vitest-'));
   const config = {
     globals: true,
-    globalSetup: [join(import.meta.dirname, 'run-directory.ts')],
     reporters: [join(import.meta.dirname, 'closing-line.ts')],
   };
   const all = {
@@ -23,7 +22,7 @@ function run(files: Record<string, string>, ...args: string[]) {
     encoding: 'utf8',
     env: { ...process.env, FULL: '' },
   });
-  return { root, status, lines: stdout.trimEnd().split('\n') };
+  return { status, lines: stdout.trimEnd().split('\n') };
 }
 
 it('the last line counts the results, and a file that cannot be loaded as a failure', () => {
@@ -39,19 +38,4 @@ it('a run of no test is a failure', () => {
   const { status, lines } = run({ 'a.test.js': "it('a', () => {});" }, '-t', 'b');
   expect([status, lines.at(-1)]).toEqual([1, '0 passed, 1 failed, 1 skipped']);
   expect(lines).not.toContainEqual(expect.stringContaining('Skipped tests need'));
-});
-
-it('the temporary directory is one of the run, which goes when a signal ends the run', () => {
-  const { root } = run({
-    'a.test.js': `import { writeFileSync } from 'node:fs';
-      it('a', async () => {
-        writeFileSync(import.meta.dirname + '/directory', process.env.TMPDIR);
-        process.kill(process.ppid, 'SIGTERM');
-        await new Promise(() => {});
-      });`,
-  });
-  const directory = readFileSync(join(root, 'directory'), 'utf8');
-  expect(directory).toContain('/tests-');
-  expect(directory).not.toBe(tmpdir());
-  expect(existsSync(directory)).toBe(false);
 });

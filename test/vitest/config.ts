@@ -6,7 +6,6 @@ import { WRANGLER_ENVIRONMENT } from '../../tools/cloudflare/wrangler.ts';
 import { resolveEnvironment } from '../../tools/command-line/environment.ts';
 import { messageOf } from '../../tools/command-line/user-error.ts';
 import { TEST_VARS } from '../support/vars.ts';
-import { CODE, watchedTests } from './watched-tests.ts';
 
 /**
  * Tests that run in Node: those of the tools, and those that say so in their name. The others run
@@ -31,14 +30,6 @@ try {
 delete process.env.CLOUDFLARE_ENV;
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
 
-// Node loads this file first, in the workers and in every program that a test starts: it saves each
-// half a second.
-const RESOLVE_QUICKLY = new URL('./resolve-quickly.ts', import.meta.url).href;
-const { NODE_OPTIONS = '' } = process.env;
-if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {
-  process.env.NODE_OPTIONS = `${NODE_OPTIONS} --import=${RESOLVE_QUICKLY}`.trim();
-}
-
 /**
  * `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real
  * HTTP.
@@ -52,10 +43,6 @@ export default defineConfig({
     // Else the passing tests that take long are named.
     slowTestThreshold: Number.POSITIVE_INFINITY,
     maxWorkers: MAX_WORKERS,
-    // `npm run watch`. Files that this does not match are followed by their imports.
-    watchTriggerPatterns: [
-      { pattern: CODE, testsToRun: (_file, [, path = '']) => watchedTests(path) },
-    ],
     projects: [
       {
         plugins: [

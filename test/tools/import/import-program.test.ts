@@ -122,7 +122,7 @@ describe('an import leaves nothing running, and no file', () => {
       DatabaseSync.prototype.exec = function (sql) { ${before}; exec.call(this, sql); ${after} };`;
       const preload = `--import=data:text/javascript,${encodeURIComponent(code)}`;
       const file = { properties: [propertyOf({ slug: `killed-${moment}` })] };
-      vi.stubEnv('NODE_OPTIONS', `${process.env.NODE_OPTIONS} ${preload}`);
+      vi.stubEnv('NODE_OPTIONS', `${process.env.NODE_OPTIONS ?? ''} ${preload}`);
       expect(await load(file)).toMatchObject({ code: null, stdout: '' });
       vi.unstubAllEnvs();
       expect((await load(file)).stdout).toContain(again);
