@@ -1,7 +1,6 @@
 /** Headers that are sent twice: a retry interceptor, a gateway or a proxy adds its own copy. */
 
 import { expect, it } from 'vitest';
-import { sentOnce } from '../../src/http/repeated-header.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { API_KEY, expectProblems, expectStatus, send, sendWith } from '../support/http.ts';
 import { createProvider } from '../support/tokens.ts';
@@ -18,21 +17,6 @@ function headersOf(...lines: Line[]): Headers {
   for (const [name, value] of lines) headers.append(name, value);
   return headers;
 }
-
-it.each([
-  ['a', 'a'],
-  ['a, a', 'a'],
-  ['a, a, a', 'a'],
-  ['a, b, a, b', 'a, b'],
-  ['a, b', 'a, b'],
-  ['a, a, b', 'a, a, b'],
-  ['a,a', 'a,a'],
-  ['aa, a', 'aa, a'],
-  [', ', ''],
-  ['', ''],
-])('%j was sent once as %j', (value, once) => {
-  expect(sentOnce(value)).toBe(once);
-});
 
 const provider = await createProvider('key-1');
 const TOKEN = `Bearer ${await provider.sign()}`;
