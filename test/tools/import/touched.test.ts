@@ -210,10 +210,28 @@ const EDITS: [title: string, edits: Edit[], line: string, stored: Record<string,
     { 'casa-cero': { photos: addresses('0-a', '0-b', '0-c') } },
   ],
   [
+    'a home keeps its photos, whose cells nobody has touched, when a new one gets its slug',
+    [
+      change('listings', 'casa-0', { slug: 'casa-cero' }),
+      add('listings', { slug: 'casa-0', ...REQUIRED }),
+    ],
+    'casa-0: slug "casa-0" → "casa-cero"\n',
+    {
+      'casa-cero': { name: 'Casa 0', photos: addresses('0-a', '0-b', '0-c') },
+      'casa-0': { name: 'New', photos: [] },
+    },
+  ],
+  [
     'a row without its hidden cells is found by its hid',
     [change('listings', 'casa-0', { id: null, 'as of': null, slug: 'casa-cero' })],
     'casa-0: slug "casa-0" → "casa-cero"',
     { 'casa-cero': { photos: addresses('0-a', '0-b', '0-c') } },
+  ],
+  [
+    'a row without its id, whose slug is not known, is found by its mark',
+    [change('listings', 'casa-0', { id: null, hid: null, slug: 'casa-cero' })],
+    'casa-0: hid "H-0" → none; slug "casa-0" → "casa-cero"\n',
+    { 'casa-cero': { hid: null, photos: addresses('0-a', '0-b', '0-c') } },
   ],
   [
     'locations swap or change their slugs, and the cell of a home has a former one',
@@ -320,11 +338,6 @@ const renamed = (name: string, other: string) =>
 
 it.each<[title: string, edit: Edit, sentence: string]>([
   [
-    'a row without its id whose slug is not known',
-    change('listings', 'casa-0', { id: null, hid: null, slug: 'casa-cero' }),
-    'listings!A2 (slug "casa-cero"): slug "casa-cero" has no id, and the listing of its mark has the slug casa-0 now',
-  ],
-  [
     'a column that was shifted by one row',
     shiftPrices,
     '2 (slug "casa-0"): price_from has the value of another row, as 8 of the 8 changed cells of this column: it was sorted or shifted alone. --many imports it',
@@ -365,6 +378,17 @@ it('a sheet that was sorted by another column keeps the order of photos with one
     });
     expect((await imports.load(edited)).stdout).toContain(NOTHING);
   }
+});
+
+it('a list that another import has numbered again is no conflict', async () => {
+  const photos = ['c', 'b', 'a'].map((name) => ({ ...photo(name, 1), id: crypto.randomUUID() }));
+  await imports.load({ properties: [{ slug: 'casa-0', photos }] }, '--patch');
+  const exported = await imports.exportedWorkbook();
+  const numbered = [...photos, photo('d', 1)].map(({ url }) => ({ url }));
+  await imports.load({ properties: [{ slug: 'casa-0', photos: numbered }] }, '--patch');
+  const edited = await editWorkbook(exported, change('listings', 'casa-0', { price_from: 1 }));
+  expect(await imports.load(edited)).toMatchObject({ code: 0, stderr: '' });
+  await expectStored({ 'casa-0': { price_from: 1, photos: addresses('c', 'b', 'a', 'd') } });
 });
 
 describe('two editors', () => {

@@ -2,9 +2,9 @@
 
 import { formatRendering } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
+import { EXPORT_AGAIN, formatLastChange } from '../read/decide.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue } from '../read/store.ts';
-import { EXPORT_AGAIN, formatLastChange } from '../read/touched.ts';
 import { versionOf } from '../read/version.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';

@@ -1,7 +1,7 @@
 /** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
 
 import type { CompleteFile } from '../read/complete.ts';
-import { type Fault, formatName, type ImportProblem } from '../read/problem.ts';
+import { type Fault, formatName, type ImportProblem, type RecordName } from '../read/problem.ts';
 import { type FileListing, type StoredKeys, slugOfUndone } from '../read/records.ts';
 import { type Catalogue, sourcesOf } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
@@ -29,12 +29,15 @@ export function checkCatalogue(
   ];
 }
 
-/** Two records with several equal keys are one problem, of the first of these keys. */
-const EARLIER_KEYS = { id: [], slug: ['id'], hid: ['id', 'slug'] } as const;
+const KEYS = ['id', 'slug', 'hid'] as const;
+type Key = (typeof KEYS)[number];
+
+/** A record of the file, or a stored one, which has no name. */
+type Holder = { keys: { [Name in Key]?: string | null | undefined }; name?: RecordName };
 
 /**
  * Finds the records of the file that get the id, the slug or the `hid` of another record. A record
- * that has had its slug or `hid` before keeps it: the other one is the problem.
+ * that has had its slug or `hid` before claims it first: the other one is the problem.
  */
 function findSharedKeys(
   records: readonly CompleteRecord<unknown>[],
@@ -42,35 +45,45 @@ function findSharedKeys(
 ): ImportProblem[] {
   const before = new Map(stored.map((each) => [each.id, each]));
   const inFile = new Set(records.map(({ keys }) => keys.id));
-  const holders = [
-    ...stored.filter(({ id }) => !inFile.has(id)).map((keys) => ({ keys, name: undefined })),
-    ...records.map(({ keys, name }) => ({ keys, name })),
-  ];
-  return (['id', 'slug', 'hid'] as const).flatMap((key) => {
-    const isNew = ({ keys }: (typeof holders)[number]) =>
-      key === 'id' || before.get(keys.id ?? '')?.[key] !== keys[key];
-    const groups = Map.groupBy(holders, ({ keys }) => keys[key] ?? undefined);
-    groups.delete(undefined);
-    return [...groups].flatMap(([value, group]) => {
-      const [first, ...others] = group.toSorted((a, b) => Number(isNew(a)) - Number(isNew(b)));
-      return others.filter(isNew).flatMap(({ keys, name: record }): ImportProblem[] => {
-        if (first === undefined || record === undefined) return [];
-        if (EARLIER_KEYS[key].some((each) => keys[each] && keys[each] === first.keys[each]))
-          return [];
-        const { id, slug } = first.keys;
-        const place = `the stored ${record.kind} ${slug}`;
-        const holder = formatName(first.name ?? { place, key: { field: 'id', value: `${id}` } });
-        if (key !== 'id') {
-          return [{ record, path: key, value, sentence: `repeats the ${key} of ${holder}` }];
-        }
-        const remedy =
-          slug === keys.slug ? 'give a copy another slug' : 'clear the hidden id of a copy';
-        const advice = record.cellAt === undefined ? '' : `: ${remedy}`;
-        const sentence = `is the same ${record.kind} as ${holder}${advice}`;
-        return [{ record, path: '', sentence }];
-      });
+  const outside = stored.filter(({ id }) => !inFile.has(id)).map((keys): Holder => ({ keys }));
+  const isKept = ({ keys }: Holder, key: Key) =>
+    key !== 'id' && before.get(keys.id ?? '')?.[key] === keys[key];
+  const claims = new Map<string, Holder>();
+  const claim = (holder: Holder, key: Key) => {
+    const name = `${key} ${holder.keys[key]}`;
+    const first = claims.get(name);
+    if (holder.keys[key] != null && first === undefined) claims.set(name, holder);
+    return first;
+  };
+  for (const each of [...outside, ...records]) {
+    for (const key of KEYS) if (isKept(each, key)) claim(each, key);
+  }
+  return records.flatMap((record) => {
+    const clashes = new Set<Holder | undefined>();
+    return KEYS.flatMap((key) => {
+      const first = isKept(record, key) ? undefined : claim(record, key);
+      // Two records with several equal keys are one problem.
+      if (first === undefined || clashes.has(first)) return [];
+      clashes.add(first);
+      return [describeShared(record, key, first)];
     });
   });
+}
+
+function describeShared(
+  { name: record, keys }: CompleteRecord<unknown>,
+  key: (typeof KEYS)[number],
+  { name, keys: { id, slug } }: Holder,
+): ImportProblem {
+  const place = `the stored ${record.kind} ${slug}`;
+  const holder = formatName(name ?? { place, key: { field: 'id', value: `${id}` } });
+  if (key !== 'id') {
+    const sentence = `repeats the ${key} of ${holder}`;
+    return { record, path: key, value: keys[key], sentence };
+  }
+  const remedy = slug === keys.slug ? 'give a copy another slug' : 'clear the hidden id of a copy';
+  const advice = record.cellAt === undefined ? '' : `: ${remedy}`;
+  return { record, path: '', sentence: `is the same ${record.kind} as ${holder}${advice}` };
 }
 
 /**

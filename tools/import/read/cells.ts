@@ -6,7 +6,7 @@
 
 import { isBlank } from '../../../src/properties/locale-map.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
-import type { CellKind, Column } from './columns.ts';
+import { type CellKind, type Column, valueIn } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import type { Patch } from './records.ts';
 
@@ -31,9 +31,7 @@ const MAX_DIGITS = 15;
 
 /** Writes the cell of a column: for an export, for the comparison, and for a conflict. */
 export function showCell(column: Column, record: Patch): ShownCell {
-  const own = record[column.field];
-  if (column.locale !== undefined && !isMap(own)) return null;
-  const value = column.locale !== undefined && isMap(own) ? own[column.locale] : own;
+  const value = valueIn(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
   if (isRichText(value)) return showText(toPlainText(value));
   if (typeof value === 'number') return Number(value.toPrecision(MAX_DIGITS));
@@ -58,8 +56,8 @@ function showText(text: string): string | null {
 }
 
 /** A cell as its reader sees it: a program that saves a workbook may drop spaces and tabs. */
-export function asRead(cell: ShownCell): string {
-  const lines = `${cell ?? ''}`.split('\n').map((line) => line.trim());
+export function readAs(column: Column, record: Patch): string {
+  const lines = `${showCell(column, record) ?? ''}`.split('\n').map((line) => line.trim());
   return lines.join('\n').trim();
 }
 
@@ -138,8 +136,14 @@ const GOOGLE_FUNCTION = '__xludf.DUMMYFUNCTION';
 /** The time of an .ods. */
 const TIME = /^PT\d+H\d+M[\d.,]+S$/;
 
+/** What an empty cell of a photo or video says: it is visible, in the gallery. */
+const EMPTY: Readonly<Record<string, CellValue>> = { section: 'gallery', web_visible: true };
+
 /** Reads a cell by its type. Nothing is guessed. */
-export function readCell({ kind, choices }: Column, { value, type, formula }: Cell): ReadCell {
+export function readCell(
+  { field, kind, choices }: Column,
+  { value, type, formula }: Cell,
+): ReadCell {
   if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
     return { sentence: 'is the error of a formula: correct the formula, or write its value' };
   }
@@ -159,7 +163,7 @@ export function readCell({ kind, choices }: Column, { value, type, formula }: Ce
     return { sentence: `is a date: ${rewrite(kind === 'number' ? 'a number' : 'text')}` };
   }
   if (value === null || (typeof value === 'string' && isBlank(value))) {
-    return { value: kind === 'slugs' ? [] : null };
+    return { value: kind === 'slugs' ? [] : (EMPTY[field] ?? null) };
   }
   const isChoice = Array.isArray(choices);
   if (isChoice && typeof value !== 'string') {

@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { amenity, property } from '../../../src/properties/property.ts';
-import { photo, video } from './listing-schemas.ts';
-import { writtenListing, writtenLocation } from './records.ts';
+import { isMap, photo, video } from './listing-schemas.ts';
+import { type Patch, writtenListing, writtenLocation } from './records.ts';
 
 /**
  * `word` is a key or a choice, which has no spaces at its ends and no upper case. `slugs` is a list
@@ -42,7 +42,7 @@ const LISTING: Column = {
   choices: 'listings',
 };
 const ORDER: Column = { name: 'order', field: 'order', kind: 'number' };
-const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
+export const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
 /** Of an export: the marks of the row, see marks.ts. */
 export const AS_OF: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
 
@@ -65,8 +65,8 @@ export type SheetName = (typeof SHEET_NAMES)[number];
 type SheetSpec = {
   columns: readonly Column[];
   kind: 'listing' | 'location' | 'amenity';
-  /** One of these columns is needed: it identifies the record of a row. */
-  keys: readonly string[];
+  /** One of these columns is needed: it identifies the record of a row. An editor knows it by the first. */
+  keys: readonly [address: string, ...others: string[]];
 };
 
 export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
@@ -98,11 +98,11 @@ export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
   },
 };
 
-/** A row of these sheets is an entry of a list of its listing. `address` is what an editor knows it by. */
+/** A row of these sheets is an entry of a list of its listing. */
 export const LISTS = {
-  photos: { field: 'photos', order: 'web_sort_order', address: 'url' },
-  videos: { field: 'videos', order: 'sort_order', address: 'url' },
-  features: { field: 'unique_features', order: ORDER.field, address: 'icon_slug' },
+  photos: { field: 'photos', order: 'web_sort_order' },
+  videos: { field: 'videos', order: 'sort_order' },
+  features: { field: 'unique_features', order: ORDER.field },
 } as const;
 
 export type ListName = keyof typeof LISTS;
@@ -114,6 +114,18 @@ const NO_CELLS = ['id', 'listing', 'order', 'hero', AS_OF.name];
 /** The columns whose cells are values of the record of their row. */
 export function cellsOf(sheet: SheetName): Column[] {
   return SHEETS[sheet].columns.filter(({ name }) => !NO_CELLS.includes(name));
+}
+
+/** The value of a column in a record, or in a row of its sheet. */
+export function valueIn(record: Patch, { field, locale }: Column): unknown {
+  const value = record[field];
+  if (locale === undefined) return value;
+  return isMap(value) ? value[locale] : undefined;
+}
+
+export function setValue(record: Patch, { field, locale }: Column, value: unknown): void {
+  const texts = record[field];
+  record[field] = locale === undefined ? value : { ...(isMap(texts) && texts), [locale]: value };
 }
 
 /** An import ignores it, but for its `EXPORT_LABEL`. */

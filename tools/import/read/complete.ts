@@ -3,15 +3,14 @@
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
 import { entryFaults, referenceFaults } from './faults.ts';
-import { joinSheets } from './join.ts';
 import { isMap } from './listing-schemas.ts';
-import { mergeListing, mergeRecord } from './merge.ts';
+import { mergeSheets } from './merge.ts';
 import { parseValue } from './parse.ts';
+import { mergeListing, mergeRecord } from './patch.ts';
 import { distinct, type Fault, type ImportProblem, THE_FILE } from './problem.ts';
 import {
   deriveIds,
   makeFinder,
-  type RecordKeys,
   readKeys,
   toFileListing,
   writtenListing,
@@ -25,26 +24,11 @@ export type CompleteFile = ReturnType<typeof completeFromStore>;
 
 export function completeFromStore(written: ListingsFile, stored: Catalogue, overwrite: boolean) {
   const { form, sheets } = written;
-  const file = sheets ? joinSheets(written, sheets, stored, overwrite) : written;
-  // A row of a workbook has the id of its stored record by now.
-  const namesOf = ({ id, ...others }: RecordKeys) =>
-    form === 'patch' ? { id, ...others } : { id };
-  const findLocation = makeFinder(stored.locations);
-  const sources = sourcesOf(stored);
-  const findListing = makeFinder(sources);
-  const amenityBySlug = new Map(stored.amenities.map((each) => [each.slug, each]));
-  const locations = completeRecords(form, file.locations, writtenLocation, (keys) =>
-    findLocation(namesOf(keys)),
-  );
-  const amenities = completeRecords(form, file.amenities, amenity, ({ slug = '' }) =>
-    amenityBySlug.get(slug),
-  );
-  const findOld = (keys: RecordKeys) => {
-    const found = findListing(namesOf(keys));
-    return typeof found === 'object' ? toFileListing(found) : found;
-  };
-  const slugs = sources.map(({ slug }) => slug);
-  const properties = completeRecords(form, file.properties, writtenListing, findOld, slugs);
+  const file = sheets ? mergeSheets(written, sheets, stored, overwrite) : written;
+  const listings = sourcesOf(stored).map(toFileListing);
+  const locations = completeRecords(form, file.locations, writtenLocation, stored.locations);
+  const amenities = completeRecords(form, file.amenities, amenity, stored.amenities);
+  const properties = completeRecords(form, file.properties, writtenListing, listings);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const removed = file.removed.filter((key) =>
@@ -66,18 +50,21 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, over
   return { ...file, locations, amenities, properties, removed, problems };
 }
 
-function completeRecords<T extends object>(
+function completeRecords<T extends { slug: string | null }>(
   form: ListingsFile['form'],
   records: readonly RawRecord[],
   schema: z.ZodType<T> & z.ZodObject,
-  find: (keys: RecordKeys) => T | undefined,
-  knownSlugs: readonly string[] = [],
+  stored: readonly T[],
 ): CompleteRecord<T>[] {
+  const find = makeFinder(stored);
+  const known = stored.flatMap(({ slug }) => slug ?? []);
   return records.map((raw) => {
-    if (form === 'whole') return completeRecord(raw, raw.value, schema);
     const { name, value: written } = raw;
+    if (form === 'whole') return completeRecord(raw, written, schema);
     const keys = readKeys(written);
-    const old = find(keys);
+    // A row of a workbook has the id of its stored record by now.
+    const hasId = form === 'workbook' && name.kind !== 'amenity';
+    const old = find(hasId ? { id: keys.id } : keys);
     // Most rows of a workbook are as they are stored: they are not parsed again.
     if (old !== undefined && isMap(written) && Object.keys(written).join() === 'id') {
       return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, faults: [] };
@@ -86,7 +73,7 @@ function completeRecords<T extends object>(
     const merged = isMap(written) ? merge({ ...old }, written, schema) : written;
     const record = completeRecord(raw, merged, schema);
     if (old !== undefined) return record;
-    const unknown = { name: keys.slug ?? '', known: knownSlugs };
+    const unknown = { name: keys.slug ?? '', known };
     return { ...record, faults: summarizeMissing(name.kind, unknown, record.faults) };
   });
 }

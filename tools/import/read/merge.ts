@@ -1,88 +1,167 @@
-/** Merges a patch into a stored record. The results are parsed afterwards. Pure. */
+/**
+ * Merges a workbook with the store, in three ways, as version control merges a file. Pure.
+ *
+ *     match    Which stored record is each row? Rows without one are new.
+ *     decide   Each cell has a base (what the export has shown), theirs (what the workbook has) and
+ *              ours (what the store has): it is the same, kept, taken, or a conflict.
+ *     fold     What is taken is a patch of each record, which complete.ts merges and checks.
+ *     report   What is kept although it differs, what conflicts, and which columns were moved.
+ */
 
-import * as z from 'zod';
-import { LOCALES } from '../../../src/properties/locale-map.ts';
-import { uuid } from '../../../src/schema.ts';
-import { isMap, photo, url, video } from './listing-schemas.ts';
-import { listOf, type Patch, writtenListing } from './records.ts';
+import { property } from '../../../src/properties/property.ts';
+import { HERO, LISTS, setValue, valueIn } from './columns.ts';
+import {
+  decide,
+  describeConflict,
+  findMoved,
+  formatNewer,
+  isHero,
+  type Value,
+  valuesOfList,
+  valuesOfRow,
+} from './decide.ts';
+import { compareEntries, hashText } from './marks.ts';
+import { type List, type ListingRow, matchSheets, type Row } from './match.ts';
+import { mergeRecord, numberInOrder } from './patch.ts';
+import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
+import { deriveId, type Patch } from './records.ts';
+import type { Catalogue } from './store.ts';
+import type { ListingsFile, RawRecord, Sheets } from './types.ts';
 
-/** Merges by field, and texts by language. The record is `{}` for a new one. */
-export function mergeRecord(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
-  const changes = Object.entries(patch).map(([name, value]) => {
-    const old = isMap(record[name]) ? record[name] : {};
-    // The schema gives an undefined field its default.
-    if (value === null && shape[name] instanceof z.ZodDefault) return [name, undefined];
-    // A location's name and an amenity's label have no default.
-    if (value === null && isMap(record[name])) return [name, {}];
-    if (!isMap(value)) return [name, value];
-    const languages = Object.entries({ ...old, ...value });
-    return [name, Object.fromEntries(languages.filter(isKept))];
+const FEATURE = property.shape.unique_features.element;
+
+const REMOVED =
+  'has been removed from the store since the export: delete the row, or clear its hidden cells to add it again';
+
+/** The taken values by their row, or by the list that they are of. */
+type Taken = ReadonlyMap<Row, readonly Value[]>;
+
+export function mergeSheets(
+  file: ListingsFile,
+  sheets: Sheets,
+  stored: Catalogue,
+  overwrite: boolean,
+): ListingsFile {
+  const match = matchSheets(sheets, stored, file.exportId);
+  const lists = match.listings.flatMap((each) => each.lists);
+  const records = [...match.locations, ...match.amenities];
+  const rows = [...records, ...match.listings, ...lists.flatMap((list) => list.rows)];
+  const values = [...rows.flatMap(valuesOfRow), ...lists.flatMap(valuesOfList)];
+  const outcomes = Object.groupBy(values, (each) => decide(each, file.exportId, overwrite));
+  const { keep = [], take = [], conflict = [] } = outcomes;
+  const taken = Map.groupBy([...take, ...conflict], ({ row }) => row);
+  // What another editor has removed stays removed.
+  const removed = records.filter(isRemoved);
+  const left = lists.filter((list) => !isListTaken(list, taken));
+  const entries = left.flatMap((list) => list.rows.filter(isRemoved));
+  const fold = (own: readonly Row[]) =>
+    own
+      .filter((row) => !row.isUnlisted && !isRemoved(row))
+      .map((row): RawRecord => ({ name: row.name, value: foldRow(row, taken) }));
+  return {
+    ...file,
+    locations: fold(match.locations),
+    amenities: fold(match.amenities),
+    properties: match.listings.map((each) => foldListing(each, taken)),
+    problems: distinct(file.problems, [
+      ...match.problems,
+      ...lists.flatMap(findSecondHero),
+      ...[...removed, ...entries]
+        .filter(isTouched)
+        .map(({ name }) => ({ record: name, path: '', sentence: REMOVED })),
+    ]),
+    notes: [
+      ...(file.notes ?? []),
+      ...match.notes,
+      ...removed
+        .filter((row) => !isTouched(row))
+        .map(({ name }) => `${formatName(name)} was removed from the store since the export`),
+    ],
+    newer: keep.map(formatNewer),
+    conflicts: conflict.map(describeConflict),
+    moved: findMoved([...take, ...conflict]),
+  };
+}
+
+/** Whether the record of a row was removed from the store since the export. */
+function isRemoved({ stored, marks }: Row): boolean {
+  return stored === undefined && marks !== undefined;
+}
+
+/** Whether its editor has changed a cell of a row since the export. */
+function isTouched(row: Row): boolean {
+  return valuesOfRow(row).some(({ base, theirs }) => hashText(theirs) !== base);
+}
+
+function isListTaken(list: List, taken: Taken): boolean {
+  return taken.get(list)?.some(({ column }) => column !== HERO) ?? false;
+}
+
+function findSecondHero({ rows }: List): ImportProblem[] {
+  const [, second] = rows.filter(isHero);
+  if (second === undefined) return [];
+  const sentence = 'is a second hero photo: one photo of a listing may have yes';
+  return [{ record: second.name, path: HERO.field, sentence }];
+}
+
+/** The taken cells of a row as a patch of its record. */
+function foldRow(row: Row, taken: Taken): Patch {
+  const { stored, value: cells } = row;
+  const { id, slug }: Patch = stored?.record ?? { id: cells.id };
+  const patch: Patch = id !== undefined ? { id } : slug !== undefined ? { slug } : {};
+  for (const { column } of taken.get(row) ?? []) {
+    const cell = valueIn(cells, column);
+    // A new record has no field to empty, but a text without languages.
+    if (stored === undefined && cell === null && column.locale === undefined) continue;
+    if (column.field === 'location' && cells.location_id !== undefined) {
+      patch.location_id = cells.location_id;
+    } else setValue(patch, column, cell);
+  }
+  return patch;
+}
+
+function foldListing(listing: ListingRow, taken: Taken): RawRecord {
+  const patch = foldRow(listing, taken);
+  const rowsOf: Record<string, readonly Row[]> = {};
+  for (const list of listing.lists) {
+    const hero = taken.get(list)?.find(({ column }) => column === HERO);
+    if (hero !== undefined) patch.hero_photo_id = hero.theirs || null;
+    const { field } = LISTS[list.sheet];
+    const rows = isListTaken(list, taken) ? list.rows : list.kept;
+    if (rows === list.kept && !rows.some((row) => taken.has(row))) continue;
+    patch[field] = foldList(list, rows, taken);
+    rowsOf[field] = rows;
+  }
+  const { isUnlisted = false } = listing;
+  return { name: withRows(listing.name, rowsOf), value: patch, isUnlisted };
+}
+
+/** The entries of a list: those of the file if the list is taken, else the stored ones. */
+function foldList({ sheet, kept }: List, rows: readonly Row[], taken: Taken): Patch[] {
+  const { order } = LISTS[sheet];
+  const entries = rows.map((row): Patch => {
+    const patch = foldRow(row, taken);
+    const record = row.stored?.record ?? {};
+    if (sheet === 'features') return mergeRecord(record, patch, FEATURE);
+    const number = rows === kept ? undefined : row.value[order];
+    // An editor may write 1.5.
+    return { ...patch, [order]: typeof number === 'number' ? Math.floor(number) : record[order] };
   });
-  return { ...record, ...Object.fromEntries(changes) };
+  const places = entries.map(deriveId);
+  const isInOrder = places.every(
+    (each, at) => compareEntries(order, places[at - 1] ?? each, each) <= 0,
+  );
+  if (!isInOrder) numberInOrder(entries, order);
+  return entries;
 }
 
-/** Null removes a language. The schema rejects the null of another name. */
-function isKept([name, text]: [string, unknown]): boolean {
-  return text !== null || !LOCALES.some((locale) => locale === name);
-}
-
-/**
- * A patch replaces these lists. A stored entry keeps the fields that the patch leaves out. A new
- * entry gets `defaults`.
- */
-const LISTS = [
-  {
-    list: 'photos',
-    schema: photo,
-    order: 'web_sort_order',
-    defaults: { alt: {}, section: 'gallery', web_visible: true },
-  },
-  { list: 'videos', schema: video, order: 'sort_order', defaults: { web_visible: true } },
-] as const;
-
-export function mergeListing(listing: Patch, patch: Patch): Patch {
-  const record = mergeRecord(listing, patch, writtenListing);
-  for (const { list, schema, order, defaults } of LISTS) {
-    const patched = patch[list];
-    if (!Array.isArray(patched) || !patched.every(isMap)) continue;
-    const stored = listOf(listing[list]).filter(isMap);
-    const entries = patched.map((each) => ({
-      ...defaults,
-      ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
-    }));
-    // If the patch numbers every entry, the numbers are the order.
-    if (patched.some((each) => each[order] === undefined)) numberInOrder(entries, order);
-    record[list] = entries;
-  }
-  const isHero = (each: unknown) =>
-    isMap(each) && uuid.safeParse(each.id).data === record.hero_photo_id;
-  if (!('hero_photo_id' in patch) && !listOf(record.photos).some(isHero)) {
-    record.hero_photo_id = null;
-  }
-  return record;
-}
-
-function findEntry(stored: readonly Patch[], entry: Patch): Patch | undefined {
-  const id = uuid.safeParse(entry.id).data;
-  const address = url.safeParse(entry.url).data;
-  return stored.find((each) => each.id === id) ?? stored.find((each) => each.url === address);
-}
-
-const MAX_ORDER = 2 ** 31 - 1;
-
-/**
- * Gives the entries ascending numbers, in the order of the list. A number stays if it is above the
- * one before: 10, none, 20 → 10, 11, 20, and 20, none, 10 → 20, 21, 22.
- */
-export function numberInOrder(entries: readonly Patch[], field: string): void {
-  const numbers: number[] = [];
-  for (const entry of entries) {
-    const next = (numbers.at(-1) ?? 0) + 1;
-    const own = Number(entry[field] ?? next);
-    numbers.push(numbers.length === 0 ? own : Math.max(own, next));
-  }
-  for (const [index, entry] of entries.entries()) {
-    const highest = MAX_ORDER - (entries.length - 1 - index);
-    entry[field] = Math.min(numbers[index] ?? 0, highest);
-  }
+/** The cells of an entry are in its own row, e.g. `photos.3.alt.en` in `photos!E12`. */
+function withRows(name: RecordName, rows: Record<string, readonly Row[]>): RecordName {
+  const cellAt: RecordName['cellAt'] = (path) => {
+    const [field = '', index, ...rest] = path.split('.');
+    const entry = rows[field]?.[Number(index ?? 0)]?.name;
+    const found = entry ? entry.cellAt?.(rest.join('.')) : name.cellAt?.(path);
+    return found ?? { cell: (entry ?? name).place, column: '' };
+  };
+  return { ...name, cellAt };
 }

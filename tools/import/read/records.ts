@@ -54,7 +54,9 @@ type NamingKeys = { [Key in 'id' | 'hid' | 'slug']?: string | undefined };
  * Finds the stored record that a record of a file names: by its id, else by its hid, else by its
  * slug.
  */
-export function makeFinder<T extends StoredKeys>(stored: readonly T[]) {
+export function makeFinder<T extends { [Key in keyof StoredKeys]?: unknown }>(
+  stored: readonly T[],
+) {
   const byId = new Map(stored.map((each) => [each.id, each]));
   const bySlug = new Map(stored.map((each) => [each.slug, each]));
   const byHid = new Map(stored.map((each) => [each.hid ?? undefined, each]));

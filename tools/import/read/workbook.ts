@@ -13,8 +13,8 @@ import {
   SHEET_NAMES,
   SHEETS,
   type SheetName,
+  setValue,
 } from './columns.ts';
-import { isMap } from './listing-schemas.ts';
 import { withKey } from './parse.ts';
 import {
   type Fault,
@@ -195,8 +195,7 @@ function readRow(
     const own = 'sentence' in read ? cell.value : read.value;
     // An empty id follows from the other keys.
     if (field === 'id' && own === null) continue;
-    const texts = value[field];
-    value[field] = locale === undefined ? own : { ...(isMap(texts) && texts), [locale]: own };
+    setValue(value, column, own);
   }
   const cellAt = (path: string) => {
     const isAt = (each: Column | undefined) =>

@@ -19,15 +19,15 @@ import {
   SHEETS,
   type SheetName,
 } from '../read/columns.ts';
-import type { Patch } from '../read/records.ts';
 import {
-  formatAsOf,
-  listTexts,
-  type ShownRow,
-  showEntries,
-  showListing,
-  showRecord,
-} from '../read/shown.ts';
+  formatMarks,
+  rowOfListing,
+  rowOfRecord,
+  rowsOfList,
+  type StoredRow,
+  textsOfList,
+} from '../read/marks.ts';
+import type { Patch } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
 import { readMeSheet } from './read-me.ts';
 
@@ -54,35 +54,37 @@ export async function writeWorkbook(
 ): Promise<Uint8Array> {
   const withMarks = (
     name: SheetName,
-    row: ShownRow,
-    lists: Record<string, string> = {},
+    row: StoredRow,
+    texts: Record<string, string> = {},
   ): Patch => ({
     ...row.record,
-    [AS_OF.field]: formatAsOf(name, row, { ...lists, lineage }),
+    [AS_OF.field]: formatMarks(name, row, { lineage, ...texts }),
   });
-  const entriesOf = (name: ListName) =>
-    listings.flatMap((listing) => {
-      const lists = listTexts(listing, name);
-      return showEntries(listing, name).map(
+  const homes = listings.map((each) => rowOfListing(each));
+  const rowsOf = (name: ListName) =>
+    homes.flatMap((home) => {
+      const { slug: listing, hero_photo_id } = home.record;
+      const texts = { listing: home.label, ...textsOfList(home, name) };
+      return rowsOfList(home, name).map(
         (row, index): Patch => ({
           // A feature has no number of its own.
           order: index + 1,
-          ...withMarks(name, row, lists),
-          hero: row.record.id === listing.hero_photo_id ? true : null,
-          listing: listing.slug,
+          ...withMarks(name, row, texts),
+          hero: row.record.id === hero_photo_id ? true : null,
+          listing,
         }),
       );
     });
   const records: Record<SheetName, readonly Patch[]> = {
-    listings: listings.map((listing) => {
-      const lists = LIST_NAMES.map((name) => listTexts(listing, name));
-      return withMarks('listings', showListing(listing), Object.assign({}, ...lists));
+    listings: homes.map((home) => {
+      const texts = LIST_NAMES.map((name) => textsOfList(home, name));
+      return withMarks('listings', home, Object.assign({}, ...texts));
     }),
-    photos: entriesOf('photos'),
-    videos: entriesOf('videos'),
-    features: entriesOf('features'),
-    locations: locations.map((each) => withMarks('locations', showRecord(each))),
-    amenities: amenities.map((each) => withMarks('amenities', showRecord(each))),
+    photos: rowsOf('photos'),
+    videos: rowsOf('videos'),
+    features: rowsOf('features'),
+    locations: locations.map((each) => withMarks('locations', rowOfRecord('locations', each))),
+    amenities: amenities.map((each) => withMarks('amenities', rowOfRecord('amenities', each))),
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
   const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));

@@ -1,0 +1,85 @@
+/** Merges a patch into a stored record. The results are parsed afterwards. Pure. */
+
+import * as z from 'zod';
+import { LOCALES } from '../../../src/properties/locale-map.ts';
+import { uuid } from '../../../src/schema.ts';
+import { isMap, photo, url, video } from './listing-schemas.ts';
+import { listOf, type Patch, writtenListing } from './records.ts';
+
+/** Merges by field, and texts by language. The record is `{}` for a new one. */
+export function mergeRecord(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
+  const changes = Object.entries(patch).map(([name, value]) => {
+    const old = isMap(record[name]) ? record[name] : {};
+    // The schema gives an undefined field its default.
+    if (value === null && shape[name] instanceof z.ZodDefault) return [name, undefined];
+    // A location's name and an amenity's label have no default.
+    if (value === null && isMap(record[name])) return [name, {}];
+    if (!isMap(value)) return [name, value];
+    const languages = Object.entries({ ...old, ...value });
+    return [name, Object.fromEntries(languages.filter(isKept))];
+  });
+  return { ...record, ...Object.fromEntries(changes) };
+}
+
+/** Null removes a language. The schema rejects the null of another name. */
+function isKept([name, text]: [string, unknown]): boolean {
+  return text !== null || !LOCALES.some((locale) => locale === name);
+}
+
+/**
+ * A patch replaces these lists. A stored entry keeps the fields that the patch leaves out. A new
+ * entry gets `defaults`.
+ */
+const LISTS = [
+  {
+    list: 'photos',
+    schema: photo,
+    order: 'web_sort_order',
+    defaults: { alt: {}, section: 'gallery', web_visible: true },
+  },
+  { list: 'videos', schema: video, order: 'sort_order', defaults: { web_visible: true } },
+] as const;
+
+export function mergeListing(listing: Patch, patch: Patch): Patch {
+  const record = mergeRecord(listing, patch, writtenListing);
+  for (const { list, schema, order, defaults } of LISTS) {
+    const patched = patch[list];
+    if (!Array.isArray(patched) || !patched.every(isMap)) continue;
+    const stored = listOf(listing[list]).filter(isMap);
+    const entries = patched.map((each) => ({
+      ...defaults,
+      ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
+    }));
+    // If the patch numbers every entry, the numbers are the order.
+    if (patched.some((each) => each[order] === undefined)) numberInOrder(entries, order);
+    record[list] = entries;
+  }
+  const isHero = (each: unknown) =>
+    isMap(each) && uuid.safeParse(each.id).data === record.hero_photo_id;
+  if (!('hero_photo_id' in patch) && !listOf(record.photos).some(isHero)) {
+    record.hero_photo_id = null;
+  }
+  return record;
+}
+
+function findEntry(stored: readonly Patch[], entry: Patch): Patch | undefined {
+  const id = uuid.safeParse(entry.id).data;
+  const address = url.safeParse(entry.url).data;
+  return stored.find((each) => each.id === id) ?? stored.find((each) => each.url === address);
+}
+
+const MAX_ORDER = 2 ** 31 - 1;
+
+/**
+ * Gives the entries ascending numbers, in the order of the list. A number stays if it is above the
+ * one before: 10, none, 20 → 10, 11, 20, and 20, none, 10 → 20, 21, 22.
+ */
+export function numberInOrder(entries: readonly Patch[], field: string): void {
+  let next = Number(entries[0]?.[field] ?? 1);
+  for (const [index, entry] of entries.entries()) {
+    const highest = MAX_ORDER - (entries.length - 1 - index);
+    next = Math.max(next, Number(entry[field] ?? next));
+    entry[field] = Math.min(next, highest);
+    next += 1;
+  }
+}
