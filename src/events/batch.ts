@@ -30,8 +30,6 @@ export const BATCH_BODY = {
   loggedFields: ['events.payload', 'events'],
 };
 
-type JsonValue = JsonObject[string];
-
 type BatchOutcome =
   | { kind: 'done'; results: IngestResult[] }
   | { kind: 'invalid'; problems: Problem[] };
@@ -39,8 +37,8 @@ type BatchOutcome =
 const batch = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_BATCH_EVENTS) });
 const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
-/** An item with a valid key. The rest of its body may be invalid. */
-type Item = {
+/** An event with a valid key. D1 decides about it; the rest of its body may be invalid. */
+type Keyed = {
   index: number;
   key: string;
   body: JsonObject;
@@ -48,106 +46,79 @@ type Item = {
   bytes: number;
   identity: Identity;
   parsedBody: Parsed<IngestRequest>;
+  decision?: Decision | undefined;
 };
 
-type Decisions = ReadonlyMap<Item, Decision>;
-
-/**
- * Any problem rejects the whole batch. An invalid item is a problem only if its key is free, so its
- * key is looked up first. `outside` are problems outside the body.
- */
+/** Any problem rejects the whole batch. `outside` are problems outside the body. */
 export async function ingestBatch(
   body: JsonObject,
   outside: readonly Problem[],
   context: IngestContext,
 ): Promise<BatchOutcome> {
-  const readResults = readItems(body.events);
-  const items = readResults.filter((result) => result.ok).map(({ value }) => value);
-  const decisionsOfInvalid = await lookUpKeysOfInvalid(items, context);
-  const problems = findProblems(body, outside, readResults, items, decisionsOfInvalid);
+  const frame = parseWith(batch, body);
+  const { events } = body;
+  const isShort = Array.isArray(events) && events.length <= MAX_BATCH_EVENTS;
+  const read = isShort ? events.map(readItem) : [];
+  const items = read.flatMap((each) => (each.ok ? [each.value] : []));
+
+  // An invalid body is a problem only if its key is free: otherwise it is a replay or a conflict.
+  const invalid = items.filter(({ parsedBody }) => !parsedBody.ok);
+  await decide(invalid, (identities) => lookUpKeys(context.database, identities, context));
+  const problems = [
+    ...(frame.ok ? [] : frame.problems),
+    ...outside,
+    ...sizeProblems(items),
+    ...read.flatMap((each) => (each.ok ? itemProblems(each.value, items) : each.problems)),
+  ];
   if (problems.length > 0) return { kind: 'invalid', problems };
-  // Each invalid item here is a replay or a conflict: its key is held.
-  const decisions = new Map([...decisionsOfInvalid, ...(await storeValid(items, context))]);
-  return { kind: 'done', results: await makeResults(items, decisions, context) };
+
+  const requests = items.flatMap(({ identity, parsedBody }) =>
+    parsedBody.ok ? [{ ...identity, ...parsedBody.value }] : [],
+  );
+  const valid = items.filter(({ parsedBody }) => parsedBody.ok);
+  await decide(valid, () => acceptKeyed(context.database, requests, context));
+  const decided = items.flatMap(({ decision, ...item }) =>
+    decision ? [{ ...item, decision }] : [],
+  );
+  const decisions = decided.map(({ decision }) => decision);
+  const stored = await findHoldingBodies(context.database, decisions, context);
+  const results = decided.map(({ key, body, parsedBody, decision }) =>
+    makeResult(key, resolveOutcome(decision, body, parsedBody, stored)),
+  );
+  return { kind: 'done', results };
 }
 
-function readItems(events: JsonValue | undefined): Parsed<Item>[] {
-  if (!Array.isArray(events) || events.length > MAX_BATCH_EVENTS) return [];
-  return events.map(readItem);
+/** D1 decides for each item, in order. */
+async function decide(
+  items: readonly Keyed[],
+  ask: (identities: Identity[]) => Promise<Decision[]>,
+): Promise<void> {
+  if (items.length === 0) return;
+  const decisions = await ask(items.map(({ identity }) => identity));
+  for (const [at, item] of items.entries()) item.decision = decisions[at];
 }
 
-/** Their paths begin at the item. */
-function readItem(value: JsonValue, index: number): Parsed<Item> {
+function readItem(value: JsonObject[string], index: number): Parsed<Keyed> {
+  const reject = (...problems: Problem[]) => ({
+    ok: false as const,
+    problems: problems.map((each) => prefixPath(index, each)),
+  });
   const object = parseWith(z.looseObject({}), value);
-  if (!object.ok) return object;
+  if (!object.ok) return reject(...object.problems);
   const { idempotency_key: _, ...body } = object.value as JsonObject;
   const canonical = canonicalBody(body);
-  if (!canonical.ok) return canonical;
+  if (!canonical.ok) return reject(...canonical.problems);
   const parsedBody = parseIngestRequest(body);
   const keyed = parseWith(keyedItem, value);
-  if (!keyed.ok) {
-    return {
-      ok: false,
-      problems: [...keyed.problems, ...(parsedBody.ok ? [] : parsedBody.problems)],
-    };
-  }
+  if (!keyed.ok) return reject(...keyed.problems, ...(parsedBody.ok ? [] : parsedBody.problems));
   const key = keyed.value.idempotency_key;
   const identity = identify(key, canonical.value);
   const bytes = canonical.value.length;
   return { ok: true, value: { index, key, body, bytes, identity, parsedBody } };
 }
 
-async function lookUpKeysOfInvalid(
-  items: readonly Item[],
-  context: IngestContext,
-): Promise<Decisions> {
-  const invalid = items.filter(({ parsedBody }) => !parsedBody.ok);
-  if (invalid.length === 0) return new Map();
-  const identities = invalid.map(({ identity }) => identity);
-  return pair(invalid, await lookUpKeys(context.database, identities, context));
-}
-
-async function storeValid(items: readonly Item[], context: IngestContext): Promise<Decisions> {
-  const requests = new Map<Item, Identity & IngestRequest>();
-  for (const item of items) {
-    const { identity, parsedBody } = item;
-    if (parsedBody.ok) requests.set(item, { ...identity, ...parsedBody.value });
-  }
-  if (requests.size === 0) return new Map();
-  const decisions = await acceptKeyed(context.database, [...requests.values()], context);
-  return pair([...requests.keys()], decisions);
-}
-
-function pair(items: readonly Item[], decisions: readonly Decision[]): Decisions {
-  return new Map(items.map((item, index) => [item, decisionAt(decisions, index)]));
-}
-
-function decisionAt(decisions: readonly Decision[], index: number): Decision {
-  const decision = decisions[index];
-  if (decision === undefined) throw new Error('D1 decides for each item');
-  return decision;
-}
-
-/** An invalid frame does not hide the problems of its items. */
-function findProblems(
-  body: JsonObject,
-  outside: readonly Problem[],
-  readResults: readonly Parsed<Item>[],
-  items: readonly Item[],
-  decisionsOfInvalid: Decisions,
-): Problem[] {
-  const frame = parseWith(batch, body);
-  const ofItems = readResults.flatMap((result, index) => {
-    const problems = result.ok
-      ? [...repeatedKey(result.value, items), ...bodyProblems(result.value, decisionsOfInvalid)]
-      : result.problems;
-    return problems.map((problem) => prefixPath(`events.${index}`, problem));
-  });
-  return [...(frame.ok ? [] : frame.problems), ...outside, ...sizeProblems(items), ...ofItems];
-}
-
 /** The sum of the canonical sizes has the same bound as the body. */
-function sizeProblems(items: readonly Item[]): Problem[] {
+function sizeProblems(items: readonly Keyed[]): Problem[] {
   if (items.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BODY.maxBytes) return [];
   const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;
   return [{ path: 'events', field: 'events', message }];
@@ -160,38 +131,23 @@ export const KEY_OF_BATCH: Problem = {
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-function repeatedKey(item: Item, items: readonly Item[]): Problem[] {
-  const first = items.find(({ key }) => key === item.key);
-  if (first === undefined || first === item) return [];
+function itemProblems(item: Keyed, items: readonly Keyed[]): Problem[] {
+  const { index, key, parsedBody, decision } = item;
+  const first = items.find((each) => each.key === key);
   const field = 'idempotency_key';
-  const message = `is the key of events.${first.index} too`;
-  return [{ path: field, field, message, issue: { input: item.key } }];
+  const message = `is the key of events.${first?.index} too`;
+  const repeated = first === item ? [] : [{ path: field, field, message, issue: { input: key } }];
+  const ofBody = !parsedBody.ok && decision?.kind === 'free' ? parsedBody.problems : [];
+  return [...repeated, ...ofBody].map((each) => prefixPath(index, each));
 }
 
-function bodyProblems(item: Item, decisionsOfInvalid: Decisions): Problem[] {
-  if (item.parsedBody.ok || decisionsOfInvalid.get(item)?.kind !== 'free') return [];
-  return item.parsedBody.problems;
-}
-
-function prefixPath(prefix: string, { path, field, ...problem }: Problem): Problem {
+function prefixPath(index: number, { path, field, ...problem }: Problem): Problem {
+  const prefix = `events.${index}`;
   return {
     ...problem,
     path: formatPath(path === '' ? [prefix] : [prefix, path]),
     field: field === undefined ? 'events' : `events.${field}`,
   };
-}
-
-async function makeResults(
-  items: readonly Item[],
-  decisions: Decisions,
-  context: IngestContext,
-): Promise<IngestResult[]> {
-  const inOrder = items.flatMap((item) => decisions.get(item) ?? []);
-  const stored = await findHoldingBodies(context.database, inOrder, context);
-  return items.map(({ key, body, parsedBody }, index) => {
-    const outcome = resolveOutcome(decisionAt(inOrder, index), body, parsedBody, stored);
-    return makeResult(key, outcome);
-  });
 }
 
 function makeResult(key: string, outcome: IngestOutcome): IngestResult {
