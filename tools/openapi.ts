@@ -17,7 +17,14 @@ Example: npm run -s openapi > docs/openapi.json`)
       .default('3.1'),
   );
 
-type Shape = { components: { schemas: Record<string, { type?: string; enum?: string[] }> } };
+type Schema = {
+  type?: string | string[];
+  enum?: string[];
+  anyOf?: { $ref?: string }[];
+  description?: string;
+  examples?: unknown[];
+};
+type Shape = { components: { schemas: Record<string, Schema> } };
 
 export const command: Command<string> = {
   program,
@@ -34,11 +41,15 @@ function printDocument(version: string): number {
 
 /**
  * Writes a schema that may be null without `anyOf`: OpenAPI 3.0 has no nullable references, so each
- * is replaced by a copy. The converter takes `type: [T, "null"]`.
+ * is replaced by a copy. The converter takes `type: [T, "null"]`. Of a schema with more types only
+ * its words stay, because 3.0 has no other form that generators read.
  */
 function withoutUnions(document: Shape): Shape {
   const { schemas } = document.components;
-  const copy = (_: string, value: { anyOf?: { $ref?: string }[] } | null): unknown => {
+  const copy = (_: string, value: Schema | null): unknown => {
+    if (Array.isArray(value?.type) && value.type.length > 2) {
+      return { description: value.description, examples: value.examples };
+    }
     const name = value?.anyOf?.[0]?.$ref?.split('/').at(-1);
     const schema = schemas[name ?? ''];
     if (schema === undefined) return value;

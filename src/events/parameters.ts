@@ -6,7 +6,7 @@ import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/pagi
 import { listMetadata, listOf } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
-import { NAME_BOUNDS, name, parseTimestamp, timestamp } from './event-types.ts';
+import { NAME_BOUNDS, name } from './event-types.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -24,6 +24,31 @@ function valueList(value: z.ZodType<string, string>, longest: number, max: numbe
   return listOf(value, max * (longest + SEPARATOR_CHARACTERS))
     .refine((values) => values.length <= max, `must be at most ${max} ${noun}`)
     .transform((listed) => JSON.stringify([...new Set(listed)].sort()));
+}
+
+/**
+ * ISO 8601 as booking systems write it: Java leaves out seconds that are zero, and writes `+0200` or
+ * `+02` with some formatters, as PHP does.
+ */
+const TIMESTAMP =
+  /^(\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,100})?)?)(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/;
+
+const TIMESTAMP_FORM =
+  'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z';
+
+const isDate = (text: string) => z.iso.date().safeParse(text).success;
+
+const timestamp = z
+  .string(TIMESTAMP_FORM)
+  .regex(TIMESTAMP, TIMESTAMP_FORM)
+  .refine((text) => isDate(text.slice(0, 10)), TIMESTAMP_FORM);
+
+/** Returns the milliseconds of a valid timestamp since the epoch, rounded down. */
+function parseTimestamp(text: string): number {
+  const [, time = '', offset = ''] = TIMESTAMP.exec(text) ?? [];
+  // `Date.parse` reads no other form of an offset.
+  const [, hours, minutes = '00'] = /^([+-]\d\d):?(\d\d)?$/.exec(offset) ?? [];
+  return Date.parse(hours === undefined ? text : `${time}${hours}:${minutes}`);
 }
 
 /** Rounds up to milliseconds, where `parseTimestamp` rounds down: `1970-01-01T00:00:00.0001Z` → 1. */

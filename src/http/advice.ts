@@ -64,10 +64,6 @@ export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
     ],
     [({ issue }) => isTime(issue) && matches(issue, /\]$/), 'Leave out the zone in brackets.'],
     [({ issue }) => isTime(issue) && matches(issue, /^.{10}t|z$/), 'Write T and Z in capitals.'],
-    [
-      ({ path = '', issue }) => issue && /^(events\.\d+\.)?payload\.[^.]+$/.test(path),
-      'The field may be left out.',
-    ],
   ],
   idempotency_key_in_use: [UNFILLED],
   authentication_invalid: [
@@ -112,7 +108,7 @@ function matches(issue: Issue | undefined, pattern: RegExp): boolean {
 }
 
 function isTime(issue: Issue | undefined): boolean {
-  return issue?.format === 'regex' && matches(issue, /^\d{4}-\d\d-\d\dT/i);
+  return matches(issue, /^\d{4}-\d\d-\d\dT/i);
 }
 
 /** Names of parameters in other APIs, and in other parts of this one → the parameters that are meant. */

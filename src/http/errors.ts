@@ -27,7 +27,6 @@ export type Issue = {
   /** The bad value, or the name of an unknown parameter. */
   input?: unknown;
   expected?: string;
-  format?: string;
   /** The parameters of the route. */
   known?: readonly string[];
 };

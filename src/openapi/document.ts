@@ -43,17 +43,26 @@ const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (jsonSchema.pattern === '^[^\\x00]*$') delete jsonSchema.pattern;
 };
 
-/** Writes `type: [T, "null"]`. Some generators skip `anyOf` with null, which 3.0 lacks. */
-const writeNullable: ZodOpenApiOverride = (context) => {
+/**
+ * Writes a union of types as one list, e.g. `type: [T, "null"]`: a keyword is about values of its own
+ * type only. Some generators skip `anyOf` with null, which 3.0 lacks.
+ */
+const writeTypes: ZodOpenApiOverride = (context) => {
   const { jsonSchema } = context;
-  const [schema, none] = jsonSchema.anyOf ?? [];
-  if (none?.type !== 'null' || typeof schema?.type !== 'string') return;
-  // A schema that several fields share may come after them, so it is not written yet.
-  const inner = { ...context, jsonSchema: schema };
-  writePortably(inner);
-  omitStorageBounds(inner);
-  const values = schema.enum && { enum: [...schema.enum, null] };
-  Object.assign(jsonSchema, { ...schema, ...jsonSchema, type: [schema.type, 'null'], ...values });
+  const { anyOf = [], ...own } = jsonSchema;
+  const types = anyOf.map(({ type }) => type);
+  if (types.length === 0 || !types.every((type) => typeof type === 'string')) return;
+  for (const member of anyOf) {
+    // A schema that several fields share may come after them, so it is not written yet.
+    const inner = { ...context, jsonSchema: member };
+    writePortably(inner);
+    omitStorageBounds(inner);
+    Object.assign(jsonSchema, member);
+    if (member.enum) jsonSchema.enum = [...member.enum, null];
+  }
+  Object.assign(jsonSchema, own, { type: types });
+  // Generators would read the format of a number for texts too.
+  if (types.filter((type) => type !== 'null').length > 1) delete jsonSchema.format;
   delete jsonSchema.anyOf;
 };
 
@@ -98,7 +107,7 @@ export function writeDocument(
       override: (context) => {
         writePortably(context);
         omitStorageBounds(context);
-        writeNullable(context);
+        writeTypes(context);
         if (form === 'open') openResponses(context);
       },
     },

@@ -73,9 +73,9 @@ it('the event types have a page, with each field and a command that sends a samp
   }
   const html = await pageOf(path);
   const parts = html.split('<h2 id="').map((part) => part.split('"')[0]);
-  expect(parts.slice(1, 3)).toEqual(['bookingcreated', 'bookingcancelled']);
+  expect(parts.slice(1, 4)).toEqual(['bookingcreated', 'bookingupdated', 'bookingcancelled']);
   expect(html).toContain(
-    '<tr><td><code>guests</code></td><td>integer, from 1</td><td>The number of guests.</td></tr>',
+    '<tr><td><code>guests</code></td><td>The guests, or their number. As the sender wrote it: a whole number such as 2,',
   );
   expect(unescaped(html)).toContain(`curl -s http://localhost:4000/api/public/events/ingest \\
   -H 'x-api-key: running-key' \\

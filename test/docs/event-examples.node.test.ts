@@ -133,7 +133,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     const rows = () => rowsOf(program);
     const keyOf = (name: string) => `bookings-${program}-${name}-created`;
     await start(`${program}-stored`, '1').ended;
-    await start(`${program}-invalid`, '0').ended;
+    await start(`${program}-invalid`, '-1').ended;
     await start(`${program}-unsent`, '1').ended;
     // The first event is stored, and the program is killed before it knows.
     rig().faults.push('lost', { status: 503, headers: { 'Retry-After': '3600' } });

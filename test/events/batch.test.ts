@@ -98,7 +98,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     });
     const results = await resultsOf(
       await sendBatch(
-        keys.map((key, index) => item(key, index % 2 === 0 ? {} : { payload: { guests: 0 } })),
+        keys.map((key, index) => item(key, index % 2 === 0 ? {} : { payload: { guests: -1 } })),
         { DB },
       ),
     );
@@ -117,7 +117,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     const held = freshKey();
     await ingest(bookingCreated(), held);
     const { env: counted, costs } = counting(env);
-    const batch = [item(held, { payload: { guests: 0 }, extra: 1 }), item(freshKey())];
+    const batch = [item(held, { payload: { guests: -1 }, extra: 1 }), item(freshKey())];
     expect(await outcomesOf(await sendBatch(batch, counted))).toEqual(['conflict', 'accepted']);
     // The lookup, the insert, and the body that holds the key.
     expect(costs).toMatchObject({ d1RoundTrips: 3, d1RowsWritten: 4 });

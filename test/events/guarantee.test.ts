@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000;
 const A = bookingCreated({ payload: { guests: 1 } });
 const B = bookingCreated({ payload: { guests: 2 } });
 const C = bookingCreated({ payload: { guests: 3 } });
-const INVALID = bookingCreated({ payload: { guests: 0 } });
+const INVALID = bookingCreated({ payload: { guests: -1 } });
 
 const freshKey = () => crypto.randomUUID();
 const ingestWith = (changes: Partial<Env>, body: unknown, key?: string) =>
@@ -274,7 +274,7 @@ describe('the stored events of a key decide before the schema', () => {
     const pass = stopClock();
     const key = freshKey();
     await ingest(A, key);
-    const other = { event_type: 'none', extra: 1, payload: { guests: 0 } };
+    const other = { event_type: 'none', extra: 1, payload: { guests: -1 } };
     const error = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
     expect(error.details?.map(({ path }) => path)).toEqual([
       'event_type',

@@ -120,7 +120,7 @@ describe('the schema of a request', () => {
   it('lists every problem, the key first', async () => {
     const body = {
       event_type: 'booking.created',
-      payload: { guests: 0, check_in: '2027-06-02', check_out: '2027-06-01' },
+      payload: { guests: -1, check_in: '2027-06-02', check_out: '2027-06-01' },
       more: 1,
     };
     await expectProblems(await ingest(body, 'k'.repeat(256)), [
@@ -221,7 +221,7 @@ describe('the body of a request', () => {
   });
 
   it('has one problem per value, in a batch too', async () => {
-    const payload = { occurred_at: 'hush', check_in: '', currency: 'x', guest_email: '' };
+    const payload = { occurred_at: 'hush', check_in: 'soon', currency: 'x', guest_email: 'x' };
     const event = bookingCreated({ payload, aggregate_id: '', aggregate_type: '\0'.repeat(256) });
     const paths = [
       'aggregate_id',

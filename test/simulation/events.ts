@@ -14,7 +14,7 @@ const RETENTION_MS = 60_000;
 const MAX_CLOCK_ERROR_MS = 2_000;
 
 /** Guests of the payload, by the name of the body. The last one does not fit the schema. */
-const BODIES = { A: 1, B: 2, C: 3, invalid: 0 };
+const BODIES = { A: 1, B: 2, C: 3, invalid: -1 };
 type BodyName = keyof typeof BODIES;
 
 const eventOf = (body: BodyName, aggregate_id: string) => ({

@@ -6,13 +6,11 @@ import { quoted } from '../first-requests.ts';
 /** Returns Markdown: each event type with its fields, and the command that sends a sample. */
 export function eventTypesDocument(origin: string, apiKey: string): string {
   const chapters = describeEventTypes().map(({ type, fields, sample }) => {
-    const rows = fields.map(
-      ({ name, form, description }) => `| \`${name}\` | ${form} | ${description} |`,
-    );
+    const rows = fields.map(({ name, description }) => `| \`${name}\` | ${description} |`);
     return `## \`${type}\`
 
-| field of the payload | form | meaning |
-|---|---|---|
+| field of the payload | value |
+|---|---|
 ${rows.join('\n')}
 
 \`\`\`sh
@@ -26,7 +24,7 @@ curl -s ${origin}/api/public/events/ingest \\
   return `# Event types
 
 Each event type with the fields of its payload and a sample, as the running service accepts them. Each field may be left
-out, or be \`null\`. [Events](events.md) says how events are sent, stored and read.
+out, or be \`null\` or \`""\`. [Events](events.md) says how events are sent, stored and read.
 
 ${chapters.join('\n\n')}
 `;
