@@ -66,15 +66,13 @@ describe('a table', () => {
   const rowsOf = (path: string, head: string) => tableOf(path, head).rows;
 
   it('has each event type with each field of its payload', () => {
-    const names = Object.keys(EVENT_TYPES);
-    const fields = Object.entries(EVENT_TYPES).flatMap(([type, payload]) =>
-      Object.keys(payload().shape).map((field) => `${type} ${field}`),
+    // The text says that `booking.updated` is as `booking.created`.
+    const { 'booking.updated': _, ...types } = EVENT_TYPES;
+    const fields = Object.entries(types).flatMap(([type, payload]) =>
+      Object.keys(payload().shape).map((field) => `\`${type}\` \`${field}\``),
     );
-    const rows = rowsOf(`${REFERENCE}/events.md`, '`event_type`').flatMap(
-      ([types = '', field = '']) =>
-        (types === 'all' ? names : codesIn(types)).map((type) => `${type} ${codesIn(field)}`),
-    );
-    expect(rows.sort()).toEqual(fields.sort());
+    const rows = rowsOf(`${REFERENCE}/events.md`, '`event_type`');
+    expect(rows.map(([type, field]) => `${type} ${field}`)).toEqual(fields);
   });
 
   it('has each field of a property', () => {
