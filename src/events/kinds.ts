@@ -32,7 +32,7 @@ const TIME = /(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?/.source;
 const ZONE = / ?(?:Z|UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)/.source;
 /** A date, with or without a time. */
 const DATED = `${DATE}(?:[T ]${TIME}(?:${ZONE})?)?`;
-/** A date, a timestamp, or Unix time in seconds up to microseconds. */
+/** A date, a timestamp, or Unix time in seconds or milliseconds. */
 const MOMENT = new RegExp(`^(?:${DATED}|\\d{10,13})?$`);
 const DAY = new RegExp(`^(?:${DATED}|${TIME})?$`);
 
