@@ -82,8 +82,8 @@ export function eventRoutes() {
       const start = decodeEventPosition(cursor, query);
       const readNext = (last?: EventPage) =>
         readEvents(c.env.DB, query, limit, last === undefined ? start : last.position);
-      const { result, headers } = await pollWhile(c, readNext, ({ isDrained }) => isDrained, wait);
-      return json(result.json, headers);
+      const page = await pollWhile(c, readNext, ({ isDrained }) => isDrained, wait);
+      return json(page.json);
     })
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {
       const id = c.req.param('id');
@@ -122,7 +122,6 @@ function responseTo(outcome: IngestOutcome, c: Context<AppEnv>): Response {
   }
 }
 
-function json(text: string, headers?: Record<string, string>): Response {
-  const type = { 'Content-Type': 'application/json' };
-  return new Response(text, { headers: { ...type, ...NO_STORE, ...headers } });
+function json(text: string): Response {
+  return new Response(text, { headers: { 'Content-Type': 'application/json', ...NO_STORE } });
 }

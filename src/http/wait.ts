@@ -13,7 +13,7 @@ import { logFault } from './log.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
-/** Per isolate, and per client and list. A further request does not wait. */
+/** Per isolate, and per client and list. A further request does not poll. */
 const MAX_WAITING = 50;
 const MAX_WAITING_PER_CLIENT = 5;
 
@@ -28,37 +28,40 @@ type Wait = { owner: string; endsAt: number };
 
 const waits = new Set<Wait>();
 
-/** `headers` has `Retry-After` if the request could not wait. */
-type Waited<Result> = { result: Result; headers: Record<string, string> };
-
 /**
  * Reads at once, and then once a second while the result is empty, for `seconds` at most and until
- * the client disconnects. `read` gets the previous result. A later read that fails is repeated.
+ * the client disconnects. `read` gets the previous result. A later read that fails is repeated. An
+ * empty result of a request that may not poll comes after a second: its client would ask again.
  */
 export async function pollWhile<Result>(
   c: Context<AppEnv>,
   read: (last?: Result) => Promise<Result>,
   isEmpty: (result: Result) => boolean,
   seconds = 0,
-): Promise<Waited<Result>> {
+): Promise<Result> {
   let result = await read();
-  if (seconds === 0 || !isEmpty(result)) return { result, headers: {} };
+  if (seconds === 0 || !isEmpty(result)) return result;
   const wait = startWait(c, seconds);
-  if (wait === undefined) return { result, headers: { 'Retry-After': '1' } };
+  if (wait === undefined) {
+    await pause(POLL_MS);
+    return result;
+  }
   const { signal } = c.req.raw;
   try {
     let remainingMs = seconds * 1_000;
     while (remainingMs > 0 && isEmpty(result) && !signal.aborted) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(remainingMs, POLL_MS)));
+      await pause(Math.min(remainingMs, POLL_MS));
       if (signal.aborted) break;
       result = await read(result).catch((error) => keepResultAfterFault(error, result));
       remainingMs = wait.endsAt - Date.now();
     }
-    return { result, headers: {} };
+    return result;
   } finally {
     waits.delete(wait);
   }
 }
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Undefined if too many wait already. */
 function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {

@@ -41,10 +41,10 @@ export const commonHeaders = headersOf({
   ],
 });
 
-export const retryAfter = headersOf({
+const retryAfter = headersOf({
   'Retry-After': [
     z.int32().min(1).optional(),
-    'Seconds to wait before the next request: on a 429, on a 500 or 503 that the database caused, and on an empty page for which the service could not wait.',
+    'Seconds to wait before the next request: on a 429, and on a 500 or 503 that the database caused.',
   ],
 });
 

@@ -74,9 +74,9 @@ async function respondWithChanges(
     const after = last === undefined ? start : last.position;
     return readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
   };
-  const { result, headers } = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);
-  const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-  return new Response(result.json, { headers: { ...type, ...headers } });
+  const page = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);
+  const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+  return new Response(page.json, { headers });
 }
 
 /** Throws a 404 for a name that is neither an id nor a slug. */

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
 import { MAX_BODY_BYTES } from '../../http/json-body.ts';
 import { chapter, listExamples, pageExample } from '../../openapi/chapter.ts';
-import { headersOf, retryAfter } from '../../openapi/headers.ts';
+import { headersOf } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
@@ -116,7 +116,6 @@ export const eventChapter = chapter(tag, {
     responses: {
       200: {
         description: 'A page of events.',
-        headers: retryAfter,
         schema: eventListOf(anyStoredEvent).meta({
           id: 'EventList',
           description: 'A page of events.',

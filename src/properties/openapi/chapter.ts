@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
 import { chapter, listExamples, pageExample } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
-import { cacheStatus, headersOf, retryAfter } from '../../openapi/headers.ts';
+import { cacheStatus, headersOf } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import {
   changeParameters,
@@ -125,7 +125,6 @@ export const propertyChapter = chapter(tag, {
     responses: {
       200: {
         description: 'A page of changes.',
-        headers: retryAfter,
         schema: changeList,
         examples: listExamples(EXAMPLES.firstChanges, {
           summary: 'The changes since an earlier response, for locale=en',
