@@ -17,7 +17,7 @@ import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
-import { type Check, type Freshness, KnownVersions, type Version } from './versions.ts';
+import { type CatalogueVersion, type Check, type Freshness, KnownVersions } from './versions.ts';
 
 /** Raise it when an entry of the edge cache gets another form. */
 const EDGE_FORM = 2;
@@ -30,7 +30,7 @@ const ENTRY_OVERHEAD_BYTES = 512;
 const MAX_ENTRY_PART = 1 / 16;
 
 /** A missing listing has no content. A Blob, because a `Response` copies plain bytes once more. */
-export type FeedResponse = { version: Version; content?: { body: Blob; etag: string } };
+export type FeedResponse = { version: CatalogueVersion; content?: { body: Blob; etag: string } };
 
 type CachedResponse = Freshness & {
   response: FeedResponse;
@@ -64,13 +64,13 @@ export class FeedCache {
   /** Finds the response of the later version: in memory, or the one that the edge cache returned. */
   find(key: string, atEdge?: FeedResponse): CachedResponse | undefined {
     const inMemory = this.#memory.get(key);
-    const memory = inMemory && this.versions.judge(inMemory.version);
-    const edge = atEdge && this.versions.judge(atEdge.version);
-    const memoryFwd = memory ? 'stale' : 'miss';
-    if (edge && (!memory || edge.rank < memory.rank)) {
-      return { response: atEdge, level: 'edge', memoryFwd, ...edge };
-    }
-    return memory && { response: inMemory, level: 'memory', memoryFwd, ...memory };
+    const { versions } = this;
+    const isEdgeLater = atEdge && (!inMemory || versions.isLater(atEdge.version, inMemory.version));
+    const response = isEdgeLater ? atEdge : inMemory;
+    if (response === undefined) return undefined;
+    const level = isEdgeLater ? 'edge' : 'memory';
+    const memoryFwd = inMemory ? 'stale' : 'miss';
+    return { response, level, memoryFwd, ...versions.judge(response.version) };
   }
 
   /** Keeps a response of the edge cache in memory. */
@@ -85,7 +85,7 @@ export class FeedCache {
     await this.shareChecks(url);
     const { version, content } = response;
     // Another isolate has shared a newer version.
-    if (this.versions.checks[0]?.version.id !== version.id) return;
+    if (this.versions.current?.id !== version.id) return;
     const headers = new Headers({ [VERSION_HEADER]: JSON.stringify(version) });
     if (content) headers.set('ETag', content.etag);
     await putAtEdge(this.#edgeAddress(url, key), content?.body ?? null, headers);
@@ -100,7 +100,7 @@ export class FeedCache {
   /** Learns the shared checks, and shares its own unless the shared ones are recent. Never rejects. */
   async shareChecks(url: string): Promise<void> {
     const shared = await withinEdgeDeadline(this.#learnChecks(url));
-    const { checks } = this.versions;
+    const checks = [...this.versions.checks.values()];
     const [current] = checks;
     if (current === undefined) return;
     const isRecent = Math.abs(current.at - (shared?.at ?? 0)) < this.versions.renewalMs;
@@ -151,7 +151,7 @@ async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
 /** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts, equal tags. */
 export async function makeResponse(
   json: string | undefined,
-  version: Version,
+  version: CatalogueVersion,
 ): Promise<FeedResponse> {
   if (json === undefined) return { version };
   const bytes = new TextEncoder().encode(json);

@@ -16,6 +16,8 @@ import { FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
 import { CATALOGUE_VERSION_ALONE, type FeedReader } from './store.ts';
 
+/** Of a current response, `staleMs` is negative. */
+const NONE = -1;
 /** Any response that has not expired (versions.ts). */
 const ANY = Number.MAX_SAFE_INTEGER;
 
@@ -24,8 +26,8 @@ const ANY = Number.MAX_SAFE_INTEGER;
  * response may be stale for `graceMs`; if D1 failed or stalled in the last `faultMs`, for `ANY` time.
  */
 const MOMENTS = {
-  memory: { afterMs: 0, graceMs: 0, faultMs: 0 },
-  edge: { afterMs: 20, graceMs: 0, faultMs: 5_000 },
+  memory: { afterMs: 0, graceMs: NONE, faultMs: 0 },
+  edge: { afterMs: 20, graceMs: NONE, faultMs: 5_000 },
   slow: { afterMs: 300, graceMs: 300_000, faultMs: 60_000 },
   /** D1 has failed, or is taken to stall. Some stalls have lasted for more than a minute. */
   failed: { afterMs: 2_000, graceMs: ANY, faultMs: 0 },
@@ -90,18 +92,19 @@ export class Feed {
   ): ServedResponse | undefined {
     const { c, cache, key } = call;
     const cached = cache.find(key, atEdge);
-    if (cached === undefined) return undefined;
-    const { response, level, memoryFwd, ttlMs, ageMs } = cached;
     const { faultMs, graceMs } = MOMENTS[moment];
     const maxStaleMs = isWithin(this.#faultAt, faultMs) ? ANY : graceMs;
-    const isStale = ttlMs <= 0;
+    if (cached?.staleMs === undefined || cached.staleMs > maxStaleMs) return undefined;
+    const { response, level, memoryFwd, staleMs, ageMs } = cached;
+    const isStale = staleMs >= 0;
     // A stale 404 is never served: an import may have published the listing since.
-    if (isStale && (-ttlMs > maxStaleMs || response.content === undefined)) return undefined;
-    const isDue = !isStale && ttlMs <= cache.versions.renewalMs;
+    if (isStale && response.content === undefined) return undefined;
+    const isDue = !isStale && -staleMs <= cache.versions.renewalMs;
     if (isDue) c.executionCtx.waitUntil(this.#renewCheck(call));
     if (level === 'edge') cache.remember(key, response);
-    const detail = isStale ? `; detail=${maxStaleMs === ANY ? 'failed' : 'slow'}` : '';
-    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${detail}`;
+    const ttl = Math.floor(-staleMs / 1_000);
+    const reason = maxStaleMs === ANY ? 'failed' : 'slow';
+    const hit = isStale ? `hit; ttl=${Math.min(-1, ttl)}; detail=${reason}` : `hit; ttl=${ttl}`;
     return {
       response,
       source: isStale ? 'stale' : level,
@@ -205,12 +208,12 @@ async function readLatest(
   const { versions } = cache;
   const options = { publicSiteUrl: readConfig(c.env).publicSiteUrl, cachedVersion };
   for (let isPrimary = fresh === true; ; isPrimary = true) {
-    const known = versions.checks[0]?.version.id;
+    const known = versions.current?.id;
     const at = Date.now();
     const session = c.env.DB.withSession(isPrimary ? 'first-primary' : 'first-unconstrained');
     const read = await reader.read(session, query, options);
     // The primary does not decide if another read changed the current version meanwhile.
-    const isDecided = isPrimary && known === versions.checks[0]?.version.id;
+    const isDecided = isPrimary && known === versions.current?.id;
     if (versions.note(read.version, at, isDecided)) return read;
   }
 }

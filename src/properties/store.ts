@@ -18,7 +18,7 @@ import type { FeedFilters } from './parameters.ts';
 import { formatRendering, render, toCard } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
-import type { Version } from './versions.ts';
+import type { CatalogueVersion } from './versions.ts';
 
 /** A question that the feed asks of D1. Equal queries have equal JSON texts, for the cache. */
 export type FeedReader<Query> = {
@@ -31,7 +31,7 @@ export type FeedReader<Query> = {
     session: D1DatabaseSession,
     query: Query,
     options: { publicSiteUrl: string; cachedVersion: string | null },
-  ): Promise<{ version: Version; json: string | undefined }>;
+  ): Promise<{ version: CatalogueVersion; json: string | undefined }>;
 };
 
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;

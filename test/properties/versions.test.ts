@@ -60,17 +60,23 @@ describe('an earlier version', () => {
     },
   );
 
-  it('that replaces a newer entry at the edge is not current', async () => {
+  it('that replaces a newer entry at the edge is not served in its place', async () => {
     const reader = isolate();
     const puts = await recordPuts(() => reader.get({}, { path: freshPath() }));
     await rename('After');
     await reader.get({}, { path: freshPath() });
-    for (const { address, entry } of puts) {
-      if (entry.headers.has('ETag')) await caches.default.put(address, entry);
-    }
+    const replace = async () => {
+      for (const { address, entry } of puts) {
+        if (entry.headers.has('ETag')) await caches.default.put(address, entry.clone());
+      }
+    };
+    await replace();
     const other = isolate();
     expect(await other.read()).toBe('After: edge; fwd=stale, isolate; fwd=miss');
     expect(await other.read()).toBe('After: isolate; hit; ttl=60');
+    await replace();
+    atSecond(61);
+    expect(await reader.read(DOWN)).toMatch(/^After: isolate; hit; ttl=-1; /);
   });
 
   it.each([
