@@ -22,16 +22,17 @@ const NONE = -1;
 const ANY = Number.MAX_SAFE_INTEGER;
 
 /**
- * `afterMs` counts from the request, but for `slow` and `failed` from the start of D1's read. A
- * response may be stale for `graceMs`; if D1 failed or stalled in the last `faultMs`, for `ANY` time.
+ * A cached response may be stale for `graceMs`; if D1 failed or stalled in the last `faultMs`, for
+ * `ANY` time. `waitMs` is the time that a read waits before, for the edge cache and then for D1.
  */
 const MOMENTS = {
-  memory: { afterMs: 0, graceMs: NONE, faultMs: 0 },
-  edge: { afterMs: 20, graceMs: NONE, faultMs: 5_000 },
-  slow: { afterMs: 300, graceMs: 300_000, faultMs: 60_000 },
-  /** D1 has failed, or is taken to stall. Some stalls have lasted for more than a minute. */
-  failed: { afterMs: 2_000, graceMs: ANY, faultMs: 0 },
+  memory: { graceMs: NONE, faultMs: 0 },
+  edge: { waitMs: 20, graceMs: NONE, faultMs: 5_000 },
+  slow: { waitMs: 300, graceMs: 300_000, faultMs: 60_000 },
+  stalled: { waitMs: 1_700, graceMs: ANY, faultMs: 0 },
 };
+/** Some stalls of D1 have lasted for more than a minute. */
+const STALL_MS = MOMENTS.slow.waitMs + MOMENTS.stalled.waitMs;
 /** A read that takes longer is a 500 without a cached response. */
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
@@ -79,26 +80,25 @@ export class Feed {
     const served =
       fresh || config.feedCacheSeconds === 0
         ? await this.#serveFromD1(call, `edge; fwd=${bypass}, isolate; fwd=${bypass}`)
-        : (this.#serveCached(call, 'memory') ?? (await this.#serveFromEdgeOrD1(call)));
+        : (this.#serveCached(call, MOMENTS.memory) ?? (await this.#serveFromEdgeOrD1(call)));
     setLogFields({ cache: served.source });
     return httpResponse(c, served);
   }
 
-  /** Serves the newest cached response, in memory or `atEdge`, if it may be served at `moment`. */
+  /** Serves the newest cached response, in memory or `atEdge`, if it may be served at a moment. */
   #serveCached(
     call: FeedCall,
-    moment: keyof typeof MOMENTS,
+    { graceMs, faultMs }: { graceMs: number; faultMs: number },
     atEdge?: FeedResponse,
   ): ServedResponse | undefined {
     const { c, cache, key } = call;
     const cached = cache.find(key, atEdge);
-    const { faultMs, graceMs } = MOMENTS[moment];
-    const maxStaleMs = isWithin(this.#faultAt, faultMs) ? ANY : graceMs;
-    if (cached?.staleMs === undefined || cached.staleMs > maxStaleMs) return undefined;
+    if (cached?.staleMs === undefined) return undefined;
     const { response, level, memoryFwd, staleMs, ageMs } = cached;
+    const maxStaleMs = isWithin(this.#faultAt, faultMs) ? ANY : graceMs;
     const isStale = staleMs >= 0;
     // A stale 404 is never served: an import may have published the listing since.
-    if (isStale && response.content === undefined) return undefined;
+    if (staleMs > maxStaleMs || (isStale && response.content === undefined)) return undefined;
     const isDue = !isStale && -staleMs <= cache.versions.renewalMs;
     if (isDue) c.executionCtx.waitUntil(this.#renewCheck(call));
     if (level === 'edge') cache.remember(key, response);
@@ -119,30 +119,28 @@ export class Feed {
   async #serveFromEdgeOrD1(call: FeedCall): Promise<ServedResponse> {
     const { c, cache, key } = call;
     const lookup = cache.findAtEdge(c.req.url, key);
-    const atEdge = await firstWithin(lookup, MOMENTS.edge.afterMs, undefined);
-    const early = this.#serveCached(call, 'edge', atEdge);
+    const atEdge = await firstWithin(lookup, MOMENTS.edge.waitMs, undefined);
+    const early = this.#serveCached(call, MOMENTS.edge, atEdge);
     if (early) return early;
 
     const cached = cache.find(key, atEdge);
     const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
     const reading = this.#serveFromD1(call, cacheStatus, cached?.response);
+    const readOrFailed = reading.catch(() => undefined);
     // The read continues after a stale response was served.
-    c.executionCtx.waitUntil(reading.catch(() => undefined));
-    /** The edge cache's response, if it has arrived. */
-    const arrived = () => Promise.race([lookup, undefined]);
-    try {
-      const { slow, failed } = MOMENTS;
-      return (
-        (await firstWithin(reading, slow.afterMs, undefined)) ??
-        this.#serveCached(call, 'slow', await arrived()) ??
-        (await firstWithin(reading, failed.afterMs - slow.afterMs, undefined)) ??
-        this.#serveCached(call, 'failed', await arrived()) ??
-        (await reading)
-      );
-    } catch (error) {
+    c.executionCtx.waitUntil(readOrFailed);
+    for (const moment of [MOMENTS.slow, MOMENTS.stalled]) {
+      // A failure ends the wait. A response of the edge cache counts if it has arrived.
       const served =
-        this.#serveCached(call, 'failed') ?? this.#serveCached(call, 'failed', await lookup);
+        (await firstWithin(readOrFailed, moment.waitMs, undefined)) ??
+        this.#serveCached(call, moment, await Promise.race([lookup, undefined]));
       if (served) return served;
+    }
+    try {
+      return await reading;
+    } catch (error) {
+      const late = this.#serveCached(call, MOMENTS.stalled, await lookup);
+      if (late) return late;
       throw error;
     }
   }
@@ -174,9 +172,8 @@ export class Feed {
 
   /** Reads D1, and throws a 500 after 5 s. A failure or a stall of D1 is a fault. */
   async #readNotingFaults(call: FeedCall, cachedVersion: string | null) {
-    const stallMs = MOMENTS.failed.afterMs;
-    const stall = new Error(`a read took over ${stallMs} ms`);
-    const timer = setTimeout(() => this.#noteFault(stall), stallMs);
+    const stall = new Error(`a read took over ${STALL_MS} ms`);
+    const timer = setTimeout(() => this.#noteFault(stall), STALL_MS);
     try {
       const read = await firstWithin(readLatest(call, cachedVersion), READ_DEADLINE_MS, undefined);
       if (read !== undefined) return read;
