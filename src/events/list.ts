@@ -13,13 +13,8 @@ import {
   MAX_PAGE_SIZE,
 } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
-import {
-  nullIfOversized,
-  placeholder,
-  queryBuilder,
-  readPage,
-  statementOf,
-} from '../storage/statement.ts';
+import { nullIfOversized, readPage } from '../storage/page.ts';
+import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import {
   type EventFilters,

@@ -14,11 +14,12 @@ import {
   jsonWithField,
   listJson,
 } from '../http/paging.ts';
-import { placeholder, queryBuilder, readPage, statementOf } from '../storage/statement.ts';
+import { nullIfOversized, readPage } from '../storage/page.ts';
+import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { formatRendering } from './render.ts';
-import { DOCUMENT, formatListing } from './store.ts';
+import { formatListing } from './store.ts';
 import { properties } from './table.ts';
 
 /** In one generation of the database: see `database_identity`. */
@@ -52,7 +53,9 @@ type ChangesRequest = {
   locale: readonly string[] | undefined;
 };
 
-const { change_seq, id, slug, status, removed_slug, former_slugs } = properties;
+const { change_seq, id, slug, status, removed_slug, former_slugs, document, source } = properties;
+
+const isRendered = sql<number>`${properties.rendering} = ${placeholder('rendering')}`;
 
 /** Selects the generation, and for a first page the newest position: one row read for each. */
 const LIST_STATE = statementOf(
@@ -65,7 +68,7 @@ const LIST_STATE = statementOf(
     .from(databaseIdentity),
 );
 
-/** Selects a page of changes, each with its time. */
+/** Selects a page of changes, each with its time and the `ListingText` of its document. */
 const CHANGES = statementOf(
   queryBuilder
     .select({
@@ -76,7 +79,9 @@ const CHANGES = statementOf(
       changed_at: sql<number>`${properties.changed_at}`.as('changed_at'),
       removed_slug,
       former_slugs,
-      ...DOCUMENT,
+      is_rendered: isRendered.as('is_rendered'),
+      text: sql<string | null>`iif(${isRendered},
+        ${nullIfOversized(document)}, ${nullIfOversized(source)})`.as('text'),
     })
     .from(properties)
     .where(

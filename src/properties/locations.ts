@@ -10,14 +10,10 @@ import {
   listJson,
 } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
-import {
-  afterPosition,
-  nullIfOversized,
-  queryBuilder,
-  readPage,
-  statementOf,
-} from '../storage/statement.ts';
-import { CATALOGUE_VERSION, type FeedReader, unlessCached } from './store.ts';
+import { nullIfOversized, readPage } from '../storage/page.ts';
+import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
+import { databaseIdentity } from '../storage/table.ts';
+import { CATALOGUE_VERSION, type FeedReader } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -57,11 +53,17 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
 
 const { id, slug, sort_slug, name } = locations;
 
+/** While the catalogue has the version of the cached response, no row comes after null. */
+const AFTER_POSITION = sql`(${sort_slug}, ${id}) > (
+  iif((select ${databaseIdentity.catalogue_version} from ${databaseIdentity})
+    = ${placeholder('cachedVersion')}, null, ${placeholder('after0')}),
+  ${placeholder('after1')} || ' ')`;
+
 const PAGE = statementOf(
   queryBuilder
     .select({ id, slug, sort_slug, name: nullIfOversized(name).as('name') })
     .from(locations)
-    .where(afterPosition(sort_slug, id, unlessCached('after0')))
+    .where(AFTER_POSITION)
     .orderBy(sort_slug, id)
     .limit(sql.placeholder('maxRows')),
 );

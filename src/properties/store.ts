@@ -5,14 +5,8 @@ import * as z from 'zod';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
-import {
-  afterPosition,
-  nullIfOversized,
-  placeholder,
-  queryBuilder,
-  readPage,
-  statementOf,
-} from '../storage/statement.ts';
+import { nullIfOversized, readPage } from '../storage/page.ts';
+import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import type { FeedFilters } from './parameters.ts';
 import { formatRendering, render, toCard } from './render.ts';
@@ -52,9 +46,6 @@ export const CATALOGUE_VERSION = statementOf(
  * compares with null, or has the limit 0. As one more condition, this would read the first row.
  */
 const IS_CACHED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
-
-/** The value of a placeholder, or null if the response is cached. */
-export const unlessCached = (name: string) => sql`iif(${IS_CACHED}, null, ${placeholder(name)})`;
 
 /** Reads one row, to renew the check of the version. */
 export const CATALOGUE_VERSION_ALONE: FeedReader<unknown> = {
@@ -147,12 +138,6 @@ const isRendered = sql<number>`${properties.rendering} = ${placeholder('renderin
 const listingText = (representation: Representation) => sql<string | null>`iif(${isRendered},
   ${nullIfOversized(properties[representation])}, ${nullIfOversized(properties.source)})`;
 
-/** The columns of a `ListingText`, of a document. */
-export const DOCUMENT = {
-  is_rendered: isRendered.as('is_rendered'),
-  text: listingText('document').as('text'),
-};
-
 /** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
 export function formatListing(
   { text, is_rendered }: ListingText,
@@ -171,9 +156,17 @@ const { display_order, id, status } = properties;
 const listingBy = (name: 'id' | 'slug') =>
   statementOf(
     queryBuilder
-      .select(DOCUMENT)
+      .select({
+        is_rendered: isRendered.as('is_rendered'),
+        text: listingText('document').as('text'),
+      })
       .from(properties)
-      .where(and(eq(properties[name], unlessCached(name)), ne(status, 'hidden'))),
+      .where(
+        and(
+          eq(properties[name], sql`iif(${IS_CACHED}, null, ${placeholder(name)})`),
+          ne(status, 'hidden'),
+        ),
+      ),
   );
 
 const BY_ID = listingBy('id');
@@ -206,8 +199,8 @@ function pageStatement({ list, filters }: FeedList) {
       select ${display_order}, ${id}, ${isRendered} as is_rendered,
         ${listingText(REPRESENTATIONS[list])} as text
       from ${properties}
-      where ${afterPosition(display_order, id)} and ${status} = ${placeholder(`status${index}`)}
-        ${conditions}`,
+      where (${display_order}, ${id}) > (${placeholder('after0')}, ${placeholder('after1')} || ' ')
+        and ${status} = ${placeholder(`status${index}`)} ${conditions}`,
   );
   return statementOf(sql<ListingRow>`${sql.join(ranges, sql` union all `)}
     order by display_order, id limit iif(${IS_CACHED}, 0, ${placeholder('maxRows')})`);

@@ -6,7 +6,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { readPage } from '../../src/storage/statement.ts';
+import { readPage } from '../../src/storage/page.ts';
 import { expectStatus, pagesOf, sendUndescribed } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1 } from '../support/tap.ts';
