@@ -1,6 +1,6 @@
 /** Reads events, from the primary: a caller finds the event of its 202. */
 
-import { and, asc, desc, eq, getTableColumns, gt, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import {
@@ -75,10 +75,9 @@ export async function readEvents(
   if (start === null) throw unknownAfterId();
 
   // A page that is not full ends with its span. The list goes on unless it ends there too.
-  const span = spanOf(filters);
-  const direction = order === 'asc' ? 1 : -1;
-  const goesOn = direction * (Math.min(end, newest) - start) > span;
-  const endOfSpan = goesOn ? start + direction * span : undefined;
+  const { step } = ORDERS[order];
+  const goesOn = isScan(filters) && step * (Math.min(end, newest) - start) > MAX_SPAN;
+  const endOfSpan = goesOn ? start + step * MAX_SPAN : undefined;
   const next = hasMore ? last?.seq : endOfSpan;
   const cursorAt = (seq: number, as: Query['order']) =>
     encodeCursor(scopeOf({ ...query, order: as }), [generation, seq]);
@@ -112,27 +111,62 @@ function unknownAfterId(): ApiError {
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }
 
-const { seq, payload, key_id, fingerprint, receipt, ...shownColumns } = getTableColumns(events);
+const { seq, payload, key_id, fingerprint, receipt, ...sentColumns } = getTableColumns(events);
 
 const EVENT = statementOf(
   queryBuilder
-    .select({ seq, ...shownColumns, payload })
+    .select({ seq, ...sentColumns, payload })
     .from(events)
     .where(eq(events.id, sql.placeholder('id'))),
 );
 
-/** How many `seq` a page covers, unless an index bounds the rows that it reads. */
+/** How many `seq` a page of a scan covers. */
 const MAX_SPAN = 10_000;
 
-function spanOf(filters: EventFilters): number {
+/** Whether no index bounds the rows that a page reads. */
+function isScan(filters: EventFilters): boolean {
   const isIndexed = 'id' in filters || 'aggregate_id' in filters;
-  const isScan = !isIndexed && Object.keys(filters).length > 0;
-  return isScan ? MAX_SPAN : Number.POSITIVE_INFINITY;
+  return !isIndexed && Object.keys(filters).length > 0;
 }
+
+const NEWEST = sql<number>`(select coalesce(max(${seq}), 0) from ${events})`;
+const ANCHOR = sql`(select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')})`;
+/** Greater than any `seq`. */
+const BEYOND = sql`${Number.MAX_SAFE_INTEGER}`;
+
+/**
+ * A list begins after its bound `from`, and ends before its bound `to`. Of two positions, `further`
+ * is the later one in this order. An ascending list has no need of its last event.
+ */
+const ORDERS = {
+  asc: {
+    step: 1,
+    sort: asc,
+    follows: gt,
+    reaches: lte,
+    further: sql`max`,
+    nearer: sql`min`,
+    from: 'lowest',
+    to: 'highest',
+    highest: BEYOND,
+  },
+  desc: {
+    step: -1,
+    sort: desc,
+    follows: lt,
+    reaches: gte,
+    further: sql`min`,
+    nearer: sql`max`,
+    from: 'highest',
+    to: 'lowest',
+    highest: sql`${NEWEST} + 1`,
+  },
+} as const;
 
 /** Compiled for each request, because the conditions depend on the filters. */
 function makeStatements(query: Query, hasPosition: boolean) {
   const { order, after_id, ...filters } = query;
+  const { sort, follows } = ORDERS[order];
   const { start, end, pageEnd } = selectEnds(query, hasPosition);
   const conditions = FILTER_ENTRIES.filter(([name]) => name in filters).map(
     ([name, { condition }]) => condition(placeholder(name)),
@@ -146,45 +180,34 @@ function makeStatements(query: Query, hasPosition: boolean) {
       end: sql<number>`${end}`.as('end'),
     })
     .from(databaseIdentity);
-  const columns = { seq, ...shownColumns, payload: nullIfOversized(payload).as('payload') };
+  const columns = { seq, ...sentColumns, payload: nullIfOversized(payload).as('payload') };
   const select = queryBuilder.select(columns);
   const page = ('id' in filters ? select.from(WANTED_IDS).crossJoin(events) : select.from(events))
-    .where(and(...conditions, order === 'asc' ? gt(seq, start) : lt(seq, start), pageEnd))
-    .orderBy(order === 'asc' ? asc(seq) : desc(seq))
+    .where(and(...conditions, follows(seq, start), pageEnd))
+    .orderBy(sort(seq))
     .limit(sql.placeholder('maxRows'));
   return { state: statementOf(state), page: statementOf(page) };
 }
 
-const NEWEST = sql<number>`(select coalesce(max(${seq}), 0) from ${events})`;
-const ANCHOR = sql`(select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')})`;
-
 /** Clocks differ, and an event is committed a few seconds after its `created_at`. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** `pageEnd` is the condition that ends a page within its span. */
+/** `pageEnd` is the condition that ends a page of a scan. */
 function selectEnds({ order, after_id, ...filters }: Query, hasPosition: boolean) {
-  const span = spanOf(filters);
-  const isScan = Number.isFinite(span);
-  const lowest =
-    isScan && 'created_after' in filters
-      ? bisect(sql`${placeholder('created_after')} - ${CLOCK_SKEW_MS}`, 'max(low)')
-      : sql`0`;
-  // An ascending list has no need of its last event, nor has one that reads to the end of an index.
-  const top = isScan && order === 'desc' ? NEWEST : sql`${Number.MAX_SAFE_INTEGER - 1}`;
-  const highest =
-    isScan && 'created_before' in filters
-      ? bisect(sql`${placeholder('created_before')} + ${CLOCK_SKEW_MS}`, 'min(high)')
-      : sql`${top} + 1`;
-  const [first, end] =
-    order === 'asc' ? [lowest, sql`${highest} - 1`] : [highest, sql`${lowest} + 1`];
+  const { step, reaches, further, nearer, from, to, highest } = ORDERS[order];
+  const bounds = { lowest: sql`0`, highest: BEYOND };
+  if (isScan(filters)) {
+    const after = sql`${placeholder('created_after')} - ${CLOCK_SKEW_MS}`;
+    const before = sql`${placeholder('created_before')} + ${CLOCK_SKEW_MS}`;
+    if ('created_after' in filters) bounds.lowest = bisect(after, 'max(low)');
+    bounds.highest = 'created_before' in filters ? bisect(before, 'min(high)') : highest;
+  }
+  const end = sql`${bounds[to]} - ${step}`;
   // With NULL, for an unknown `after_id`, both functions return NULL.
-  const anchored = order === 'asc' ? sql`max(${ANCHOR}, ${first})` : sql`min(${ANCHOR}, ${first})`;
-  const start = hasPosition ? placeholder('after') : after_id === undefined ? first : anchored;
-  const reach =
-    order === 'asc'
-      ? sql`${seq} <= min(${start} + ${span}, ${end})`
-      : sql`${seq} >= max(${start} - ${span}, ${end})`;
-  return { start, end, pageEnd: isScan ? reach : undefined };
+  const first = after_id === undefined ? bounds[from] : sql`${further}(${ANCHOR}, ${bounds[from]})`;
+  const start = hasPosition ? placeholder('after') : first;
+  const reach = reaches(seq, sql`${nearer}(${start} + ${step * MAX_SPAN}, ${end})`);
+  return { start, end, pageEnd: isScan(filters) ? reach : undefined };
 }
 
 /**
