@@ -1,5 +1,6 @@
 /**
  * The rows that each list reads, by D1's own count: they depend on the page and not on the table.
+ * Those that an import reads grow as the table does.
  * test/budgets.test.ts has the exact numbers of a first page.
  */
 
@@ -10,6 +11,7 @@ import { counting } from '../support/counting.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { expectStatus, pagesOf, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
+import { fileOf, importInto, propertyOf } from '../support/node/listings-file.ts';
 
 const IBIZA = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'ibiza', name: {} };
 const ARAN = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: 'aran', name: {} };
@@ -155,4 +157,19 @@ describe('a page of events', () => {
       expect(costs.d1RowsRead).toBeLessThanOrEqual(12);
     }
   });
+});
+
+it('an import of one listing reads at most five rows per listing, however many there are', async () => {
+  await env.DB.exec('DELETE FROM properties');
+  // Of these, 160 are a page of two megabytes.
+  const location_text = { en: 'x'.repeat(6_000) };
+  for (const count of [200, 400, 600]) {
+    await storeListings(
+      env.DB,
+      Array.from({ length: 200 }, () => sourceOf({ location_text })),
+    );
+    const { env: counted, costs } = counting(env);
+    await importInto(counted.DB, fileOf([propertyOf({ slug: `home-${count}` })]));
+    expect(costs.d1RowsRead).toBeLessThanOrEqual(5 * count);
+  }
 });

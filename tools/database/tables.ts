@@ -50,15 +50,19 @@ export async function* readPages(
   start = Number.MIN_SAFE_INTEGER,
 ): AsyncGenerator<Row[]> {
   const selected = columns.map((column) => `"${column}" AS "${column}"`);
-  const sizes = columns.map((column) => `coalesce(octet_length("${column}"), 0)`);
-  // The inner statement reads no long text: SQLite knows its size.
+  const sizes = columns.map((column) => `coalesce(octet_length(next."${column}"), 0)`);
+  // Finds the last row of the page row by row, and reads no long text: SQLite knows its size.
   const page = database.prepare(
-    `SELECT ${selected} FROM "${table}" WHERE rowid > ?1 AND rowid <= (
-       SELECT max(place) FROM (
-         SELECT place, sum(size) OVER (ORDER BY place) - size AS before
-         FROM (SELECT rowid AS place, ${sizes.join(' + ')} AS size FROM "${table}"
-           WHERE rowid > ?1 AND rowid <= ?2 ORDER BY rowid LIMIT ${MAX_ROWS_PER_PAGE}))
-       WHERE before < ${BYTES_PER_PAGE})
+    `WITH RECURSIVE measured (place, bytes) AS (
+       SELECT ?1, 0
+       UNION ALL
+       SELECT next.rowid, measured.bytes + ${sizes.join(' + ')}
+       FROM measured JOIN "${table}" AS next ON next.rowid = (
+         SELECT min(rowid) FROM "${table}" WHERE rowid > measured.place AND rowid <= ?2)
+       WHERE measured.bytes < ${BYTES_PER_PAGE}
+       LIMIT 1 + ${MAX_ROWS_PER_PAGE})
+     SELECT ${selected} FROM "${table}"
+     WHERE rowid > ?1 AND rowid <= (SELECT max(place) FROM measured)
      ORDER BY rowid`,
   );
   const newest = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
