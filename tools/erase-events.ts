@@ -12,7 +12,7 @@ import { withDatabase } from './database/open.ts';
 import { recordOperation } from './database/operations.ts';
 import { countRows } from './database/tables.ts';
 import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from './erasure/erase.ts';
-import { findText } from './erasure/find.ts';
+import { type Found, findText } from './erasure/find.ts';
 import {
   appendToLedger,
   applyLedger,
@@ -103,7 +103,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
 }
 
 async function listFound(database: D1Database, text: string): Promise<void> {
-  const found: Aggregate[] = [];
+  const found: Found[] = [];
   const { events = 0 } = await countRows(database, ['events']);
   let searched = 0;
   {
@@ -115,7 +115,10 @@ async function listFound(database: D1Database, text: string): Promise<void> {
     }
   }
   const aggregates = Map.groupBy(found, ({ type, id }) => printable(`${type} ${id}`));
-  for (const [name, { length }] of aggregates) console.log(`${name}: ${formatEvents(length)}`);
+  for (const [name, all] of aggregates) {
+    const about = all.some(({ isExact }) => isExact) ? '' : ' (in another spelling)';
+    console.log(`${name}: ${formatEvents(all.length)}${about}`);
+  }
   console.log(`${aggregates.size} aggregate${aggregates.size === 1 ? '' : 's'} found`);
 }
 
