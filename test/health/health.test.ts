@@ -4,8 +4,10 @@ import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
 import { detailedHealth, downHealth, health } from '../../src/health/health.ts';
+import { failingD1 } from '../support/faults.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
 import { watchLog } from '../support/log.ts';
+import { tapMethods, tapObjects } from '../support/tap.ts';
 
 const DETAILED = '/api/health/detailed';
 const SECRET = 'no such host db-7.internal';
@@ -15,13 +17,13 @@ const fail = async () => {
   throw new Error(SECRET);
 };
 
-/** The bindings, each of which handles every call by `call`. */
+const DB = failingD1(env.DB, { message: SECRET });
+
+/** The other bindings, each of which handles every call by `call`. */
 function brokenBy(call: () => Promise<unknown>) {
-  const counters = { idFromName: (name: string) => name, get: () => ({ add: call }) };
   return {
-    DB: { prepare: () => ({ first: call }) } as unknown as D1Database,
-    IDEMPOTENCY: { get: call } as unknown as KVNamespace,
-    RATE_COUNTER: counters as unknown as Env['RATE_COUNTER'],
+    IDEMPOTENCY: tapMethods(env.IDEMPOTENCY, call),
+    RATE_COUNTER: tapObjects(env.RATE_COUNTER, call),
   };
 }
 
@@ -42,7 +44,7 @@ function isolateWith(look: () => Promise<unknown>) {
 }
 
 it('GET /api/health responds without credentials, and calls no dependency', async () => {
-  const response = await sendWith(brokenBy(fail), '/api/health', {
+  const response = await sendWith({ DB, ...brokenBy(fail) }, '/api/health', {
     headers: { 'x-api-key': 'x' },
   });
   await expectStatus(response, 200);
@@ -73,7 +75,7 @@ describe('GET /api/health/detailed', () => {
 
   it('is a 503 with both bodies when the database fails, and only the log has the fault', async () => {
     const faults = watchLog('error');
-    const { response, text, body, states } = await read({ DB: brokenBy(fail).DB });
+    const { response, text, body, states } = await read({ DB });
     expect(text).not.toContain(SECRET);
     expect(JSON.stringify(faults())).toContain(SECRET);
     expect([body.status, states]).toEqual(['down', 'down ok ok']);

@@ -7,6 +7,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/page.ts';
+import { databaseOver } from '../../tools/database/d1.ts';
 import { expectStatus, pagesOf, sendUndescribed } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1 } from '../support/tap.ts';
@@ -21,16 +22,14 @@ it.each([
   ['nothing after one that was left out', [1, Number.NaN, 1], 1],
   ['one item, however large', [5 * MIB, 1], 1],
 ])('a page takes %s', async (_, sizes, count) => {
-  const format = (bytes: number) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
-  const bindTo = () => env.DB.prepare('');
-  const statement = { bindTo, rows: async () => [] };
-  const batch = async () => [{ results: [{}] }, { results: sizes }];
-  const connection = { prepare: bindTo, batch } as unknown as D1Database;
-  const { documents, last, hasMore } = await readPage<object, number>({
+  const format = ({ bytes }: { bytes: number }) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
+  const connection = databaseOver(async () => [[{}], sizes.map((bytes) => ({ bytes }))]);
+  const statement = { bindTo: () => connection.prepare(''), rows: async () => [] };
+  const { documents, last, hasMore } = await readPage<object, { bytes: number }>({
     ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },
   });
   expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
-  expect(last).toBe(sizes[count - 1]);
+  expect(last?.bytes).toBe(sizes[count - 1]);
   expect(hasMore).toBe(count < sizes.length);
 });
 
