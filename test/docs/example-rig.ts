@@ -28,8 +28,6 @@ import { runImportOn } from '../support/node/in-process.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
 export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
-/** For what a program does while it runs. */
-export const SOON = { timeout: 20_000 };
 
 /**
  * The words are faults of a response: the service has handled the request, and its response is
@@ -152,11 +150,14 @@ async function startRig(vars: readonly string[]) {
   const service = await project.serve();
   const servers: Server[] = [];
   const programs: { child: ChildProcess; ended: Promise<unknown> }[] = [];
-  /** Of the current test: requests, their statuses, and faults of the next requests. */
+  /**
+   * Of the current test: requests, their statuses, and faults of the next requests. A promise holds
+   * its request back.
+   */
   const requests: string[] = [];
   const statuses: number[] = [];
   const agents = new Set<string | undefined>();
-  const faults: (Fault | undefined)[] = [];
+  const faults: (Fault | Promise<undefined> | undefined)[] = [];
 
   /** Sends a request on, and returns its response whole. Rejects when its sender hangs up. */
   async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
@@ -184,9 +185,9 @@ async function startRig(vars: readonly string[]) {
   const origin = await listen(servers, async (request, response) => {
     if (request.method !== 'OPTIONS') requests.push(`${request.method} ${request.url}`);
     agents.add(request.headers['user-agent']);
-    const fault = faults.shift();
     const client = new AbortController();
     response.on('close', () => client.abort());
+    const fault = await faults.shift();
     const reply =
       typeof fault === 'object'
         ? { headers: {}, body: '{}', ...fault }
