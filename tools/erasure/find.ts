@@ -20,10 +20,14 @@ const LETTERS: Readonly<Record<string, string>> = {
 
 /** e.g. `Ángel O’Groß-Łoś` → `ANGEL O'GROSS LOS`, as a guest may write it. */
 function fold(text: string): string {
-  const quoted = text.replaceAll(/[‘’‛ʻʼ´`]/g, "'").replaceAll(/\p{Pd}/gu, ' ');
-  const plain = quoted.normalize('NFKD').replaceAll(/[\p{M}\p{Cf}]/gu, '');
-  const capitals = plain.toLowerCase().toUpperCase();
-  return capitals.replaceAll(/\P{ASCII}/gu, (letter) => LETTERS[letter] ?? letter);
+  return text
+    .replaceAll(/[‘’‛ʻʼ´`]/g, "'")
+    .replaceAll(/\p{Pd}/gu, ' ')
+    .normalize('NFKD')
+    .replaceAll(/[\p{M}\p{Cf}]/gu, '')
+    .toLowerCase()
+    .toUpperCase()
+    .replaceAll(/\P{ASCII}/gu, (letter) => LETTERS[letter] ?? letter);
 }
 
 /** Makes one spelling of several, e.g. of `SOREN` and `SOEREN`, `HAKON` and `HAAKON`. */
