@@ -19,7 +19,7 @@ A public feed of property listings, and domain events that are each stored once.
 
 **Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits or the key has a limit of its own. \`X-RateLimit-Remaining\` is the number of requests left.
 
-**Other headers.** No cache may store a response (\`Cache-Control: no-store\`) unless the operation says so. Every response has the security headers \`X-Content-Type-Options\`, \`Strict-Transport-Security\`, \`Referrer-Policy\`, \`Content-Security-Policy\` and \`Cross-Origin-Resource-Policy\`. \`Server-Timing\` has the milliseconds of the calls that the service waited for. Origins of \`CORS_ORIGINS\` get the headers of CORS, and \`Vary\`.
+**Other headers.** No cache may store a response (\`Cache-Control: no-store\`) unless the operation says so. Every response has the security headers \`X-Content-Type-Options\`, \`X-Frame-Options\`, \`Strict-Transport-Security\`, \`Referrer-Policy\`, \`Content-Security-Policy\` and \`Cross-Origin-Resource-Policy\`. \`Server-Timing\` has the milliseconds of the calls that the service waited for. Origins of \`CORS_ORIGINS\` get the headers of CORS, and \`Vary\`.
 `.trim();
 
 export function createOpenApiDocument(form: DocumentForm = 'open') {

@@ -13,6 +13,7 @@ import { REQUEST_ID, resolveRequestId } from './request-id.ts';
 const POLICY = 'Content-Security-Policy';
 const SECURITY_HEADERS = Object.entries({
   'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
   'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'cross-origin',

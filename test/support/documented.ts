@@ -71,6 +71,7 @@ const TRANSPORT_HEADERS = [
 const IN_THE_TEXT: Readonly<Record<string, RegExp>> = {
   'cache-control': /^no-store$/,
   'x-content-type-options': /^nosniff$/,
+  'x-frame-options': /^DENY$/,
   'strict-transport-security': /^max-age=63072000; includeSubDomains$/,
   'referrer-policy': /^no-referrer$/,
   'content-security-policy': /^default-src 'none'; frame-ancestors 'none'$/,
