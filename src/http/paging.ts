@@ -25,6 +25,8 @@ const CURSOR_METADATA = {
   override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
 };
 
+const NOT_OF_LIST = 'is not of this list with these filters. Start again without it.';
+
 /**
  * `limit` and `cursor`, as every list takes them. The schema rejects a cursor that `encodeCursor` did
  * not make, and `decodeCursor` one of another scope.
@@ -39,7 +41,9 @@ export const pagingParameters = {
   cursor: withMetadata(
     z
       .string()
-      .refine(isIntact, 'is not a cursor of this list')
+      .refine(isIntact, {
+        error: ({ input }) => (input === '' ? 'is empty. A first page has none.' : NOT_OF_LIST),
+      })
       .register(z.globalRegistry, CURSOR_METADATA)
       .optional(),
     'The `next_cursor` of the previous page, unchanged and with the same filters; `limit` may change. Without it, you get the first page.',
@@ -98,13 +102,9 @@ function isIntact(cursor: string): boolean {
   return readText(cursor) !== undefined;
 }
 
-/** 400 `invalid_cursor`. */
-export function invalidCursor(param = 'cursor'): ApiError {
-  return new ApiError(
-    'invalid_cursor',
-    'The cursor is not of this list with these filters. Start again without it.',
-    { param },
-  );
+/** 400 `invalid_cursor`. `fault` follows the noun. */
+export function invalidCursor(param = 'cursor', fault = NOT_OF_LIST): ApiError {
+  return new ApiError('invalid_cursor', `The cursor ${fault}`, { param });
 }
 
 function readText(cursor: string): Uint8Array | undefined {

@@ -1,7 +1,7 @@
 /**
  * Query parameters. Each has one schema, which bounds its value; the object of all of them rejects
- * unknown names. `status=a,b`, `status=a&status=b` and `status[]=a&status[]=b` are equal where a
- * parameter is a list.
+ * unknown names. Where a parameter is a list, `status=a,b` is the same as `status=a&status=b`,
+ * `status[]=a&status[]=b` (axios) and `status[0]=a&status[1]=b` (PHP).
  */
 
 import { zValidator } from '@hono/zod-validator';
@@ -32,11 +32,14 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
         return /^(cursor|after)$/.test(path) && issue?.code === 'custom';
       });
       throw cursor && problems.length === 1
-        ? invalidCursor(cursor.path)
+        ? invalidCursor(cursor.path, cursor.message)
         : validationError(problems);
     },
   });
 }
+
+/** At the end of a name. Any number: a list has the order in which its values were sent. */
+const INDEX = /\[\d*\]$/;
 
 /** Makes the parser of a query, whose problems name unknown parameters first. */
 export function queryParser<Schema extends z.ZodObject>(schema: Schema) {
@@ -47,7 +50,7 @@ export function queryParser<Schema extends z.ZodObject>(schema: Schema) {
   return function parseQuery(query: SentQuery): Parsed<z.output<Schema>> {
     const sent: Record<string, string | string[]> = {};
     for (const [written, value] of Object.entries(query)) {
-      const plain = written.endsWith('[]') ? written.slice(0, -2) : written;
+      const plain = written.replace(INDEX, '');
       // A template joins several values with commas.
       if (lists.has(plain)) sent[plain] = plain in sent ? `${sent[plain]},${value}` : `${value}`;
       else if (known.includes(written) || !APPENDED.test(written)) sent[written] = value;

@@ -61,7 +61,7 @@ const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
   ['Use locale.', [`${LIST}?lang=es`], [`${LIST}/some-home?language=es`], [`${LIST}?LOCALE[0]=es`]],
   ['Use type.', [`${EVENTS}?event_type=a`], [`${LIST}?Type=beach`]],
   ['Use location.', [`${LIST}?location_slug=ibiza`]],
-  ['Use limit.', [`${LIST}?limit[]=3`]],
+  ['Use limit.', [`${LIST}?limit[]=3`], [`${EVENTS}?limit[0]=3`]],
   [
     'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
     post([bookingCreated()]),

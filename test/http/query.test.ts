@@ -10,6 +10,7 @@ const NAMES = 'known are type, status, location_id, location, locale, fresh, lim
 const UNKNOWN = `is not a parameter here: ${NAMES}`;
 const LONG = `status[${'['.repeat(16_000)}`;
 const STATUSES = 'listed, coming_soon, sold_out';
+const UUID = crypto.randomUUID();
 
 it.each<[query: string, path: string, message: string]>([
   ['event_type=1', 'event_type', UNKNOWN],
@@ -29,6 +30,11 @@ it.each<[query: string, path: string, message: string]>([
   ['status[]=listed&status[]=', 'status', `an empty value is none of ${STATUSES}`],
   ['status[]=no&status=listed', 'status', `no is none of ${STATUSES}`],
   ['status=no&status[]=listed', 'status', `no is none of ${STATUSES}`],
+  // In the order sent.
+  ['status[1]=first&status[0]=no', 'status', `first is none of ${STATUSES}`],
+  ['limit[0]=3', 'limit[0]', UNKNOWN],
+  ['status[a]=listed', 'status[a]', UNKNOWN],
+  ['status[0][0]=listed', 'status[0][0]', UNKNOWN],
 ])('%s is rejected', async (query, path, message) => {
   const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
   expect(error.param).toBe(path);
@@ -45,9 +51,12 @@ it.each('utm_source UTM_Campaign _ga __proto__[] gclid mc_eid gad_source igsh re
 
 it.each([
   [LIST, 'status[]=listed&status[]=sold_out', 'status=listed,sold_out'],
-  [LIST, 'locale[]=en&locale=fr', 'locale=en,fr'],
+  [LIST, 'status[0]=listed&status[1]=sold_out', 'status=listed,sold_out'],
+  [LIST, 'status%5B7%5D=sold_out&status%5B7%5D=listed', 'status=listed,sold_out'],
+  [LIST, 'locale[]=en&locale=fr&locale[12]=es', 'locale=en,fr,es'],
   [LIST, 'status=listed,%20sold_out&locale=en%20,+fr', 'status=listed,sold_out&locale=en,fr'],
   [EVENTS, 'type[]=a&type[]=b', 'type=a,b'],
+  [EVENTS, `id[0]=${UUID}&id[1]=${UUID}`, `id=${UUID}`],
   [EVENTS, 'type=%20a%20,b&order=asc', 'type=a,b&order=asc'],
 ])('%s?%s is %s', async (path, written, plain) => {
   const [one, other] = [await get(`${path}?${written}`), await get(`${path}?${plain}`)];
@@ -63,7 +72,6 @@ it('a bad cursor beside another bad parameter is one of the problems', async () 
 const listOf = (value: string, count: number, separator = ', ') =>
   Array(count).fill(value).join(separator);
 const timeOf = (digits: number) => `2027-01-01T00:00:00.${'0'.repeat(digits)}Z`;
-const UUID = crypto.randomUUID();
 const TYPE = 'x'.repeat(255);
 
 /** The longest values, each with one that is longer, and valid but for its length. */
@@ -87,6 +95,11 @@ it.each(parameters)('%s has a bound for %s, and takes no empty value', async (pa
   const code = /^(cursor|after)$/.test(name) ? 'invalid_cursor' : 'validation_error';
   for (const value of ['', 'x'.repeat(13_000), '1'.repeat(13_000)]) {
     const response = await get(`${path}?${name}=${value}`);
-    expect((await expectError(response, 400, code)).param).toBe(name);
+    const { param, message } = await expectError(response, 400, code);
+    expect(param).toBe(name);
+    if (code === 'invalid_cursor') {
+      const fault = value === '' ? 'is empty. A first page has none.' : 'is not of this list';
+      expect(message).toContain(`The cursor ${fault}`);
+    }
   }
 });
