@@ -6,7 +6,6 @@ import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
-import { queryParser } from '../http/query.ts';
 import { sentOnce } from '../http/repeated-header.ts';
 import { type Parsed, parseWith, withMetadata } from '../schema.ts';
 import { EVENT_TYPES, name } from './event-types.ts';
@@ -60,8 +59,8 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   );
 }
 
-/** A header in place of the right one. If it were ignored, a retry would store the event again. */
-const MISSPELT_KEY = /^(x-)?idempoten(cy|ce|t)[-_](key|token)$/;
+/** A name in place of the header's. If it were ignored, a retry would store the event again. */
+const MISSPELT_KEY = /^(x[-_])?idempoten(cy|ce|t)[-_]?(key|token)$/i;
 
 /**
  * Text that a header can carry (RFC 9110 section 5.5). Bytes that are not UTF-8 become U+FFFD, so
@@ -83,38 +82,32 @@ export const idempotencyKey = name.superRefine((key, context) => {
 /** The path of its problems is the header's name. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });
 
-/** Returns the key of a single event, or every problem of a request outside its body. */
-export function parseHead(headers: Headers, query: SentQuery): Parsed<string | undefined> {
+/**
+ * Returns the key of a single event, or every problem of a request outside its body. Webhooks append
+ * parameters of their own, which are ignored.
+ */
+export function parseHead(headers: Headers, parameters: string[]): Parsed<string | undefined> {
   const key = headers.get(IDEMPOTENCY_KEY_HEADER) ?? undefined;
-  const problems = findQueryProblems(query);
-  if (key === undefined) {
-    const misspelt = [...headers.keys()].filter((header) => MISSPELT_KEY.test(header));
-    problems.push(...misspelt.map(misspeltKey));
-  } else {
+  if (key !== undefined) {
     const parsed = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
-    if (!parsed.ok) problems.push(...parsed.problems);
+    return parsed.ok ? { ok: true, value: key } : parsed;
   }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: key };
+  const misspeltHeaders = [...headers.keys()].filter((name) => MISSPELT_KEY.test(name));
+  const misspeltParameters = parameters.filter((name) => MISSPELT_KEY.test(name));
+  const problems = [
+    ...misspeltParameters.map((name) => misspeltKey(name, 'query')),
+    ...misspeltHeaders.map((name) => misspeltKey(capitalize(name), IDEMPOTENCY_KEY_HEADER)),
+  ];
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: undefined };
 }
 
-function misspeltKey(header: string): Problem {
-  return {
-    path: header.replaceAll(/(?<![a-z])[a-z]/g, (first) => first.toUpperCase()),
-    field: IDEMPOTENCY_KEY_HEADER,
-    message: 'is not read here',
-    issue: { code: 'unrecognized_keys' },
-  };
+function misspeltKey(path: string, field: string): Problem {
+  return { path, field, message: 'is not read here', issue: { code: 'unrecognized_keys' } };
 }
 
-type SentQuery = Readonly<Record<string, string[]>>;
-
-const parseNoParameters = queryParser(z.object({}));
-
-/** The routes of ingest have no parameters. */
-export function findQueryProblems(sent: SentQuery): Problem[] {
-  if (Object.keys(sent).length === 0) return [];
-  const parsed = parseNoParameters(sent);
-  return parsed.ok ? [] : parsed.problems;
+/** A header arrives in lower case. */
+function capitalize(header: string): string {
+  return header.replaceAll(/(?<![a-z])[a-z]/g, (first) => first.toUpperCase());
 }
 
 export type Identity = {

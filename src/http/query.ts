@@ -42,7 +42,7 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
 const INDEX = /\[\d*\]$/;
 
 /** Makes the parser of a query, whose problems name unknown parameters first. */
-export function queryParser<Schema extends z.ZodObject>(schema: Schema) {
+function queryParser<Schema extends z.ZodObject>(schema: Schema) {
   const strict = schema.strict();
   const known = Object.keys(schema.shape);
   const lists = new Set(known.filter((name) => isList(schema.shape[name])));

@@ -50,7 +50,6 @@ const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
     post(bookingCreated(), { 'x-idempotency-key': 'k' }),
     post(bookingCreated(), { 'idempotent-key': 'k' }),
     post(bookingCreated(), {}, `${INGEST}?Idempotency-Key=k`),
-    post({ events: [item({})] }, {}, `${BATCH}?idempotency_key=k`),
     post(bookingCreated({ event_id: 'k' })),
     post(bookingCreated({ idempotencyKey: 'k' })),
     post({ events: [item({})], idempotency_key: 'k' }, {}, BATCH),
