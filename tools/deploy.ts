@@ -1,7 +1,7 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
 import { Option } from '@commander-js/extra-typings';
-import { fetchUsableKeys } from '../src/auth/bearer.ts';
+import { fetchUsableKeys } from '../src/auth/key-set.ts';
 import { type Account, describeCause, openAccount } from './cloudflare/account.ts';
 import {
   createMissing,
