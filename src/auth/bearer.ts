@@ -73,7 +73,10 @@ function invalid(fault: string): Bearer {
   return { outcome: 'invalid', fault };
 }
 
-/** A token without a `kid` is tried with each key that fits its algorithm. */
+/**
+ * Several keys fit a token without a `kid`, or with one that the set has twice. The first key that
+ * verifies the signature decides about the claims.
+ */
 async function verify(
   token: string,
   findKey: FindKey,
@@ -86,8 +89,12 @@ async function verify(
     for await (const key of error) {
       try {
         return (await jwtVerify(token, key, options)).payload;
-      } catch {
-        // Another key may have signed it.
+      } catch (fault) {
+        // Another key may have signed it. A key that cannot be used is no `JOSEError`.
+        const isOfKey =
+          fault instanceof errors.JWSSignatureVerificationFailed ||
+          !(fault instanceof errors.JOSEError);
+        if (!isOfKey) throw fault;
       }
     }
     throw new errors.JWSSignatureVerificationFailed();

@@ -104,11 +104,28 @@ it.each(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'])('%s is accepted'
   await expectValid(await other.sign(), other.vars);
 });
 
-it('a token without a kid is tried with each key', async () => {
-  const other = await createProvider('key-2');
-  const vars = { ...provider.vars, JWT_JWKS: JSON.stringify({ keys: [provider.jwk, other.jwk] }) };
-  await expectValid(await other.sign({}, { kid: undefined }), vars);
-  await expectInvalid(await stranger.sign({}, { kid: undefined }), vars);
+describe('two keys, one kid: the key that verifies a token decides about it, in any order, when it', () => {
+  const keys = [provider.jwk, stranger.jwk];
+
+  it.each([
+    ['is valid', provider, {}, undefined],
+    ['has expired', provider, { exp: now - 31 }, 'ERR_JWT_EXPIRED exp'],
+    ['has no expiry', provider, { exp: undefined }, 'ERR_JWT_CLAIM_VALIDATION_FAILED exp'],
+    ['has another audience', provider, { aud: 'a' }, 'ERR_JWT_CLAIM_VALIDATION_FAILED aud'],
+    ['has another issuer', provider, { iss: 'a' }, 'ERR_JWT_CLAIM_VALIDATION_FAILED iss'],
+    ['is not yet valid', provider, { nbf: now + 40 }, 'ERR_JWT_CLAIM_VALIDATION_FAILED nbf'],
+    ['is of neither key', rotated, {}, 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'],
+  ])('%s', async (_, { sign }, claims, fault) => {
+    const log = watchLog('log');
+    for (const set of [keys, keys.toReversed()]) {
+      for (const kid of ['key-1', undefined]) {
+        const token = await sign(claims, { kid });
+        const response = await present(token, { JWT_JWKS: JSON.stringify({ keys: set }) });
+        await expectStatus(response, fault === undefined ? 200 : 401);
+        expect(log().at(-1).token_fault).toBe(fault);
+      }
+    }
+  });
 });
 
 it('an RSA key that is too short is ignored in the key set (RFC 7517 section 5)', async () => {
