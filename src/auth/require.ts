@@ -6,11 +6,11 @@
 import type { MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { type Bearer, judgeBearer } from './bearer.ts';
+import { judgeBearer } from './bearer.ts';
 import { type Scope, type SentKey, TOKEN_CALLER } from './named-keys.ts';
 
 /** Open to all, or the scope that a key needs. */
@@ -51,24 +51,25 @@ type Accepted = { scope: Scope; takesTokens: boolean };
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
 function admit(accepted: Accepted) {
-  const { scope, takesTokens } = accepted;
   const middleware = createMiddleware<AppEnv>(async function admit(c, next) {
     const key = c.get('key');
-    if (key?.outcome === 'valid' && key.scopes.includes(scope)) return next();
+    if (key?.outcome === 'valid' && key.scopes.includes(accepted.scope)) return next();
     const authorization = c.req.header('Authorization');
-    const token =
-      authorization !== undefined && takesTokens
-        ? await judgeBearer(sentOnce(authorization), readConfig(c.env).jwt, FEED_PERMISSION)
-        : undefined;
-    if (token !== undefined && 'fault' in token) setLogFields({ token_fault: token.fault });
-    const isOfToken = token?.outcome === 'denied' && key?.outcome !== 'valid';
-    if (token?.outcome === 'valid' || isOfToken) c.set('caller', TOKEN_CALLER);
+    const ofToken =
+      authorization === undefined
+        ? undefined
+        : await judgeToken(sentOnce(authorization), accepted, readConfig(c.env).jwt);
+    if (ofToken === 'admitted') {
+      c.set('caller', TOKEN_CALLER);
+      return next();
+    }
+    const ofKey = rejectKey(key, accepted);
+    const { error, caller } = ofToken && ofToken.rank > ofKey.rank ? ofToken : ofKey;
+    if (caller !== undefined) c.set('caller', caller);
     else if (key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
-    if (token?.outcome === 'valid') return next();
-    const isAnonymous = key === undefined && authorization === undefined;
-    throw rejection(accepted, key, token, isAnonymous);
+    throw error;
   });
-  return declare(scope, middleware);
+  return declare(accepted.scope, middleware);
 }
 
 function declare(
@@ -81,51 +82,61 @@ function declare(
 
 const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
 const BEARER_CHALLENGE = 'Bearer realm="api"';
-const INVALID_TOKEN = 'error="invalid_token"';
+const INVALID_TOKEN = `${BEARER_CHALLENGE}, error="invalid_token"`;
 const INSUFFICIENT = 'error="insufficient_scope"';
 const EXPIRED = 'The token has expired.';
 const EMPTY = 'The header X-API-Key is empty.';
 const INVALID = 'The credentials sent are not valid here.';
 
 /**
- * The error of a request without access. A 401 names the accepted credentials (RFC 9110 section
- * 11.6.1), with the error codes of RFC 6750 section 3.1.
+ * Why a credential does not admit its request. Of two errors, the one of the higher rank is thrown.
+ * `caller` is the owner of a token that is valid.
  */
-function rejection(
-  { scope, takesTokens }: Accepted,
-  key: SentKey | undefined,
-  token: Bearer | undefined,
-  isAnonymous: boolean,
-): ApiError {
-  const either = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
-  const reject = (code: ErrorCode, message: string, ...challenge: string[]) =>
-    new ApiError(code, message, { headers: { 'WWW-Authenticate': challenge.join(', ') } });
+type Rejection = { rank: number; error: ApiError; caller?: string };
 
-  if (key?.outcome === 'valid') {
-    const message = `The API key lacks the scope ${scope}.`;
-    return reject('permission_denied', message, either, INSUFFICIENT, `scope="${scope}"`);
+/** A `WWW-Authenticate` names the accepted credentials (RFC 9110 section 11.6.1). */
+function reject(rank: number, code: ErrorCode, message: string, ...challenge: string[]): Rejection {
+  const headers = { 'WWW-Authenticate': challenge.join(', ') };
+  return { rank, error: new ApiError(code, message, { headers }) };
+}
+
+/** Of a key that is missing, is not valid or lacks the scope. */
+function rejectKey(key: SentKey | undefined, { scope, takesTokens }: Accepted): Rejection {
+  const challenge = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
+  if (key === undefined) {
+    const message = `Send an API key in the x-api-key header${takesTokens ? ', or a bearer token' : ''}.`;
+    return reject(0, 'authentication_required', message, challenge);
   }
-  switch (token?.outcome) {
+  if (key.outcome !== 'valid') {
+    const message = key.fault === 'empty' ? EMPTY : INVALID;
+    return reject(2, 'authentication_invalid', message, challenge);
+  }
+  const message = `The API key lacks the scope ${scope}.`;
+  return reject(5, 'permission_denied', message, challenge, INSUFFICIENT, `scope="${scope}"`);
+}
+
+/** With the error codes of RFC 6750 section 3.1. */
+async function judgeToken(
+  authorization: string,
+  { takesTokens }: Accepted,
+  jwt: Config['jwt'],
+): Promise<'admitted' | Rejection> {
+  if (!takesTokens) return reject(1, 'authentication_invalid', INVALID, API_KEY_CHALLENGE);
+  const token = await judgeBearer(authorization, jwt, FEED_PERMISSION);
+  if (token.outcome === 'valid') return 'admitted';
+  setLogFields({ token_fault: token.fault });
+  switch (token.outcome) {
     case 'denied': {
       const permission = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
       const message = `The token lacks the permission ${permission}.`;
-      const needed = `scope="${permission}"`;
-      return reject('permission_denied', message, BEARER_CHALLENGE, INSUFFICIENT, needed);
+      const challenge = [BEARER_CHALLENGE, INSUFFICIENT, `scope="${permission}"`];
+      return { ...reject(4, 'permission_denied', message, ...challenge), caller: TOKEN_CALLER };
     }
     case 'expired': {
-      const challenge = `${BEARER_CHALLENGE}, ${INVALID_TOKEN}, error_description="${EXPIRED}"`;
-      return reject('authentication_invalid', EXPIRED, challenge, API_KEY_CHALLENGE);
+      const challenge = [INVALID_TOKEN, `error_description="${EXPIRED}"`, API_KEY_CHALLENGE];
+      return reject(3, 'authentication_invalid', EXPIRED, ...challenge);
     }
-    case 'invalid': {
-      const challenge = `${BEARER_CHALLENGE}, ${INVALID_TOKEN}`;
-      return reject('authentication_invalid', INVALID, challenge, API_KEY_CHALLENGE);
-    }
+    case 'invalid':
+      return reject(3, 'authentication_invalid', INVALID, INVALID_TOKEN, API_KEY_CHALLENGE);
   }
-  if (isAnonymous) {
-    const orToken = takesTokens ? ', or a bearer token' : '';
-    const message = `Send an API key in the x-api-key header${orToken}.`;
-    return reject('authentication_required', message, either);
-  }
-  const isEmpty = key?.outcome === 'unknown' && key.fault === 'empty';
-  return reject('authentication_invalid', isEmpty ? EMPTY : INVALID, either);
 }
