@@ -101,13 +101,21 @@ async function verify(
   }
 }
 
-/** The claim `permissions` lists `area:level`. Returns why it lacks the permission. */
+/** Returns why the claim `permissions` lacks the permission. */
 function findPermissionFault(claim: unknown, { area, level }: Permission): string | undefined {
   if (claim === undefined) return 'no claim permissions';
-  if (!Array.isArray(claim)) return 'the claim permissions is no list';
+  const granted = levelsOf(claim, area);
+  if (granted === undefined) return 'the claim permissions is no list, text or object';
+  if (granted.length === 0) return `no permission of ${area}`;
   const sufficient = LEVELS.slice(LEVELS.indexOf(level));
-  if (sufficient.some((each) => claim.includes(`${area}:${each}`))) return undefined;
-  return LEVELS.some((each) => claim.includes(`${area}:${each}`))
-    ? `the level of ${area} is below ${level}`
-    : `no permission of ${area}`;
+  const isSufficient = sufficient.some((each) => granted.includes(each));
+  return isSufficient ? undefined : `the level of ${area} is below ${level}`;
+}
+
+/** e.g. `["tool-web:viewer"]`, `"tool-chat:admin tool-web:viewer"`, `{"tool-web": "viewer"}` */
+function levelsOf(claim: unknown, area: string): string[] | undefined {
+  const listed = typeof claim === 'string' ? claim.split(/\s+/) : claim;
+  if (Array.isArray(listed)) return LEVELS.filter((each) => listed.includes(`${area}:${each}`));
+  if (typeof listed !== 'object' || listed === null) return undefined;
+  return LEVELS.filter((each) => Reflect.get(listed, area) === each);
 }

@@ -58,12 +58,12 @@ function admit(accepted: Accepted) {
     const ofToken =
       authorization === undefined
         ? undefined
-        : await judgeToken(sentOnce(authorization), accepted, readConfig(c.env).jwt);
+        : await judgeToken(authorization, accepted, readConfig(c.env).jwt);
     if (ofToken === 'admitted') {
       c.set('caller', TOKEN_CALLER);
       return next();
     }
-    const ofKey = rejectKey(key, accepted);
+    const ofKey = rejectKey(key, accepted, adviceFor(authorization));
     const { error, caller } = ofToken && ofToken.rank > ofKey.rank ? ofToken : ofKey;
     if (caller !== undefined) c.set('caller', caller);
     else if (key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
@@ -86,7 +86,17 @@ const INVALID_TOKEN = `${BEARER_CHALLENGE}, error="invalid_token"`;
 const INSUFFICIENT = 'error="insufficient_scope"';
 const EXPIRED = 'The token has expired.';
 const EMPTY = 'The header X-API-Key is empty.';
+const NOT_TAKEN = 'This operation takes an API key, in the x-api-key header.';
 const INVALID = 'The credentials sent are not valid here.';
+
+/** A token has three parts (RFC 7519). The header may have it twice. */
+const HAS_TOKEN = /^bearer +[^.\s]+\.[^.\s]+\.[^.\s,]*(,|$)/i;
+
+/** Many clients send an API key in the header of tokens. */
+function adviceFor(authorization = ''): string {
+  const isToken = authorization === '' || HAS_TOKEN.test(authorization);
+  return isToken ? '' : ' An API key belongs in the x-api-key header.';
+}
 
 /**
  * Why a credential does not admit its request. Of two errors, the one of the higher rank is thrown.
@@ -101,7 +111,11 @@ function reject(rank: number, code: ErrorCode, message: string, ...challenge: st
 }
 
 /** Of a key that is missing, is not valid or lacks the scope. */
-function rejectKey(key: SentKey | undefined, { scope, takesTokens }: Accepted): Rejection {
+function rejectKey(
+  key: SentKey | undefined,
+  { scope, takesTokens }: Accepted,
+  advice: string,
+): Rejection {
   const challenge = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
   if (key === undefined) {
     const message = `Send an API key in the x-api-key header${takesTokens ? ', or a bearer token' : ''}.`;
@@ -109,7 +123,7 @@ function rejectKey(key: SentKey | undefined, { scope, takesTokens }: Accepted): 
   }
   if (key.outcome !== 'valid') {
     const message = key.fault === 'empty' ? EMPTY : INVALID;
-    return reject(2, 'authentication_invalid', message, challenge);
+    return reject(2, 'authentication_invalid', message + advice, challenge);
   }
   const message = `The API key lacks the scope ${scope}.`;
   return reject(5, 'permission_denied', message, challenge, INSUFFICIENT, `scope="${scope}"`);
@@ -121,8 +135,8 @@ async function judgeToken(
   { takesTokens }: Accepted,
   jwt: Config['jwt'],
 ): Promise<'admitted' | Rejection> {
-  if (!takesTokens) return reject(1, 'authentication_invalid', INVALID, API_KEY_CHALLENGE);
-  const token = await judgeBearer(authorization, jwt, FEED_PERMISSION);
+  if (!takesTokens) return reject(1, 'authentication_invalid', NOT_TAKEN, API_KEY_CHALLENGE);
+  const token = await judgeBearer(sentOnce(authorization), jwt, FEED_PERMISSION);
   if (token.outcome === 'valid') return 'admitted';
   setLogFields({ token_fault: token.fault });
   switch (token.outcome) {
@@ -136,7 +150,9 @@ async function judgeToken(
       const challenge = [INVALID_TOKEN, `error_description="${EXPIRED}"`, API_KEY_CHALLENGE];
       return reject(3, 'authentication_invalid', EXPIRED, ...challenge);
     }
-    case 'invalid':
-      return reject(3, 'authentication_invalid', INVALID, INVALID_TOKEN, API_KEY_CHALLENGE);
+    case 'invalid': {
+      const message = INVALID + adviceFor(authorization);
+      return reject(3, 'authentication_invalid', message, INVALID_TOKEN, API_KEY_CHALLENGE);
+    }
   }
 }

@@ -30,9 +30,6 @@ const NOT_SET_UP: Row = [
   'This working copy is not set up: run `npm run dev` once.',
 ];
 
-/** Of three parts, perhaps sent twice (RFC 7519); or no header. */
-const HAS_TOKEN = /^(bearer +[^.\s]+\.[^.\s]+\.[^.\s,]*(,|$)|$)/i;
-
 /** The first row that fits gives the advice. */
 export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
   validation_error: [
@@ -66,13 +63,7 @@ export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
     [({ issue }) => isTime(issue) && matches(issue, /^.{10}t|z$/), 'Write T and Z in capitals.'],
   ],
   idempotency_key_in_use: [UNFILLED],
-  authentication_invalid: [
-    [
-      (_, c) => !HAS_TOKEN.test(c?.req.header('Authorization') ?? ''),
-      'An API key belongs in the x-api-key header.',
-    ],
-    NOT_SET_UP,
-  ],
+  authentication_invalid: [NOT_SET_UP],
   authentication_required: [NOT_SET_UP],
   internal_error: [NOT_SET_UP],
   resource_missing: [[(_, c) => c?.req.path.includes('//'), 'The path has a double slash.']],

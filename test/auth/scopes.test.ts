@@ -141,8 +141,11 @@ describe('the feed and the events', () => {
 it('one listing is open to a token alone, and the ingest is not', async () => {
   const { response } = await call(`${FEED}/none`, NONE, good);
   await expectError(response, 404, 'resource_missing');
-  const ingest = await call('/api/public/events/ingest', NONE, good, 'POST');
-  await expectError(ingest.response, 401, 'authentication_invalid');
+  for (const path of ['ingest', 'ingest/batch']) {
+    const ingest = await call(`/api/public/events/${path}`, NONE, good, 'POST');
+    const { message } = await expectError(ingest.response, 401, 'authentication_invalid');
+    expect(message).toBe('This operation takes an API key, in the x-api-key header.');
+  }
 });
 
 describe('a rejection', () => {
@@ -150,21 +153,31 @@ describe('a rejection', () => {
   const FEED_KEY = `Bearer realm="api", ${KEY}`;
   const DENIED = 'error="insufficient_scope", scope=';
 
-  it.each<[path: string, key: string | undefined, token: string | undefined, string, string]>([
+  const TOKEN = `Bearer realm="api", error="invalid_token", ${KEY}`;
+  const INVALID = '"message":"The credentials sent are not valid here."';
+  const BELONGS = 'not valid here. An API key belongs in the x-api-key header."';
+  const TAKES_KEY = '"message":"This operation takes an API key, in the x-api-key header."';
+  type Sent = string | undefined;
+  type Rejection = [path: string, key: Sent, token: Sent, message: string, challenge: string];
+
+  it.each<Rejection>([
     [EVENTS, NONE, NONE, 'Send an API key in the x-api-key header.', KEY],
     [EVENTS, '', NONE, 'The header X-API-Key is empty.', KEY],
-    [EVENTS, 'wrong', NONE, 'The credentials sent are not valid here.', KEY],
+    [EVENTS, 'wrong', NONE, INVALID, KEY],
     [EVENTS, site.key, NONE, 'lacks the scope events:read.', `${KEY}, ${DENIED}"events:read"`],
-    [EVENTS, NONE, `Bearer ${API_KEY}`, 'The credentials sent are not valid here', KEY],
-    [EVENTS, NONE, old, 'The credentials sent are not valid here.', KEY],
+    ...[good, old, `Bearer ${API_KEY}`, API_KEY, ''].map(
+      (token): Rejection => [EVENTS, NONE, token, TAKES_KEY, KEY],
+    ),
+    [EVENTS, 'wrong', good, INVALID, KEY],
+    ...[`Bearer ${API_KEY}`, API_KEY, 'Token k', 'Bearer a.b.c.d'].flatMap((token): Rejection[] => [
+      [EVENTS, 'wrong', token, BELONGS, KEY],
+      [FEED, 'wrong', token, BELONGS, TOKEN],
+    ]),
+    [FEED, NONE, `Bearer ${API_KEY}`, BELONGS, TOKEN],
+    ...['Bearer a.b.c', 'Bearer a.b.c, Bearer a.b.c', ''].map(
+      (token): Rejection => [FEED, 'wrong', token, INVALID, TOKEN],
+    ),
     [FEED, NONE, NONE, 'x-api-key header, or a bearer token.', FEED_KEY],
-    [
-      FEED,
-      NONE,
-      `Bearer ${API_KEY}`,
-      'The credentials sent are not valid here',
-      `Bearer realm="api", error="invalid_token", ${KEY}`,
-    ],
     [FEED, '', NONE, 'The header X-API-Key is empty.', FEED_KEY],
     [
       FEED,
@@ -182,7 +195,9 @@ describe('a rejection', () => {
   });
 });
 
-it.each([
+const NO_FORM = 'the claim permissions is no list, text or object';
+
+it.each<[permissions: unknown, status: number, fault?: string]>([
   [['tool-chat:admin', 'tool-web:viewer'], 200],
   [['tool-web:editor'], 200],
   [['tool-web:admin'], 200],
@@ -192,9 +207,20 @@ it.each([
     'no permission of tool-web',
   ],
   [['Tool-Web:viewer', 'tool-website:admin', 'x-tool-web:admin'], 403, 'no permission of tool-web'],
+  ['tool-web:viewer', 200],
+  ['tool-chat:admin  tool-web:editor', 200],
+  [{ 'tool-web': 'viewer' }, 200],
+  [{ 'tool-chat': 'viewer', 'tool-web': 'admin' }, 200],
+  ['', 403, 'no permission of tool-web'],
+  ['tool-web:viewer,tool-chat:admin', 403, 'no permission of tool-web'],
+  [{}, 403, 'no permission of tool-web'],
+  [{ 'tool-web': ['viewer'] }, 403, 'no permission of tool-web'],
+  [{ 'tool-web': { toString: 'viewer' } }, 403, 'no permission of tool-web'],
+  [{ 'tool-web:viewer': 'viewer', 'tool-chat': 'admin' }, 403, 'no permission of tool-web'],
   [undefined, 403, 'no claim permissions'],
-  ['tool-web:viewer', 403, 'the claim permissions is no list'],
-])('a token with the permissions %j gets %i', async (permissions, status, fault?: string) => {
+  [null, 403, NO_FORM],
+  [true, 403, NO_FORM],
+])('a token with the permissions %j gets %i', async (permissions, status, fault) => {
   const token = `Bearer ${await provider.sign({ permissions })}`;
   const { response, line } = await call(FEED, NONE, token);
   await expectStatus(response, status);
@@ -205,7 +231,11 @@ it('a token whose level is too low is logged so', async () => {
   const { jwt } = readConfig(bindings);
   const permission = { area: 'tool-web', level: 'admin' } as const;
   const fault = 'the level of tool-web is below admin';
-  expect(await judgeBearer(good, jwt, permission)).toEqual({ outcome: 'denied', fault });
+  for (const permissions of [['tool-web:editor'], 'tool-web:editor', { 'tool-web': 'editor' }]) {
+    const token = await provider.sign({ permissions });
+    const verdict = await judgeBearer(`Bearer ${token}`, jwt, permission);
+    expect(verdict).toEqual({ outcome: 'denied', fault });
+  }
 });
 
 describe('plain http', () => {

@@ -9,7 +9,7 @@ import { firstRequests } from '../../src/development/first-requests.ts';
 const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
-const NOTES = ['cache', 'outcome', 'caller', 'error_code', 'error_param', 'rejected_origin'];
+const NOTES = 'cache outcome caller error_code error_param token_fault rejected_origin'.split(' ');
 
 const requestFields = z.looseObject({
   level: z.literal('info'),

@@ -17,7 +17,7 @@ export const securitySchemes = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'A JWT of the identity provider (RFC7519, checked as RFC8725 asks) whose `permissions` contain `tool-web:viewer` or higher.',
+      'A JWT of the identity provider (RFC7519, checked as RFC8725 asks) whose claim `permissions` (a list, a text with spaces, or an object of area and level) has `tool-web:viewer` or higher.',
   },
 } as const;
 

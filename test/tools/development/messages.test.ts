@@ -18,6 +18,11 @@ it.each([
   [{ cache: 'database', colo: 'DFW' }, 'GET', '200 27 ms database'],
   [{ status: 400, error_code: 'bad', error_param: 'limit' }, 'GET', '400 27 ms bad limit'],
   [
+    { status: 401, error_code: 'bad', token_fault: 'ERR_JWT_EXPIRED exp' },
+    'GET',
+    '401 27 ms bad ERR_JWT_EXPIRED exp',
+  ],
+  [
     { method: 'OPTIONS', rejected_origin: 'https://a.example' },
     'OPTIONS',
     '200 27 ms https://a.example',
