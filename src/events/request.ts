@@ -72,12 +72,10 @@ const HEADER_VALUE_RULE =
   'must be UTF-8 text (some clients send Latin-1: use ASCII), without controls, and without spaces or tabs at its ends';
 
 /** A key, in the header or in a batch. */
-export const idempotencyKey = name.superRefine((key, context) => {
-  const rule = !HEADER_VALUE.test(key)
-    ? HEADER_VALUE_RULE
-    : sentOnce(key) !== key && 'was sent twice: a key is one value (RFC 9651, Item)';
-  if (rule) context.addIssue({ code: 'custom', message: rule });
-});
+export const idempotencyKey = z
+  .string()
+  .refine((key) => sentOnce(key) === key, 'was sent twice: a key is one value (RFC 9651, Item)')
+  .pipe(name.regex(HEADER_VALUE, HEADER_VALUE_RULE));
 
 /** The path of its problems is the header's name. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });

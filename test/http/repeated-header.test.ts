@@ -44,6 +44,8 @@ const [A, B] = [crypto.randomUUID(), crypto.randomUUID()];
 it.each<[key: string, isOne: boolean]>([
   [`${A}, ${A}`, false],
   [`${A}, ${A}, ${A}`, false],
+  // Each copy is within the bound of a key, and both together are not.
+  [`${A.repeat(7)}, ${A.repeat(7)}`, false],
   [`${A}, ${B}`, true],
 ])(
   'Idempotency-Key: %s is one key (%s), and what is sent twice is not stored',

@@ -7,7 +7,8 @@ import * as z from 'zod';
 import { withMetadata } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
 import { storedEvent } from '../event.ts';
-import { eventType, idempotencyKey, makeRequestSchema } from '../request.ts';
+import { name as anyName } from '../event-types.ts';
+import { eventType, makeRequestSchema } from '../request.ts';
 
 const types = eventType.options.map((type) => {
   const request = makeRequestSchema(type);
@@ -32,7 +33,7 @@ export const ingestRequest = unionByType(
   ),
 ).meta({ id: 'IngestRequest', description: 'A domain event.' });
 
-const key = idempotencyKey.meta({
+const key = anyName.meta({
   description:
     'Your own key for this event: the `Idempotency-Key` that the event would have in a single request.',
   examples: ['bk_1001-created'],
