@@ -1,10 +1,6 @@
-/**
- * What every schema uses: metadata, the schemas that capabilities share, and the parsing that turns
- * zod's issues into this API's problems.
- */
+/** What every schema uses: metadata, and the schemas that capabilities share. */
 
 import * as z from 'zod';
-import { formatField, formatPath, type Problem } from './http/errors.ts';
 
 /**
  * Attaches OpenAPI metadata to a schema, and returns the schema. Throws for a schema that has
@@ -72,61 +68,3 @@ export const uuid = z
 
 /** A UUID as the service writes it. */
 export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).register(z.globalRegistry, METADATA);
-
-/** A value that fits its schema, or every problem of one that does not. */
-export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
-
-export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
-  const parsed = schema.safeParse(value, IN_WORDS);
-  if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, problems: parsed.error.issues.flatMap(toProblems) };
-}
-
-/** For zod's `safeParse`: the messages of this API, and the bad values. */
-export const IN_WORDS = { error: wording, reportInput: true };
-
-/** Returns one problem per field. An issue's `keys` are the caller's names of unknown fields. */
-function toProblems(issue: z.core.$ZodIssue): Problem[] {
-  const path = issue.path.map(String);
-  const name = formatField(issue.path);
-  const rest = { ...(name !== undefined && { field: name }), issue };
-  if (issue.code !== 'unrecognized_keys') {
-    return [{ path: formatPath(path), message: issue.message, ...rest }];
-  }
-  return issue.keys.map((key) => ({
-    path: formatPath([...path, key]),
-    message: 'is not a field of this resource',
-    ...rest,
-  }));
-}
-
-/** Replaces zod's messages about TypeScript's types; `undefined` keeps zod's message. */
-function wording(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
-    case 'invalid_type':
-      if (issue.input === undefined) return 'is required';
-      return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
-    case 'invalid_value': {
-      const values = issue.values.map(String).join(', ');
-      return issue.input === undefined
-        ? `is required: one of ${values}`
-        : `must be one of ${values}`;
-    }
-    case 'too_small':
-      return `must be ${measure(issue.origin, 'at least', issue.minimum)}`;
-    case 'too_big':
-      return `must be ${measure(issue.origin, 'at most', issue.maximum)}`;
-    default:
-      return undefined;
-  }
-}
-
-function measure(origin: string, bound: string, size: number | bigint): string {
-  if (origin === 'string') return `${bound} ${countOf(size, 'character', 'characters')} long`;
-  if (origin === 'array') return `a list of ${bound} ${countOf(size, 'entry', 'entries')}`;
-  return `${bound} ${size}`;
-}
-
-function countOf(size: number | bigint, one: string, many: string): string {
-  return `${size} ${size === 1 ? one : many}`;
-}

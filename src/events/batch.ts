@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod';
-import { withAdvice } from '../http/advice.ts';
+import { addAdvice } from '../http/advice.ts';
 import { formatPath, type Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
-import { type Parsed, parseWith } from '../schema.ts';
-import { keyInUse } from './conflict.ts';
+import { type Parsed, parseWith } from '../issues.ts';
+import { adviseOnKey, keyInUse } from './conflict.ts';
 import type { IngestResult } from './event.ts';
 import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
 import {
@@ -135,8 +135,8 @@ function itemProblems(item: Keyed, items: readonly Keyed[]): Problem[] {
   const { index, key, parsedBody, decision } = item;
   const first = items.find((each) => each.key === key);
   const field = 'idempotency_key';
-  const message = `is the key of events.${first?.index} too`;
-  const repeated = first === item ? [] : [{ path: field, field, message, issue: { input: key } }];
+  const message = addAdvice(`is the key of events.${first?.index} too`, adviseOnKey(key));
+  const repeated = first === item ? [] : [{ path: field, field, message }];
   const ofBody = !parsedBody.ok && decision?.kind === 'free' ? parsedBody.problems : [];
   return [...repeated, ...ofBody].map((each) => prefixPath(index, each));
 }
@@ -157,7 +157,7 @@ function makeResult(key: string, outcome: IngestOutcome): IngestResult {
     case 'replayed':
       return { ...head, outcome: outcome.kind, event: outcome.event, error: null };
     case 'conflict': {
-      const { message, details } = withAdvice(keyInUse(key, outcome.details));
+      const { message, details } = keyInUse(key, outcome.details);
       const error = {
         code: 'idempotency_key_in_use' as const,
         message,

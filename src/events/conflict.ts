@@ -1,21 +1,27 @@
 /** The error of a body whose key another body holds: the paths of the differences. Pure. */
 
+import { addAdvice } from '../http/advice.ts';
 import { ApiError, formatPath, MAX_PROBLEMS, type Problem } from '../http/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 
 const DIFFERS = 'differs from the request that holds the key';
 
+const IN_USE =
+  'This Idempotency-Key was used for another body. Send the first body again, or a new key.';
+
 /** 409 `idempotency_key_in_use`. */
-export function keyInUse(key?: string, differences?: readonly Problem[]): ApiError {
-  return new ApiError(
-    'idempotency_key_in_use',
-    'This Idempotency-Key was used for another body. Send the first body again, or a new key.',
-    {
-      param: IDEMPOTENCY_KEY_HEADER,
-      issue: { input: key },
-      ...(differences && { details: differences }),
-    },
-  );
+export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
+  return new ApiError('idempotency_key_in_use', addAdvice(IN_USE, adviseOnKey(key)), {
+    param: IDEMPOTENCY_KEY_HEADER,
+    ...(differences && { details: differences }),
+  });
+}
+
+/** A template that was not filled in gives all events of its sender one key. */
+export function adviseOnKey(key: string): string | undefined {
+  return /(?<![a-z])(undefined|null|nan)(?![a-z])|\{\{|\$\{|\[object /i.test(key)
+    ? 'The key looks like a template that was not filled in: each event needs a key of its own.'
+    : undefined;
 }
 
 /** Names the differences: the paths of the sent body come first. */

@@ -10,7 +10,7 @@
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { logFault } from '../http/log.ts';
-import type { Parsed } from '../schema.ts';
+import type { Parsed } from '../issues.ts';
 import { conflictDetails } from './conflict.ts';
 import type { EventResource } from './event.ts';
 import { cacheResponse, findCachedResponse } from './replay-cache.ts';

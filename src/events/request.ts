@@ -4,10 +4,12 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
+import { addAdvice, adviseOn } from '../http/advice.ts';
 import type { Problem } from '../http/errors.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { type Parsed, parseWith, withMetadata } from '../schema.ts';
+import { type Parsed, parseWith } from '../issues.ts';
+import { withMetadata } from '../schema.ts';
 import { EVENT_TYPES, name } from './event-types.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
@@ -100,7 +102,8 @@ export function parseHead(headers: Headers, parameters: string[]): Parsed<string
 }
 
 function misspeltKey(path: string, field: string): Problem {
-  return { path, field, message: 'is not read here', issue: { code: 'unrecognized_keys' } };
+  const message = addAdvice('is not read here', adviseOn({ unknown: path }));
+  return { path, field, message };
 }
 
 /** A header arrives in lower case. */

@@ -1,105 +1,73 @@
 /**
- * What a sender can do about a usual mistake. A rule rejects a request and names the fault; this
- * table adds a sentence to its message. Without a row, every status, code, path and stored event is
- * the same.
+ * What a sender can do about a usual mistake: a sentence that follows the message of a rule. Without
+ * it, every status, code, path and stored event is the same.
  */
 
 import type { Context } from 'hono';
-import type { ApiError, ErrorCode, Issue } from './errors.ts';
+import type { ApiError, ErrorCode } from './errors.ts';
 import { isFromOwnMachine } from './own-machine.ts';
 
-/** An error, or one of its problems, which has a path. */
-type Fault = { path?: string; issue?: Issue | undefined; cause?: unknown };
+export function addAdvice(message: string, sentence: string | undefined): string {
+  return sentence === undefined ? message : `${message.replace(/\.$/, '')}. ${sentence}`;
+}
 
-/** Without `c`, the error is of a batch. */
-type Row = readonly [
-  fits: (fault: Fault, c: Context | undefined) => boolean | undefined,
-  sentence: string | ((issue: Issue) => string | undefined),
-];
-
-// All events of its sender have one key.
-const UNFILLED: Row = [
-  ({ issue }) => matches(issue, /(?<![a-z])(undefined|null|nan)(?![a-z])|\{\{|\$\{|\[object /i),
-  'The key looks like a template that was not filled in: each event needs a key of its own.',
-];
+type Row = readonly [fits: (error: ApiError, c: Context) => boolean, sentence: string];
 
 // `npm run dev` writes an `API_KEY`, and makes the tables.
 const NOT_SET_UP: Row = [
-  ({ cause }, c) =>
-    c !== undefined && isFromOwnMachine(c) && (c.env?.API_KEY === undefined || lacksTables(cause)),
+  ({ cause }, c) => isFromOwnMachine(c) && (c.env?.API_KEY === undefined || lacksTables(cause)),
   'This working copy is not set up: run `npm run dev` once.',
 ];
 
-/** The first row that fits gives the advice. */
-export const ADVICE: { [Code in ErrorCode]?: readonly Row[] } = {
-  validation_error: [
-    [
-      ({ path = '', issue }) =>
-        isUnknown(issue) && !issue.known?.length && /(^|\.)event_id$|idempoten/i.test(path),
-      "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.",
-    ],
-    [({ issue }) => isUnknown(issue), suggest],
-    [(fault, c) => fault.path?.endsWith('idempotency_key') && UNFILLED[0](fault, c), UNFILLED[1]],
-    [
-      ({ path, issue }) => path === '' && Array.isArray(issue?.input) && issue.input.length > 0,
-      'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
-    ],
-    // PHP writes an empty array so.
-    [
-      ({ issue }) =>
-        issue?.expected === 'object' && Array.isArray(issue.input) && issue.input.length === 0,
-      'Send {}, not [].',
-    ],
-    [
-      ({ issue }) => /^(object|array)$/.test(issue?.expected ?? '') && matches(issue, /^\s*[{[]/),
-      'It is JSON in a string: it was encoded twice.',
-    ],
-    // A `+` that is not escaped in a query or a form means a space.
-    [
-      ({ issue }) => isTime(issue) && matches(issue, /\d \d\d(:?\d\d)?$/),
-      'The + of its offset became a space: where the text is URL-encoded, write %2B.',
-    ],
-    [({ issue }) => isTime(issue) && matches(issue, /\]$/), 'Leave out the zone in brackets.'],
-    [({ issue }) => isTime(issue) && matches(issue, /^.{10}t|z$/), 'Write T and Z in capitals.'],
-  ],
-  idempotency_key_in_use: [UNFILLED],
-  authentication_invalid: [NOT_SET_UP],
-  authentication_required: [NOT_SET_UP],
-  internal_error: [NOT_SET_UP],
-  resource_missing: [[(_, c) => c?.req.path.includes('//'), 'The path has a double slash.']],
+/** What a whole request shows. */
+export const ADVICE: { [Code in ErrorCode]?: Row } = {
+  authentication_invalid: NOT_SET_UP,
+  authentication_required: NOT_SET_UP,
+  internal_error: NOT_SET_UP,
+  resource_missing: [(_, c) => c.req.path.includes('//'), 'The path has a double slash.'],
 };
 
-/** Returns the texts of an error with their advice. */
-export function withAdvice(error: ApiError, c?: Context): Pick<ApiError, 'message' | 'details'> {
-  const { code, details, issue, cause } = error;
-  const rows = ADVICE[code] ?? [];
-  const advise = (message: string, fault: Fault) => {
-    const [, sentence] = rows.find(([fits]) => fits(fault, c)) ?? [];
-    const advice = typeof sentence === 'function' ? sentence(fault.issue ?? {}) : sentence;
-    return advice === undefined ? message : `${message.replace(/\.$/, '')}. ${advice}`;
-  };
-  // The message is of the first problem.
-  const [first] = code === 'validation_error' && details ? details : [{ issue, cause }];
-  return {
-    message: advise(error.message, first ?? {}),
-    details: details?.map((problem) => ({
-      ...problem,
-      message: advise(problem.message, problem),
-    })),
-  };
+function lacksTables(cause: unknown): boolean {
+  return (
+    cause instanceof Error && (/no such table/i.test(cause.message) || lacksTables(cause.cause))
+  );
 }
 
-/** A field, a parameter or a header that the service does not have. */
-function isUnknown(issue: Issue | undefined): issue is Issue {
-  return issue?.code === 'unrecognized_keys';
+/** What the advice needs of a problem: see zod's issues. Never shown or logged. */
+type Fault = {
+  /** The bad value. */
+  input?: unknown;
+  expected?: string;
+  /** A name that the service does not have, and those that the route has. */
+  unknown?: string | undefined;
+  known?: readonly string[];
+};
+
+/** What a bad value or an unknown name shows. */
+export function adviseOn({ input, expected = '', unknown, known }: Fault) {
+  if (unknown !== undefined) return known ? suggest(unknown, known) : adviseOnField(unknown);
+  // PHP writes an empty array so.
+  if (expected === 'object' && Array.isArray(input) && input.length === 0) {
+    return 'Send {}, not [].';
+  }
+  const text = typeof input === 'string' ? input : '';
+  if (/^(object|array)$/.test(expected) && /^\s*[{[]/.test(text)) {
+    return 'It is JSON in a string: it was encoded twice.';
+  }
+  if (/^\d{4}-\d\d-\d\dT/i.test(text)) {
+    // A `+` that is not escaped in a query or a form means a space.
+    if (/\d \d\d(:?\d\d)?$/.test(text))
+      return 'The + of its offset became a space: where the text is URL-encoded, write %2B.';
+    if (text.endsWith(']')) return 'Leave out the zone in brackets.';
+    if (/^.{10}t|z$/.test(text)) return 'Write T and Z in capitals.';
+  }
+  return undefined;
 }
 
-function matches(issue: Issue | undefined, pattern: RegExp): boolean {
-  return typeof issue?.input === 'string' && pattern.test(issue.input);
-}
-
-function isTime(issue: Issue | undefined): boolean {
-  return matches(issue, /^\d{4}-\d\d-\d\dT/i);
+function adviseOnField(name: string): string | undefined {
+  return /^event_id$|idempoten/i.test(name)
+    ? "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id."
+    : undefined;
 }
 
 /** Names of parameters in other APIs, and in other parts of this one → the parameters that are meant. */
@@ -118,17 +86,9 @@ const MEANT: readonly [RegExp, ...string[]][] = [
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /** Also for a name that differs from a known one only by case or brackets. */
-function suggest({ input, known = [] }: Issue): string | undefined {
-  // The input of an unknown field is its object, which may have a `toString` of the caller's.
-  if (typeof input !== 'string') return undefined;
-  const plain = input.replace(IN_BRACKETS, '$1').toLowerCase();
+function suggest(name: string, known: readonly string[]): string | undefined {
+  const plain = name.replace(IN_BRACKETS, '$1').toLowerCase();
   const [, ...names] = MEANT.find(([pattern]) => pattern.test(plain)) ?? [];
-  const meant = [...names, plain].find((name) => known.includes(name));
+  const meant = [...names, plain].find((each) => known.includes(each));
   return meant && `Use ${meant}.`;
-}
-
-function lacksTables(cause: unknown): boolean {
-  return (
-    cause instanceof Error && (/no such table/i.test(cause.message) || lacksTables(cause.cause))
-  );
 }

@@ -21,21 +21,12 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'];
 
-/** What the advice needs of a problem: zod's issue, or a part of it. Never shown or logged. */
-export type Issue = {
-  code?: string | undefined;
-  /** The bad value, or the name of an unknown parameter. */
-  input?: unknown;
-  expected?: string;
-  /** The parameters of the route. */
-  known?: readonly string[];
-};
-
 /**
  * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body.
- * `field` is the path for the log, without any text of the caller; by default `body`.
+ * `field` is the path for the log, without any text of the caller; by default `body`. `code` is of
+ * the error, if this is its one problem.
  */
-export type Problem = { path: string; message: string; field?: string; issue?: Issue | undefined };
+export type Problem = { path: string; message: string; field?: string; code?: 'invalid_cursor' };
 
 /** In one response. */
 export const MAX_PROBLEMS = 50;
@@ -46,7 +37,6 @@ type ErrorOptions = {
   details?: readonly Problem[];
   /** Logged as `error_param`: see `Problem`. */
   field?: string | undefined;
-  issue?: Issue | undefined;
   headers?: Readonly<Record<string, string>>;
   /** Logged and never shown. */
   cause?: unknown;
@@ -61,7 +51,6 @@ export class ApiError extends Error {
   readonly param: string | undefined;
   readonly details: readonly Problem[] | undefined;
   readonly field: string | undefined;
-  readonly issue: Issue | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
@@ -72,7 +61,6 @@ export class ApiError extends Error {
     this.param = options.param;
     this.details = options.details?.slice(0, MAX_PROBLEMS);
     this.field = options.field;
-    this.issue = options.issue;
     this.headers = options.headers ?? {};
   }
 }

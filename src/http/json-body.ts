@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../app-env.ts';
+import { addAdvice, adviseOn } from './advice.ts';
 import {
   ApiError,
   formatField,
@@ -19,6 +20,7 @@ import { sentOnce } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
+const SEVERAL = 'Send several events as {"events": […]} to /api/public/events/ingest/batch.';
 const UNSUPPORTED = 'unsupported_media_type';
 /** A body that is too large is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
@@ -67,8 +69,9 @@ export function jsonObject({
       throw unreadable(`The body is not well-formed JSON: ${reason}.`, error);
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      const issue = { expected: 'object', input: value };
-      throw validationError([{ path: '', message: 'The body must be a JSON object.', issue }]);
+      const isList = Array.isArray(value) && value.length > 0;
+      const advice = isList ? SEVERAL : adviseOn({ expected: 'object', input: value });
+      throw unreadable(addAdvice('The body must be a JSON object.', advice));
     }
     const problems = findLimitProblems(value, { maxDepth, loggedFields });
     if (problems.length > 0) throw validationError(problems);

@@ -43,6 +43,7 @@ export const pagingParameters = {
       .string()
       .refine(isIntact, {
         error: ({ input }) => (input === '' ? 'is empty. A first page has none.' : NOT_OF_LIST),
+        params: { code: 'invalid_cursor' },
       })
       .register(z.globalRegistry, CURSOR_METADATA)
       .optional(),

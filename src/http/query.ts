@@ -6,7 +6,8 @@
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
-import { IN_WORDS, type Parsed } from '../schema.ts';
+import { IN_WORDS, readIssues } from '../issues.ts';
+import { addAdvice, adviseOn } from './advice.ts';
 import { formatPath, type Problem, validationError } from './errors.ts';
 import { invalidCursor } from './paging.ts';
 
@@ -17,64 +18,61 @@ type SentQuery = Readonly<Record<string, string | string[]>>;
 const APPENDED =
   /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref|t|v|cb|ts|(no)?cache)$/i;
 
+/** At the end of a name. Any number: a list has the order in which its values were sent. */
+const INDEX = /\[\d*\]$/;
+
 /**
  * Validates the query. Throws a `validation_error` with every bad parameter in `details`, unknown
- * ones and a bad cursor included. If nothing else is bad, a bad cursor is an `invalid_cursor`.
+ * ones first, and a bad cursor included. If nothing else is bad, a bad cursor is an `invalid_cursor`.
  */
 export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>) {
-  const parse = queryParser(schema);
+  const strict = schema.strict();
+  const known = Object.keys(schema.shape);
+  const lists = new Set(known.filter((name) => isList(schema.shape[name])));
+
   return zValidator('query', schema, undefined, {
-    validationFunction: (_, sent) => {
-      const parsed = parse(sent);
-      if (parsed.ok) return { success: true, data: parsed.value };
-      const { problems } = parsed;
-      const cursor = problems.find(({ path, issue }) => {
-        return /^(cursor|after)$/.test(path) && issue?.code === 'custom';
-      });
-      throw cursor && problems.length === 1
-        ? invalidCursor(cursor.path, cursor.message)
+    validationFunction: (_, query: SentQuery) => {
+      const sent: Record<string, string | string[]> = {};
+      for (const [written, value] of Object.entries(query)) {
+        const plain = written.replace(INDEX, '');
+        // A template joins several values with commas.
+        if (lists.has(plain)) sent[plain] = plain in sent ? `${sent[plain]},${value}` : `${value}`;
+        else if (known.includes(written) || !APPENDED.test(written)) sent[written] = value;
+      }
+      const parsed = strict.safeParse(sent, IN_WORDS);
+      if (parsed.success) return parsed;
+      const found = readIssues(parsed.error);
+      const unknown = found.flatMap((each) => each.unknown ?? []);
+      const bad = found.filter((each) => each.unknown === undefined);
+      const problems = [
+        ...unknown.map((name) => unknownName(name, known)),
+        ...bad.map(({ issue }) => badValue(issue, sent)),
+      ];
+      const [first, ...others] = problems;
+      throw first?.code === 'invalid_cursor' && others.length === 0
+        ? invalidCursor(first.path, first.message)
         : validationError(problems);
     },
   });
 }
 
-/** At the end of a name. Any number: a list has the order in which its values were sent. */
-const INDEX = /\[\d*\]$/;
-
-/** Makes the parser of a query, whose problems name unknown parameters first. */
-function queryParser<Schema extends z.ZodObject>(schema: Schema) {
-  const strict = schema.strict();
-  const known = Object.keys(schema.shape);
-  const lists = new Set(known.filter((name) => isList(schema.shape[name])));
-
-  return function parseQuery(query: SentQuery): Parsed<z.output<Schema>> {
-    const sent: Record<string, string | string[]> = {};
-    for (const [written, value] of Object.entries(query)) {
-      const plain = written.replace(INDEX, '');
-      // A template joins several values with commas.
-      if (lists.has(plain)) sent[plain] = plain in sent ? `${sent[plain]},${value}` : `${value}`;
-      else if (known.includes(written) || !APPENDED.test(written)) sent[written] = value;
-    }
-    const parsed = strict.safeParse(sent, IN_WORDS);
-    if (parsed.success) return { ok: true, value: parsed.data as z.output<Schema> };
-    const problems = parsed.error.issues.flatMap((issue) => toProblems(issue, sent, known));
-    const isOfKnown = ({ field }: Problem) => Number(field !== 'query');
-    problems.sort((one, other) => isOfKnown(one) - isOfKnown(other));
-    return { ok: false, problems };
-  };
+function unknownName(name: string, known: readonly string[]): Problem {
+  const path = formatPath([name]);
+  const message = `is not a parameter here: known are ${known.join(', ') || 'none'}`;
+  const advice = adviseOn({ unknown: name, known });
+  return { path, field: 'query', message: addAdvice(message, advice) };
 }
 
-function toProblems(issue: z.core.$ZodIssue, sent: SentQuery, known: readonly string[]): Problem[] {
-  if (issue.code === 'unrecognized_keys') {
-    const { code, keys } = issue;
-    const message = `is not a parameter here: known are ${known.join(', ') || 'none'}`;
-    return keys.map((input) => {
-      return { path: formatPath([input]), field: 'query', message, issue: { code, input, known } };
-    });
-  }
-  const name = String(issue.path[0]);
-  const message = Array.isArray(sent[name]) ? 'must be sent once' : messageFor(issue);
-  return [{ path: name, field: name, message, issue }];
+function badValue(issue: z.core.$ZodIssue, sent: SentQuery): Problem {
+  const path = String(issue.path[0]);
+  const message = Array.isArray(sent[path]) ? 'must be sent once' : messageFor(issue);
+  const isOfCursor = issue.code === 'custom' && issue.params?.code === 'invalid_cursor';
+  return {
+    path,
+    field: path,
+    message: addAdvice(message, adviseOn(issue)),
+    ...(isOfCursor && { code: 'invalid_cursor' }),
+  };
 }
 
 function messageFor(issue: z.core.$ZodIssue): string {

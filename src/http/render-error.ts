@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { ADVICE, withAdvice } from './advice.ts';
+import { ADVICE, addAdvice } from './advice.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
@@ -33,11 +33,12 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     path: /^https?:\/\/[^/]*([^?#]*)/.exec(c.req.url)?.[1] ?? c.req.path,
     respondedAt: new Date().toISOString(),
   };
-  const texts = ADVICE[error.code] ? withAdvice(error, c) : error;
+  const [fits, sentence] = ADVICE[error.code] ?? [];
+  const message = fits?.(error, c) ? addAdvice(error.message, sentence) : error.message;
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(
-    { ...resource, ...errorBody(error, request, texts) },
+    { ...resource, ...errorBody(error, request, message) },
     {
       status: error.status,
       headers: {
@@ -53,11 +54,8 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
 /** Older clients read the top level. A problem shows its path and its message, and nothing else. */
-export function errorBody(
-  error: ApiError,
-  request: ErrorRequest,
-  { message, details }: Pick<ApiError, 'message' | 'details'> = error,
-) {
+export function errorBody(error: ApiError, request: ErrorRequest, message = error.message) {
+  const { details } = error;
   return {
     error: {
       type: error.type,

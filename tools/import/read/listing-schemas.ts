@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { IN_WORDS } from '../../../src/issues.ts';
 import { isBlank } from '../../../src/properties/locale-map.ts';
 import {
   httpUrl,
@@ -17,7 +18,7 @@ import {
 } from '../../../src/properties/property.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
 import { storedStatus } from '../../../src/properties/vocabulary.ts';
-import { IN_WORDS, uuid } from '../../../src/schema.ts';
+import { uuid } from '../../../src/schema.ts';
 
 const NODE_TYPES = [
   ...['bulletList', 'orderedList', 'listItem', 'blockquote'],

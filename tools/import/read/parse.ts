@@ -2,7 +2,7 @@
 
 import type * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
-import { IN_WORDS } from '../../../src/schema.ts';
+import { IN_WORDS } from '../../../src/issues.ts';
 import { isMap } from './listing-schemas.ts';
 import type { Fault, RecordName } from './problem.ts';
 
