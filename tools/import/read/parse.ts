@@ -1,8 +1,7 @@
 /** Parses values, or finds their faults. Pure. */
 
 import type * as z from 'zod';
-import { formatPath } from '../../../src/http/errors.ts';
-import { IN_WORDS } from '../../../src/issues.ts';
+import { IN_WORDS, readIssues } from '../../../src/issues.ts';
 import { isMap } from './listing-schemas.ts';
 import type { Fault, RecordName } from './problem.ts';
 
@@ -10,25 +9,25 @@ export function parseValue<T>(schema: z.ZodType<T>, value: unknown) {
   const { data, error } = schema.safeParse(value, IN_WORDS);
   if (error === undefined) return { value: data, faults: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
-  return { faults: error.issues.flatMap((issue) => readIssue(issue, value, fields)) };
+  return { faults: readIssues(error).flatMap((found) => toFaults(found, value, fields)) };
 }
 
-function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly string[]): Fault[] {
-  if (issue.code === 'unrecognized_keys') {
+function toFaults(
+  { path, message: sentence, unknown, issue }: ReturnType<typeof readIssues>[number],
+  root: unknown,
+  fields: readonly string[],
+): Fault[] {
+  if (unknown !== undefined) {
     const known = issue.path.length === 0 ? fields : [];
-    return issue.keys.map((key) => {
-      const path = formatPath([...issue.path.map(String), key]);
-      return { path, sentence: 'is not a field of this resource', unknown: { name: key, known } };
-    });
+    return [{ path, sentence, unknown: { name: unknown, known } }];
   }
-  const path = formatPath(issue.path.map(String));
   const fieldOf = (value: unknown, name: PropertyKey) => Reflect.get(Object(value), name);
   const value = path === '' ? undefined : issue.path.reduce(fieldOf, root);
   const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   const isMissing = isWrongKind && path !== '' && value === undefined;
   // An id follows from another key, which has its own fault then.
   if (isMissing && issue.path.at(-1) === 'id') return [];
-  return [{ path, sentence: issue.message, value, isMissing }];
+  return [{ path, sentence, value, isMissing }];
 }
 
 /** Adds the first key of the record, valid or not. */
