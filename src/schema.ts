@@ -1,4 +1,4 @@
-/** What every schema uses: metadata, and the schemas that capabilities share. */
+/** What every schema uses: metadata, and numbers in digits. */
 
 import * as z from 'zod';
 
@@ -42,29 +42,3 @@ function numberOf(form: RegExp, message: string, metadata: { minimum: number; ma
         void Object.assign(jsonSchema, { ...metadata, pattern: undefined }),
     });
 }
-
-/** A UUID in either case. Without flags, because the OpenAPI document has it. */
-const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
-export const UUID_PATTERN = UUID_FORM.source;
-const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-export function isUuid(text: string): boolean {
-  return UUID_FORM.test(text);
-}
-
-const METADATA = {
-  format: 'uuid',
-  minLength: 36,
-  maxLength: 36,
-  examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
-};
-
-/** A UUID as a caller may write it. Its output is in lower case. */
-export const uuid = z
-  .string()
-  .regex(UUID_FORM, 'must be a UUID')
-  .toLowerCase()
-  .register(z.globalRegistry, METADATA);
-
-/** A UUID as the service writes it. */
-export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).register(z.globalRegistry, METADATA);

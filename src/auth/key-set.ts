@@ -15,8 +15,8 @@ import {
 } from 'jose';
 import * as z from 'zod';
 import type { Config } from '../config.ts';
+import { parseJson } from '../http/json-text.ts';
 import { logFault } from '../http/log.ts';
-import { parseJson } from './named-keys.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
 /** After this time, keys are fetched again. */

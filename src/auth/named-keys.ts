@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { parseJson } from '../http/json-text.ts';
 
 /** Each route declares the scope that it needs: see require.ts. */
 export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
@@ -59,17 +60,6 @@ export function namedKeys() {
     }
   });
   return z.preprocess((value) => parseJson(value ?? ''), keys);
-}
-
-/** Parses JSON text, such as that of `.dev.vars`. A schema rejects other text. */
-export function parseJson(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  if (value.trim() === '') return [];
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
 }
 
 /** In milliseconds since the epoch. */

@@ -5,7 +5,8 @@ import { keyFields } from '../auth/named-keys.ts';
 import { MAX_PROBLEMS } from '../http/errors.ts';
 import { problem } from '../openapi/error-resource.ts';
 import { cursorText, listOf } from '../openapi/list-resource.ts';
-import { lowerCaseUuid, withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema.ts';
+import { lowerCaseUuid } from '../uuid.ts';
 import { name } from './event-types.ts';
 import { aggregateFields } from './request.ts';
 

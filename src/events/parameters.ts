@@ -5,7 +5,8 @@ import * as z from 'zod';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { listMetadata, listOf } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
-import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema.ts';
+import { UUID_PATTERN, uuid } from '../uuid.ts';
 import { NAME_BOUNDS, name } from './event-types.ts';
 import { events } from './table.ts';
 

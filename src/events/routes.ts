@@ -12,7 +12,7 @@ import { setLogFields } from '../http/log.ts';
 import { listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
-import { isUuid } from '../schema.ts';
+import { isUuid } from '../uuid.ts';
 import { BATCH_BODY, ingestBatch, KEY_OF_BATCH } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import {

@@ -1,9 +1,23 @@
-/** Finds what `JSON.parse` drops silently: of equal names in one object, it keeps the last. */
+/** Texts of JSON. */
+
+/** Parses JSON text, such as that of `.dev.vars`. A schema rejects other text. */
+export function parseJson(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (value.trim() === '') return [];
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
 
 /** A text, the begin or end of an object, or the colon after a name. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}:]/g;
 
-/** Returns each name that occurs again in one object. `text` is well-formed JSON. */
+/**
+ * Returns each name that occurs again in one object: `JSON.parse` keeps only its last value. `text` is
+ * well-formed JSON.
+ */
 export function repeatedNames(text: string): string[] {
   const repeated = new Set<string>();
   const objects: Set<string>[] = [];

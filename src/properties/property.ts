@@ -5,7 +5,8 @@
 
 import * as z from 'zod';
 import { followedListOf } from '../openapi/list-resource.ts';
-import { lowerCaseUuid, withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema.ts';
+import { lowerCaseUuid } from '../uuid.ts';
 import { LOCALES, mapLocales } from './locale-map.ts';
 import { slug } from './slug.ts';
 import { CARD_FIELDS, propertyType, publicStatus } from './vocabulary.ts';

@@ -7,7 +7,7 @@ import { requireFeedAccess } from '../auth/require.ts';
 import { readConfig } from '../config.ts';
 import { validQuery } from '../http/query.ts';
 import { pollWhile } from '../http/wait.ts';
-import { isUuid } from '../schema.ts';
+import { isUuid } from '../uuid.ts';
 import { decodeChangePosition, readChanges } from './changes.ts';
 import { Feed, noSuchProperty } from './feed.ts';
 import { decodeLocationPosition, LOCATION_PAGE } from './locations.ts';

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
-import { parseJson } from '../../src/auth/named-keys.ts';
+import { parseJson } from '../../src/http/json-text.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { describeCause } from './account.ts';
 

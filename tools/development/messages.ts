@@ -2,8 +2,8 @@
 
 import { styleText } from 'node:util';
 import * as z from 'zod';
-import { parseJson } from '../../src/auth/named-keys.ts';
 import { firstRequests } from '../../src/development/first-requests.ts';
+import { parseJson } from '../../src/http/json-text.ts';
 
 /** Wrangler's list of bindings, and its lines of requests. */
 const NOISE =

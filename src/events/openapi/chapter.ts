@@ -6,7 +6,7 @@ import { MAX_BODY_BYTES } from '../../http/json-body.ts';
 import { chapter, listExamples, pageExample } from '../../openapi/chapter.ts';
 import { headersOf } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
-import { uuid } from '../../schema.ts';
+import { uuid } from '../../uuid.ts';
 import { BATCH_BODY } from '../batch.ts';
 import { event, eventListOf, ingestResult } from '../event.ts';
 import { name } from '../event-types.ts';

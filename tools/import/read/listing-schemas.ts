@@ -18,7 +18,7 @@ import {
 } from '../../../src/properties/property.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
 import { storedStatus } from '../../../src/properties/vocabulary.ts';
-import { uuid } from '../../../src/schema.ts';
+import { uuid } from '../../../src/uuid.ts';
 
 const NODE_TYPES = [
   ...['bulletList', 'orderedList', 'listItem', 'blockquote'],

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { location, MAX_LIST_ENTRIES } from '../../../src/properties/property.ts';
 import { slug } from '../../../src/properties/slug.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import { uuid } from '../../../src/schema.ts';
+import { uuid } from '../../../src/uuid.ts';
 import { isMap, ownFields, url } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another one would change every id. */

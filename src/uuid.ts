@@ -1,0 +1,29 @@
+/** UUIDs (RFC 9562): read in either case, stored and written in lower case. */
+
+import * as z from 'zod';
+
+/** A UUID in either case. Without flags, because the OpenAPI document has it. */
+const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
+export const UUID_PATTERN = UUID_FORM.source;
+const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function isUuid(text: string): boolean {
+  return UUID_FORM.test(text);
+}
+
+const METADATA = {
+  format: 'uuid',
+  minLength: 36,
+  maxLength: 36,
+  examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
+};
+
+/** A UUID as a caller may write it. Its output is in lower case. */
+export const uuid = z
+  .string()
+  .regex(UUID_FORM, 'must be a UUID')
+  .toLowerCase()
+  .register(z.globalRegistry, METADATA);
+
+/** A UUID as the service writes it. */
+export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).register(z.globalRegistry, METADATA);
