@@ -12,6 +12,7 @@ import { firstWithin } from '../deadline.ts';
 import { addToLogField, logFault } from '../http/log.ts';
 import type { RateCounter } from './counter.ts';
 import {
+  type Counts,
   isInWindow,
   MAX_WAIT_MS,
   type PolicyName,
@@ -37,6 +38,20 @@ type Quota = { client: string; isKey: boolean; policy: PolicyName; limit: number
 /** `overloaded`: the client floods its own counter. */
 type Verdict = 'passed' | 'rejected' | 'overloaded';
 
+/** A span's requests of one client. Each is counted in the span in which it began. */
+type SpanCounts = {
+  /** Passed here. */
+  passed: number;
+  /** They wait for a place of the counter. */
+  reserved: number;
+  /** Passed in all other isolates, as the counter said. */
+  others: number;
+  /** Of `passed`, in the latest report. */
+  sent: number;
+  /** Counted by the counter, as it confirmed. */
+  confirmed: number;
+};
+
 /** The window of one client under one policy. Times are milliseconds since the epoch. */
 export class ClientWindow {
   readonly #quota: Quota;
@@ -44,19 +59,8 @@ export class ClientWindow {
   readonly #maxUnconfirmed: number;
   /** See `Report`. */
   readonly #record = crypto.randomUUID();
-  /** The requests that passed here, or wait for the counter, in the span in which they began. */
-  readonly #own = new Map<number, number>();
-  /** The requests of all other isolates, from the counter's replies. */
-  readonly #others = new Map<number, number>();
-  /** The requests of both in the window of a span: a running total, which is not added up again. */
-  #used = 0;
-  #current = Number.NaN;
-  /** Own requests since the start: all, those of the latest report, and those confirmed. */
-  #begun = 0;
-  #sent = 0;
-  #confirmed = 0;
-  #waiting = 0;
-  #sentAt = Number.NEGATIVE_INFINITY;
+  readonly #spans = new Map<number, SpanCounts>();
+  #calledAt = Number.NEGATIVE_INFINITY;
   /** Start of the first call since the latest reply: infinite without one, negative after a fault. */
   #silentSince = Number.POSITIVE_INFINITY;
 
@@ -67,99 +71,96 @@ export class ClientWindow {
     this.#maxUnconfirmed = Math.min(shareOf(UNCONFIRMED_DIVISOR), MAX_UNCONFIRMED);
   }
 
-  /** The seconds until the newest request leaves the window, and until a request passes. */
+  /** Adds up the window. `resetSeconds` is the time until more requests remain. */
   stateAt(now: number) {
     const { limit } = this.#quota;
     const current = Math.floor(now / SPAN_MS);
-    let [used, resetMs, retryMs] = [0, WINDOW_MS, 1];
+    let [used, unconfirmed, unsent, resetMs, retryMs] = [0, 0, 0, WINDOW_MS, 0];
+    // From the newest span to the oldest one, which is the next to leave.
     for (let span = current + SPANS_AHEAD; span > current - SPANS; span -= 1) {
-      const count = (this.#own.get(span) ?? 0) + (this.#others.get(span) ?? 0);
-      const leavesInMs = span * SPAN_MS + WINDOW_MS - now;
-      if (used === 0 && count > 0) resetMs = leavesInMs;
-      if (used < limit && used + count >= limit) retryMs = leavesInMs;
+      const counts = this.#spans.get(span);
+      if (counts === undefined) continue;
+      const { passed, reserved, others, sent, confirmed } = counts;
+      unconfirmed += passed + reserved - confirmed;
+      unsent += passed - Math.max(sent, confirmed);
+      const count = passed + reserved + others;
+      if (count === 0) continue;
+      resetMs = span * SPAN_MS + WINDOW_MS - now;
+      if (used < limit) retryMs = resetMs;
       used += count;
     }
     return {
       remaining: Math.max(0, limit - used),
-      resetSeconds: Math.ceil(resetMs / 1_000),
-      retrySeconds: Math.ceil(retryMs / 1_000),
+      resetSeconds: Math.ceil((used < limit ? resetMs : retryMs) / 1_000),
+      unconfirmed,
+      unsent,
     };
   }
 
   /** Decides about a request. Only one that asks for a place waits, at most 300 ms. Never throws. */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
+    const { remaining, unconfirmed, unsent } = this.stateAt(now);
+    if (remaining === 0) return 'rejected';
     const span = Math.floor(now / SPAN_MS);
-    if (span !== this.#current) this.#moveTo(span);
-    if (this.#used >= this.#quota.limit) return 'rejected';
-
+    const counts = this.#spans.get(span) ?? this.#addSpan(span);
     const isFailing = now > this.#silentSince + MAX_WAIT_MS;
-    const mustAsk = !isFailing && this.#begun - this.#confirmed >= this.#maxUnconfirmed;
-    // Before a call, so that concurrent requests do not exceed the limit.
-    this.#own.set(span, (this.#own.get(span) ?? 0) + 1);
-    this.#used += 1;
-    this.#begun += 1;
-    if (mustAsk) {
-      const asking = this.#askForPlace(env, span);
+    if (!isFailing && unconfirmed >= this.#maxUnconfirmed) {
+      // Before the call, so that concurrent requests do not exceed the limit.
+      counts.reserved += 1;
+      const asking = this.#waitForPlace(env, span, counts);
       // Even if the request is cancelled.
       executionCtx.waitUntil(asking);
       return asking;
     }
+    counts.passed += 1;
     const isDue = isFailing
-      ? now - this.#sentAt >= PROBE_PAUSE_MS
-      : this.#begun - Math.max(this.#sent, this.#confirmed) >= this.#maxUnsent;
-    // A report would count the places of waiting requests, which the counter may still reject.
-    if (isDue && this.#waiting === 0) executionCtx.waitUntil(this.#call(env, false));
+      ? now - this.#calledAt >= PROBE_PAUSE_MS
+      : unsent + 1 >= this.#maxUnsent;
+    if (isDue) executionCtx.waitUntil(this.#call(env));
     return 'passed';
   }
 
-  /** Adds up the window of a span. Drops the spans outside it, which need no report any more. */
-  #moveTo(current: number): void {
-    this.#current = current;
-    this.#used = 0;
-    for (const counts of [this.#own, this.#others]) {
-      for (const [span, count] of counts) {
-        if (isInWindow(span, current)) this.#used += count;
-        else counts.delete(span);
-      }
-    }
-    this.#confirmed = Math.max(this.#confirmed, this.#begun - this.#used);
+  /** Adds a span, and drops those outside the window. */
+  #addSpan(span: number): SpanCounts {
+    const current = Math.floor(Date.now() / SPAN_MS);
+    for (const each of this.#spans.keys()) if (!isInWindow(each, current)) this.#spans.delete(each);
+    const counts = { passed: 0, reserved: 0, others: 0, sent: 0, confirmed: 0 };
+    this.#spans.set(span, counts);
+    return counts;
   }
 
   /** The counter decides in time, or else the isolate alone: the place was free when it asked. */
-  async #askForPlace(env: Env, span: number): Promise<Verdict> {
+  async #waitForPlace(env: Env, span: number, counts: SpanCounts): Promise<Verdict> {
     const startedAt = Date.now();
-    this.#waiting += 1;
-    const inTime = await firstWithin(this.#call(env, true), MAX_WAIT_MS, undefined);
-    this.#waiting -= 1;
+    const inTime = await firstWithin(this.#call(env, span), MAX_WAIT_MS, undefined);
     if (inTime === undefined) this.#noteFault(new Error('no reply within the deadline'));
     const verdict = inTime ?? 'passed';
     addToLogField('counter_ms', Date.now() - startedAt);
-    if (verdict !== 'passed') {
-      this.#own.set(span, (this.#own.get(span) ?? 0) - 1);
-      this.#moveTo(this.#current);
-    }
+    counts.reserved -= 1;
+    if (verdict === 'passed') counts.passed += 1;
     return verdict;
   }
 
-  /** Returns the verdict on a request that asks for a place: `passed` if the counter fails. */
-  async #call(env: Env, wantsPlace: boolean): Promise<Verdict> {
+  /** Reports, or asks for a place in a span. Returns `passed` if the counter fails. */
+  async #call(env: Env, span?: number): Promise<Verdict> {
     const { client, isKey, policy, limit } = this.#quota;
-    const report = { record: this.#record, counts: new Map(this.#own), wantsPlace };
-    const begun = this.#begun;
-    this.#sent = begun;
-    this.#sentAt = Date.now();
-    this.#silentSince = Math.min(this.#silentSince, this.#sentAt);
+    const counts = new Map<number, number>();
+    for (const [each, { passed, reserved }] of this.#spans) {
+      // The places of other spans have calls of their own, which may be denied.
+      counts.set(each, each === span ? passed + reserved : passed);
+    }
+    if (span === undefined) this.#raise('sent', counts);
+    const report = { record: this.#record, counts };
+    const place = span === undefined ? undefined : { span, limit };
+    this.#calledAt = Date.now();
+    this.#silentSince = Math.min(this.#silentSince, this.#calledAt);
     try {
       const name = isKey ? client : nameOfAddress(env, client);
-      const { isGranted, others } = await send(env, name, policy, limit, report);
+      const { isCounted, others } = await send(env, name, policy, report, place);
       this.#silentSince = Number.POSITIVE_INFINITY;
-      // Replies may overtake each other: smaller counts are old.
-      for (const [span, count] of others) {
-        this.#others.set(span, Math.max(count, this.#others.get(span) ?? 0));
-      }
-      if (isGranted) this.#confirmed = Math.max(this.#confirmed, begun);
-      this.#moveTo(this.#current);
-      return isGranted ? 'passed' : 'rejected';
+      this.#raise('others', others);
+      if (isCounted) this.#raise('confirmed', counts);
+      return isCounted ? 'passed' : 'rejected';
     } catch (error) {
       this.#noteFault(error);
       // The platform's mark of an object with too many requests.
@@ -168,7 +169,15 @@ export class ClientWindow {
     }
   }
 
-  /** Logs the first fault since the last reply. */
+  /** Replies may overtake each other: smaller counts are old. */
+  #raise(field: 'others' | 'sent' | 'confirmed', news: Counts): void {
+    for (const [span, count] of news) {
+      const counts = this.#spans.get(span) ?? this.#addSpan(span);
+      counts[field] = Math.max(counts[field], count);
+    }
+  }
+
+  /** Logs the first fault since the latest reply. */
   #noteFault(error: unknown): void {
     if (this.#silentSince >= 0) logFault('rate counter failed', error);
     this.#silentSince = Number.NEGATIVE_INFINITY;
@@ -179,11 +188,7 @@ type Message = Parameters<RateCounter['add']>;
 
 /** Calls an object that is named `health`. An empty report stores nothing. */
 export async function callCounter(env: Env): Promise<void> {
-  await send(env, 'health', 'default', 1, {
-    record: 'health',
-    counts: new Map(),
-    wantsPlace: false,
-  });
+  await send(env, 'health', 'default', { record: 'health', counts: new Map() });
 }
 
 async function send(env: Env, name: string, ...message: Message): Promise<Reply> {

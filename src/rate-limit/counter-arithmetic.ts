@@ -1,7 +1,7 @@
 /**
  * The arithmetic of a counter. Requests are counted by spans of the clock, and the window is the
  * last twelve spans, so that isolates and counters agree on it without a word. Counts only grow:
- * the counter keeps the greatest of each span, so a report may be repeated, late or lost.
+ * the counter keeps the greatest of each span, so a message may be repeated, late or lost.
  *
  *     span      … 360000  360001  360002 …      five seconds each, numbered since the epoch
  *     requests         3      40       2
@@ -23,21 +23,22 @@ export type PolicyName = 'default' | 'ingest';
 /** Span → requests. */
 export type Counts = ReadonlyMap<number, number>;
 
-/** A message of an isolate about one client. */
+/** What an isolate has let pass of one client's requests. */
 export type Report = {
   /** A random id of the isolate's counts: a restarted isolate hides none. */
   record: string;
-  /** The requests so far. A request that wants a place is the last of them. */
+  /** Of the span of a place, with this place, and with those that were asked for before it. */
   counts: Counts;
-  /** Whether a request waits for the reply. */
-  wantsPlace: boolean;
 };
 
+/** The place that a waiting request asks for. */
+export type Place = { span: number; limit: number };
+
 /**
- * `isGranted`: the waiting request has its place; if no request waits, the counts are stored.
- * `others` are the requests of all other records in the window.
+ * `isCounted`: the counts are stored, and a place is granted. `others` are the requests of all
+ * other records in the window.
  */
-export type Reply = { isGranted: boolean; others: Counts };
+export type Reply = { isCounted: boolean; others: Counts };
 
 export type CounterState = {
   /** Span → record → its requests. */
@@ -56,43 +57,51 @@ function windowOf<T>(spans: Iterable<[number, T]>, current: number): Map<number,
   return new Map([...spans].filter(([span]) => isInWindow(span, current)));
 }
 
-export function totalOf(counts: ReadonlyMap<unknown, number>): number {
+function totalOf(counts: ReadonlyMap<unknown, number>): number {
   let total = 0;
   for (const count of counts.values()) total += count;
   return total;
 }
 
-/**
- * Adds a report, and grants a place while all requests of the window are within the limit.
- * `changed` is the new state, if it is another one. The first report alone is not stored: most
- * clients send no second one.
- */
+type Outcome = Reply & { changed: CounterState };
+
+/** Adds a report. The first one alone is not stored: most clients send no second one. */
 export function addReport(
   last: CounterState | undefined,
-  { record, counts, wantsPlace }: Report,
-  limit: number,
+  { record, counts }: Report,
   now: number,
-): { reply: Reply; changed?: CounterState } {
+): Outcome {
   const current = Math.floor((now - MAX_WAIT_MS) / SPAN_MS);
   const spans = windowOf(last?.spans ?? [], current);
-  const reported = windowOf(counts, current);
-  const knownIn = (span: number) => spans.get(span)?.get(record) ?? 0;
+  const countIn = (span: number) => spans.get(span)?.get(record) ?? 0;
   const others = new Map(
-    spans.entries().map(([span, each]) => [span, totalOf(each) - knownIn(span)]),
+    spans.entries().map(([span, records]) => [span, totalOf(records) - countIn(span)]),
   );
-  const news = [...reported].filter(([span, count]) => count > knownIn(span));
-  // The place is in the latest span of the report, so that span's window decides. Own requests count
-  // as reported: the isolate may have dropped a span that is stored here.
-  const latest = Math.max(...counts.keys());
-  const isWithin = totalOf(reported) + totalOf(windowOf(others, latest)) <= limit;
-  // A request that is too late to be counted gets no place. Without news, a later report came first,
-  // and counted the request.
-  const isInTime = reported.has(latest);
-  const isStored = wantsPlace || last !== undefined;
-  const isGranted = wantsPlace ? isInTime && (isWithin || news.length === 0) : isStored;
-  const reply = { isGranted, others };
-  const isKnown = news.length === 0 && last?.isStored !== false;
-  if (isKnown || (wantsPlace && !isGranted)) return { reply };
-  for (const [span, count] of news) spans.set(span, new Map(spans.get(span)).set(record, count));
-  return { reply, changed: { spans, isStored, changedAt: now } };
+  for (const [span, count] of windowOf(counts, current)) {
+    if (count > countIn(span)) spans.set(span, new Map(spans.get(span)).set(record, count));
+  }
+  const isStored = last !== undefined;
+  return { isCounted: isStored, others, changed: { spans, isStored, changedAt: now } };
+}
+
+/** Grants a place while all requests of the window are within the limit. Else it adds nothing. */
+export function askForPlace(
+  last: CounterState | undefined,
+  report: Report,
+  { span, limit }: Place,
+  now: number,
+): Reply & { changed?: CounterState } {
+  const { others, changed } = addReport(last, report, now);
+  const { spans } = changed;
+  // Messages overtake each other: the window is that of the record's latest place.
+  const own = spans.entries().filter(([, records]) => records.has(report.record));
+  const latest = Math.max(...own.map(([each]) => each));
+  let total = 0;
+  for (const [each, records] of spans) if (isInWindow(each, latest)) total += totalOf(records);
+  // A later message may have counted the place. If it is too late to be counted, it is not granted.
+  const isKnown = spans.get(span) === last?.spans.get(span);
+  const isCounted = spans.has(span) && (isKnown || total <= limit);
+  return isCounted
+    ? { isCounted, others, changed: { ...changed, isStored: true } }
+    : { isCounted, others };
 }

@@ -7,7 +7,9 @@
 import { DurableObject } from 'cloudflare:workers';
 import {
   addReport,
+  askForPlace,
   type CounterState,
+  type Place,
   type PolicyName,
   type Reply,
   type Report,
@@ -21,11 +23,17 @@ const ALARM_MS = 2 * WINDOW_MS;
 export class RateCounter extends DurableObject<Env> {
   readonly #states = new Map<PolicyName, CounterState>();
 
-  /** Awaits nothing, so that reports do not interleave. Stores a state under `POLICY spans`. */
-  add(policy: PolicyName, limit: number, report: Report): Reply {
+  /**
+   * Adds a report, and decides about a place. Awaits nothing, so that messages do not interleave.
+   * Stores a state under `POLICY spans`.
+   */
+  add(policy: PolicyName, report: Report, place?: Place): Reply {
     const last = this.#stateOf(policy);
-    const { reply, changed } = addReport(last, report, limit, Date.now());
-    if (changed === undefined) return reply;
+    const now = Date.now();
+    const { changed, ...reply } = place
+      ? askForPlace(last, report, place, now)
+      : addReport(last, report, now);
+    if (!changed?.spans.size) return reply;
     this.#states.set(policy, changed);
     if (!changed.isStored) return reply;
     this.ctx.storage.kv.put(`${policy} spans`, changed);

@@ -54,15 +54,17 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     if (verdict === 'passed') await next();
 
     // Feed read, 8.
-    const { remaining, resetSeconds, retrySeconds } = window.stateAt(Date.now());
+    let { remaining, resetSeconds } = window.stateAt(Date.now());
     if (verdict !== 'passed') {
       const isOverloaded = verdict === 'overloaded';
       const excess = isOverloaded
         ? 'Too many requests at once.'
         : `More than ${limit} requests in ${WINDOW_SECONDS} seconds.`;
-      const seconds = isOverloaded ? 1 : retrySeconds;
-      const error = new ApiError('rate_limit_exceeded', `${excess} Retry in ${seconds} s.`, {
-        headers: { 'Retry-After': String(seconds) },
+      // Of an overload, or of a place that was denied before requests left the window.
+      if (isOverloaded || remaining > 0) resetSeconds = 1;
+      remaining = 0;
+      const error = new ApiError('rate_limit_exceeded', `${excess} Retry in ${resetSeconds} s.`, {
+        headers: { 'Retry-After': String(resetSeconds) },
       });
       c.res = renderError(error, c);
     }

@@ -8,12 +8,16 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import type { RateCounter } from '../../src/rate-limit/counter.ts';
 import {
   addReport,
+  askForPlace,
   type CounterState,
+  type Place,
   type Report,
 } from '../../src/rate-limit/counter-arithmetic.ts';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
+import { withMethods } from '../support/tap.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
@@ -30,33 +34,36 @@ beforeEach(() => {
 /** What a counter does with a call: it takes this time, or fails. */
 type Fate = number | Error;
 
-/** The counter of one client, which adds up as the real one does. `fateOf` decides on each call. */
-function counterWith(fateOf: (call: number) => Fate = () => 10) {
-  const reports: Report[] = [];
+type Message = Report & { place: Place | undefined };
+
+/**
+ * The counter of one client, which adds up as the real one does, by a clock that is ahead by
+ * `aheadMs`. `fateOf` decides on each call.
+ */
+function counterWith(fateOf: (call: number) => Fate = () => 10, aheadMs = 0) {
+  const messages: Message[] = [];
   let last: CounterState | undefined;
-  const stub = {
-    async add(_policy: string, limit: number, report: Report) {
-      const fate = fateOf(reports.push(report));
-      if (fate instanceof Error) throw fate;
-      const { changed, reply } = addReport(last, report, limit, Date.now());
-      last = changed ?? last;
-      await new Promise((resolve) => setTimeout(resolve, fate));
-      return { ...reply, [Symbol.dispose]: () => {} };
-    },
-  };
-  return { reports, binding: bindingOf(stub) };
+  async function add(...[, report, place]: Parameters<RateCounter['add']>) {
+    const fate = fateOf(messages.push({ ...report, place }));
+    if (fate instanceof Error) throw fate;
+    const now = Date.now() + aheadMs;
+    const { changed, ...reply } = place
+      ? askForPlace(last, report, place, now)
+      : addReport(last, report, now);
+    last = changed ?? last;
+    await new Promise((resolve) => setTimeout(resolve, fate));
+    return { ...reply, [Symbol.dispose]: () => {} };
+  }
+  const idFromName = (name: string) => name;
+  const binding = withMethods(env.RATE_COUNTER, { idFromName, get: () => ({ add }) });
+  return { messages, binding };
 }
 
-/** The requests in a report of each span after the start. */
+/** The requests in a message of each span after the start. */
 const countsIn = ({ counts }: Report) =>
   Object.fromEntries([...counts].map(([span, count]) => [span - START / SPAN_MS, count]));
 
 const totalIn = ({ counts }: Report) => counts.values().reduce((sum, count) => sum + count, 0);
-
-function bindingOf(stub: object): Env['RATE_COUNTER'] {
-  const binding = { idFromName: (name: string) => name, get: () => stub };
-  return binding as unknown as Env['RATE_COUNTER'];
-}
 
 /** An isolate that serves one client. Its route counts the requests that have begun. */
 function isolateOf({ binding }: { binding: Env['RATE_COUNTER'] }, limit = 100) {
@@ -125,16 +132,16 @@ describe('the calls of the counter', () => {
       await sendInTurn(isolate, 8);
       await vi.advanceTimersByTimeAsync(20);
     }
-    expect(counter.reports.slice(0, 3).map(countsIn)).toEqual([
+    expect(counter.messages.slice(0, 3).map(countsIn)).toEqual([
       { 0: 8 },
       { 0: 8, 1: 8 },
       { 0: 8, 1: 8, 2: 8 },
     ]);
-    const last = countsIn(
-      counter.reports.at(-1) ?? { record: '', counts: new Map(), wantsPlace: false },
-    );
-    expect(Object.keys(last).map(Number)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
-    expect(new Set(counter.reports.map(({ record }) => record)).size).toBe(1);
+    const spans = counter.messages.slice(-1).flatMap(({ counts }) => [...counts.keys()]);
+    expect(spans.map((span) => span - START / SPAN_MS)).toEqual([
+      3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+    ]);
+    expect(new Set(counter.messages.map(({ record }) => record)).size).toBe(1);
   });
 
   it('have the requests that wait only if they are for a place', async () => {
@@ -149,12 +156,13 @@ describe('the calls of the counter', () => {
     await vi.advanceTimersByTimeAsync(300);
     await Promise.all(sent);
     await isolate.send();
-    const reports = counter.reports.map((each) => [totalIn(each), each.wantsPlace]);
+    const reports = counter.messages.map((each) => [totalIn(each), each.place !== undefined]);
     expect(reports).toEqual([
       [8, false],
       [16, false],
       [21, true],
       [22, true],
+      [24, false],
       [33, false],
     ]);
   });
@@ -183,7 +191,7 @@ describe('the calls of the counter', () => {
 });
 
 describe('a rejected request', () => {
-  it('may retry when a request passes, before the whole limit is there again', async () => {
+  it('may retry when a request passes, before all of the window has left', async () => {
     const counter = counterWith();
     const [one, other] = [isolateOf(counter), isolateOf(counter)];
     await sendAtOnce(one, 40);
@@ -192,7 +200,7 @@ describe('a rejected request', () => {
     vi.setSystemTime(START + 19_999);
     const { headers } = await other.send();
     expect(headers.get('Retry-After')).toBe('41');
-    expect(headers.get('X-RateLimit-Reset')).toBe('56');
+    expect(headers.get('RateLimit')).toBe('"default";r=0;t=41');
     vi.setSystemTime(START + WINDOW_MS - 1);
     expect((await other.send()).status).toBe(429);
     vi.setSystemTime(START + WINDOW_MS);
@@ -210,10 +218,55 @@ describe('a rejected request', () => {
     // The last one asks 50 ms before that. Its reply comes 50 ms after it.
     const rejected = (await sendAtOnce(other, 20)).at(-1);
     expect(rejected?.status).toBe(429);
-    expect(rejected?.headers.get('RateLimit')).toBe('"default";r=81;t=55');
+    expect(rejected?.headers.get('RateLimit')).toBe('"default";r=0;t=1');
     expect(rejected?.headers.get('Retry-After')).toBe('1');
   });
 });
+
+// One isolate has let 80 pass, which leave at the edge. The other one's places are denied before it.
+it.each([
+  [60, 20, 60],
+  [90, 9, 71],
+])(
+  'of %i and %i requests at the edge of a span, denied places do not count: %i are left',
+  async (before, after, left) => {
+    const counter = counterWith();
+    const [one, other] = [isolateOf(counter), isolateOf(counter)];
+    await sendAtOnce(one, 80);
+    vi.setSystemTime(START + WINDOW_MS - 1);
+    const sent = Array.from({ length: before }, () => other.send());
+    await vi.advanceTimersByTimeAsync(1);
+    sent.push(...Array.from({ length: after }, () => other.send()));
+    await vi.advanceTimersByTimeAsync(300);
+    expect(passedOf(await Promise.all(sent))).toBe(100 - left);
+    expect(passedOf(await sendInTurn(one, 100))).toBe(left);
+  },
+);
+
+it('a rejected request is not unconfirmed, so that no later one waits', async () => {
+  const counter = counterWith();
+  const [one, other] = [isolateOf(counter), isolateOf(counter)];
+  await sendAtOnce(one, 80);
+  await sendAtOnce(other, 100);
+  vi.setSystemTime(START + WINDOW_MS);
+  const before = counter.messages.length;
+  await sendInTurn(other, 19);
+  expect(counter.messages.slice(before).filter(({ place }) => place)).toEqual([]);
+});
+
+// From 14 s on, the counter takes the requests for those of a clock that was set back.
+it.each([-9_000, 9_000])(
+  'a client of one isolate gets its limit of a counter that is %i ms ahead',
+  async (aheadMs) => {
+    const isolate = isolateOf(counterWith(() => 10, aheadMs));
+    for (let second = 0; second < 5; second += 1) {
+      vi.setSystemTime(START + second * (2 * WINDOW_MS + 1_000));
+      const begun = isolate.begun;
+      await sendAtOnce(isolate, 150);
+      expect(isolate.begun - begun).toBe(100);
+    }
+  },
+);
 
 // 50 requests come before the jump, and 300 after it. The limit is 100: 50 places are left while the
 // 50 are in the window.
@@ -237,11 +290,11 @@ describe('a failing counter', () => {
     const isolate = isolateOf(counter);
     // The report of the 8th request, at 7 ms, fails. No later request waits, or reports.
     await sendInTurn(isolate, 40);
-    expect(counter.reports.map(totalIn)).toEqual([8]);
+    expect(counter.messages.map(totalIn)).toEqual([8]);
     // The 41st request comes at 1,006 ms, and the 42nd a second after the report.
     vi.setSystemTime(START + 1_006);
     await sendInTurn(isolate, 10);
-    expect(counter.reports.map(totalIn)).toEqual([8, 42]);
+    expect(counter.messages.map(totalIn)).toEqual([8, 42]);
     expect(error.mock.calls.map(([line]) => JSON.parse(line).message)).toEqual([
       'rate counter failed',
     ]);
@@ -272,7 +325,7 @@ describe('a failing counter', () => {
     await vi.advanceTimersByTimeAsync(0);
     // Otherwise the 21st request of the window would wait. The first one probes.
     expect(isolate.begun).toBe(20 + 30);
-    expect(counter.reports.map(totalIn)).toEqual([8, 16, 1]);
+    expect(counter.messages.map(totalIn)).toEqual([8, 16, 1]);
     await Promise.all(sending);
   });
 
@@ -285,6 +338,7 @@ describe('a failing counter', () => {
     // Of a limit of 5, one request may be unconfirmed: the second and the third ask.
     const rejected = (await sendAtOnce(isolate, 3)).find(({ status }) => status === 429);
     expect(rejected?.headers.get('Retry-After')).toBe('1');
+    expect(rejected?.headers.get('RateLimit')).toBe('"default";r=0;t=1');
     const { message } = await expectError(rejected ?? new Response(), 429, 'rate_limit_exceeded');
     expect(message).toBe('Too many requests at once. Retry in 1 s.');
   });
@@ -293,7 +347,7 @@ describe('a failing counter', () => {
 it('the name of an object is an HMAC of its address under the first value of API_KEY', async () => {
   vi.useRealTimers();
   const idFromName = vi.fn((name: string) => name);
-  const RATE_COUNTER = { ...counterWith().binding, idFromName } as unknown as Env['RATE_COUNTER'];
+  const RATE_COUNTER = withMethods(counterWith().binding, { idFromName });
   for (const [API_KEY, address] of [
     ['first,second', '203.0.113.7'],
     ['first', '203.0.113.8'],
@@ -313,7 +367,7 @@ it('the name of an object is an HMAC of its address under the first value of API
 it('the counters are in the jurisdiction of the var, also for health, and not in development', async () => {
   vi.useRealTimers();
   const jurisdiction = vi.fn(() => counterWith().binding);
-  const RATE_COUNTER = { ...counterWith().binding, jurisdiction } as unknown as Env['RATE_COUNTER'];
+  const RATE_COUNTER = withMethods(counterWith().binding, { jurisdiction });
   const vars = { RATE_COUNTER, JURISDICTION: 'eu', RATE_LIMIT_DEFAULT: '1' } as const;
   const response = await sendWith(vars, '/api/health/detailed');
   expect(await response.json()).toMatchObject({ status: 'ok' });

@@ -1,11 +1,13 @@
 /** The limit that a named key has of its own. */
 
+import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import type { Report } from '../../src/rate-limit/counter-arithmetic.ts';
+import type { RateCounter } from '../../src/rate-limit/counter.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
+import { withMethods } from '../support/tap.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -86,13 +88,12 @@ it('is reported each 25 requests, and at most 60 are unconfirmed, to the object 
   const reports: [name: string, count: number][] = [];
   const reply = Promise.withResolvers<never>();
   const get = (name: string) => ({
-    add(_policy: string, _limit: number, { counts }: Report) {
+    add(...[, { counts }]: Parameters<RateCounter['add']>) {
       reports.push([name, counts.values().reduce((sum, count) => sum + count, 0)]);
       return reply.promise;
     },
   });
-  const objects = { idFromName: (name: string) => name, get };
-  const RATE_COUNTER = objects as unknown as Env['RATE_COUNTER'];
+  const RATE_COUNTER = withMethods(env.RATE_COUNTER, { idFromName: (name: string) => name, get });
   const headers = { 'x-api-key': site.key };
   const sent = Array.from({ length: 61 }, () =>
     sendWith({ API_KEYS, RATE_COUNTER }, '/api/health', { headers }, app),

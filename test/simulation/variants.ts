@@ -6,7 +6,11 @@
 import type { firstWithin } from '../../src/deadline.ts';
 import type { findCachedResponse } from '../../src/events/replay-cache.ts';
 import type { acceptKeyed } from '../../src/events/store.ts';
-import type { addReport, isInWindow } from '../../src/rate-limit/counter-arithmetic.ts';
+import type {
+  addReport,
+  askForPlace,
+  isInWindow,
+} from '../../src/rate-limit/counter-arithmetic.ts';
 import type { Mistake } from './bundle.ts';
 
 /** What is done wrong → how. */
@@ -65,6 +69,7 @@ export const BAD_EVENTS: Variants = {
 
 const ARITHMETIC = 'src/rate-limit/counter-arithmetic.ts';
 const badReport = badFunction<typeof addReport>(ARITHMETIC, 'addReport');
+const badPlace = badFunction<typeof askForPlace>(ARITHMETIC, 'askForPlace');
 const badWindow = badFunction<typeof isInWindow>(ARITHMETIC, 'isInWindow');
 const badWait = badFunction<typeof firstWithin>('src/deadline.ts', 'firstWithin');
 
@@ -83,21 +88,18 @@ export const BAD_RATE_LIMIT: Variants = {
         return add(last && { ...last, spans }, report, ...rest);
       },
   ),
-  'a place is granted uncounted': badReport((add) => (last, report, ...rest) => {
-    const { reply, ...state } = add(last, report, ...rest);
-    return report.wantsPlace ? { reply } : { reply, ...state };
+  'a place is granted uncounted': badPlace((ask) => (...values) => {
+    const { changed: _, ...reply } = ask(...values);
+    return reply;
   }),
   'an isolate gets its own requests as those of others': badReport(
     (add) =>
-      (last, report, ...rest) => {
-        const { reply, ...state } = add(last, report, ...rest);
-        return { ...state, reply: { ...reply, others: report.counts } };
-      },
+      (last, report, ...rest) => ({ ...add(last, report, ...rest), others: report.counts }),
   ),
-  'isolates share no counts': badReport((add) => (...values) => {
-    const { reply, ...state } = add(...values);
-    return { ...state, reply: { ...reply, others: new Map() } };
-  }),
+  'isolates share no counts': badReport((add) => (...values) => ({
+    ...add(...values),
+    others: new Map(),
+  })),
   'a span never leaves': badWindow(() => () => true),
   'the counts of a clock that was set back are kept': badWindow(
     (isInWindow) => (span, current) => span > current || isInWindow(span, current),
@@ -105,13 +107,12 @@ export const BAD_RATE_LIMIT: Variants = {
   'the counter alone ends the wait': badWait(
     (within) => (work, milliseconds, late) => within(work, 3 * milliseconds, late),
   ),
-  'no place is reserved': badMethod('if (mustAsk) {', 'if (mustAsk) {\n this.#used -= 1;'),
-  'any number may be unconfirmed': badMethod('const mustAsk =', 'const mustAsk = false &&'),
+  'no place is reserved': badMethod('counts.reserved += 1;', ''),
+  'any number may be unconfirmed': badMethod('if (!isFailing && ', 'if (false && '),
   'a reservation counts in a later span': badMethod(
-    'this.#waiting -= 1;',
-    `this.#waiting -= 1;
-     this.#own.set(span, (this.#own.get(span) ?? 0) - 1);
-     span = Math.floor(Date.now() / SPAN_MS);
-     this.#own.set(span, (this.#own.get(span) ?? 0) + 1);`,
+    'counts.reserved -= 1;',
+    `counts.reserved -= 1;
+     const later = Math.floor(Date.now() / SPAN_MS);
+     counts = this.#spans.get(later) ?? this.#addSpan(later);`,
   ),
 };

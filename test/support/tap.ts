@@ -70,7 +70,7 @@ export function tapMethods<T extends object>(object: T, tap: Tap): T {
 }
 
 /** Returns the object with some methods replaced. The others are called on the object itself. */
-function withMethods<T extends object>(object: T, methods: Record<string, unknown>): T {
+export function withMethods<T extends object>(object: T, methods: Record<string, unknown>): T {
   return new Proxy(object, {
     get: (target, name) => {
       if (typeof name === 'string' && name in methods) return methods[name];
