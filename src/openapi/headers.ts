@@ -29,7 +29,7 @@ export const commonHeaders = headersOf({
   'X-RateLimit-Remaining': [count, 'Requests left in the window, which is rolling.'],
   'X-RateLimit-Reset': [
     count,
-    'Seconds until the newest request leaves the window and the whole limit is there again.',
+    'Seconds until more requests remain, not all of them. While none remain, it equals `Retry-After`.',
   ],
   'RateLimit-Policy': [
     patternText(/^"[a-z0-9-]+";q=\d+;w=\d+$/, 80).optional(),
@@ -37,7 +37,7 @@ export const commonHeaders = headersOf({
   ],
   RateLimit: [
     patternText(/^"[a-z0-9-]+";r=\d+;t=\d+$/, 80).optional(),
-    'The requests left and the seconds until the whole limit is there again, as the IETF draft writes them: `"default";r=99;t=60`.',
+    'The requests left and the seconds until more remain, as the IETF draft writes them: `"default";r=99;t=60`.',
   ],
 });
 
