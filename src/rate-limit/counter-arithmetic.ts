@@ -63,14 +63,8 @@ function totalOf(counts: ReadonlyMap<unknown, number>): number {
   return total;
 }
 
-type Outcome = Reply & { changed: CounterState };
-
 /** Adds a report. The first one alone is not stored: most clients send no second one. */
-export function addReport(
-  last: CounterState | undefined,
-  { record, counts }: Report,
-  now: number,
-): Outcome {
+export function addReport(last: CounterState | undefined, { record, counts }: Report, now: number) {
   const current = Math.floor((now - MAX_WAIT_MS) / SPAN_MS);
   const spans = windowOf(last?.spans ?? [], current);
   const countIn = (span: number) => spans.get(span)?.get(record) ?? 0;
@@ -90,7 +84,7 @@ export function askForPlace(
   report: Report,
   { span, limit }: Place,
   now: number,
-): Reply & { changed?: CounterState } {
+) {
   const { others, changed } = addReport(last, report, now);
   const { spans } = changed;
   // Messages overtake each other: the window is that of the record's latest place.
@@ -101,7 +95,5 @@ export function askForPlace(
   // A later message may have counted the place. If it is too late to be counted, it is not granted.
   const isKnown = spans.get(span) === last?.spans.get(span);
   const isCounted = spans.has(span) && (isKnown || total <= limit);
-  return isCounted
-    ? { isCounted, others, changed: { ...changed, isStored: true } }
-    : { isCounted, others };
+  return { isCounted, others, changed: isCounted ? { ...changed, isStored: true } : undefined };
 }
