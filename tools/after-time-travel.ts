@@ -7,9 +7,9 @@ import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, readLineage } from './database/identity.ts';
 import { ensureTables, rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
-import { recordOperation } from './database/operations.ts';
+import { findCommit, recordOperation } from './database/operations.ts';
 import { formatEvents } from './erasure/erase.ts';
-import { applyLedger, declareWithLedger, readLedger } from './erasure/ledger.ts';
+import { applyLedger, declareWithLedger, OR_NONE, readLedger } from './erasure/ledger.ts';
 
 const program = declareWithLedger(
   'after-time-travel',
@@ -31,7 +31,8 @@ function parse(args: string[]) {
 
 async function run({ target, ledger }: Request, open = withDatabase): Promise<number> {
   try {
-    const erasures = readLedger(ledger);
+    findCommit();
+    const erasures = readLedger(ledger, OR_NONE);
     await open(target, async (database) => {
       await rejectNewer(database);
       await ensureTables(database, target);

@@ -9,7 +9,7 @@ import { messageOf, UserError } from './command-line/user-error.ts';
 import { readLineage } from './database/identity.ts';
 import { ensureTables, rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
-import { recordOperation } from './database/operations.ts';
+import { findCommit, recordOperation } from './database/operations.ts';
 import { countRows } from './database/tables.ts';
 import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from './erasure/erase.ts';
 import { type Found, findText } from './erasure/find.ts';
@@ -76,6 +76,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       });
       return 0;
     }
+    findCommit();
     const erasures = aggregate === undefined ? readLedger(ledger) : [];
     await open(target, async (database) => {
       await rejectNewer(database);

@@ -11,8 +11,9 @@ import { resolveTarget } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
 import { rejectNewer } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
+import { findCommit } from './database/operations.ts';
 import { formatEvents } from './erasure/erase.ts';
-import { declareWithLedger, readLedger } from './erasure/ledger.ts';
+import { declareWithLedger, OR_NONE, readLedger } from './erasure/ledger.ts';
 
 const program = declareWithLedger('restore')
   .description(`Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
@@ -38,7 +39,8 @@ function parse(args: string[]) {
 async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
   let state = 'Nothing was changed.';
   try {
-    const erasures = readLedger(ledger);
+    findCommit();
+    const erasures = readLedger(ledger, OR_NONE);
     await inScratchFolder(tmpdir(), async (folder) => {
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);

@@ -127,7 +127,11 @@ describe('a restore rejects', () => {
   it.each([
     ['(in events): it must be empty, or', eventOf('live'), '--no-ledger'],
     ['of another application (amenities', 'DROP TABLE database_identity', '--no-ledger'],
-    ['no.jsonl: name it with --ledger', '', '--ledger=no.jsonl'],
+    [
+      'no.jsonl: name it with --ledger, or say --no-ledger if nothing was ever erased from this',
+      '',
+      '--ledger=no.jsonl',
+    ],
   ])('what is not ready: %s', async (message, change, ledger) => {
     const taken = new Database('taken').migrate();
     taken.sqlite.exec(change);

@@ -1,7 +1,12 @@
 /** `npm run operations`, and what an import records of itself. */
 
+import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
+import { command as eraseEvents } from '../../tools/erase-events.ts';
 import { command } from '../../tools/operations.ts';
+import { command as restore } from '../../tools/restore.ts';
+import { hasGit, letGitRefuse } from '../support/node/git.ts';
 import { runOn } from '../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
@@ -9,6 +14,9 @@ import { openMemoryImports } from '../support/node/memory-imports.ts';
 const imports = openMemoryImports();
 const print = (...args: string[]) => runOn(imports.database, command, ...args);
 const recorded = () => imports.rows('SELECT * FROM operations ORDER BY rowid');
+/** An archive has none. */
+const COMMIT =
+  hasGit && existsSync('.git') ? expect.stringMatching(/^[0-9a-f]{12}(-dirty)?$/) : null;
 const home = propertyOf({ slug: 'casa-marea', location_id: BAY });
 
 beforeEach(() => {
@@ -22,7 +30,7 @@ it('an import and set-status each leave who, commit, command, file and counts', 
   await imports.load(fileOf([home, propertyOf({ slug: 'other' })]));
   await imports.setStatus('hidden', 'casa-marea');
   const [first, second, ...others] = recorded();
-  const common = { who: 'ana', commit: expect.stringMatching(/^[0-9a-f]{12}(-dirty)?$/) };
+  const common = { who: 'ana', commit: COMMIT };
   expect(others).toEqual([]);
   expect(first).toEqual({
     ...common,
@@ -40,6 +48,30 @@ it('an import and set-status each leave who, commit, command, file and counts', 
     file: null,
     counts: '{"changed":1}',
   });
+});
+
+it('where git refuses, each of them says so in its words, and changes nothing', async ({
+  skip,
+}) => {
+  skip(COMMIT === null, 'a git repository');
+  await imports.load(fileOf([home]));
+  const read = () =>
+    ['properties', 'operations', 'database_identity'].map((table) =>
+      imports.rows(`SELECT * FROM ${table}`),
+    );
+  const before = read();
+  letGitRefuse();
+  for (const run of [
+    () => imports.load(fileOf([home, propertyOf({ slug: 'other' })])),
+    () => imports.setStatus('hidden', 'casa-marea'),
+    () => runOn(imports.database, eraseEvents, '--aggregate-type', 'a', '--aggregate-id', 'b'),
+    () => runOn(imports.database, afterTimeTravel, '--no-ledger'),
+    () => runOn(imports.database, restore, 'backup.sql', '--no-ledger'),
+  ]) {
+    const { code, stderr } = await run();
+    expect([code, stderr]).toEqual([1, expect.stringContaining('fatal: detected dubious owner')]);
+  }
+  expect(read()).toEqual(before);
 });
 
 it('a run that changes nothing leaves none, and neither does a dry run', async () => {
@@ -70,8 +102,8 @@ it('prints them, newest first, or the last one of a listing', async () => {
   vi.useRealTimers();
   const [older, newer] = recorded();
   const lines = [
-    `2026-11-27 10:02 UTC by bo, import-listings listings.json: added 1 (${newer?.commit}, ${newer?.id})\n`,
-    `2026-11-27 09:00 UTC by ana, import-listings listings.json: added 1, locations 1, amenities 1 (${older?.commit}, ${older?.id})\n`,
+    `2026-11-27 10:02 UTC by bo, import-listings listings.json: added 1 (${newer?.commit ?? 'no commit'}, ${newer?.id})\n`,
+    `2026-11-27 09:00 UTC by ana, import-listings listings.json: added 1, locations 1, amenities 1 (${older?.commit ?? 'no commit'}, ${older?.id})\n`,
   ];
   expect(await print()).toEqual({ code: 0, stdout: lines.join(''), stderr: '' });
   expect(await print('--listing', 'casa-marea')).toMatchObject({ code: 0, stdout: lines[1] });

@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
+import { readGit } from '../command-line/git.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { type Account, RejectedCall } from './account.ts';
 
@@ -44,14 +45,16 @@ export function describeServed({ id, tag, at, by }: Served): string {
 }
 
 /**
- * Throws a `UserError` if the version has commits that the working copy lacks. Without git, or a
- * commit as the tag, nothing is known.
+ * Throws a `UserError` if the version has commits that the working copy lacks, or if git refuses.
+ * Without git, or a commit as the tag, nothing is known.
  */
 export function requireOlder(served: Served, directory: string): void {
-  const git = (...args: string[]) => spawnSync('git', args, { cwd: directory }).status === 0;
   const commit = (served.tag ?? '').replace(/-dirty$/, '');
-  if (!/^[0-9a-f]{7,40}$/.test(commit) || !git('rev-parse', '--verify', 'HEAD')) return;
-  if (git('merge-base', '--is-ancestor', commit, 'HEAD')) return;
+  if (!/^[0-9a-f]{7,40}$/.test(commit)) return;
+  if (readGit(directory, 'rev-parse', '--verify', 'HEAD') === undefined) return;
+  // Its exit code is the answer: a shallow clone may not know the commit at all.
+  const isAncestor = ['merge-base', '--is-ancestor', commit, 'HEAD'];
+  if (spawnSync('git', isAncestor, { cwd: directory }).status === 0) return;
   throw new UserError(
     `${describeServed(served)}, serves, and its commit is not in the history of your working copy: \`git pull\` (in CI, \`git fetch --unshallow\`). \`--replace\` replaces it all the same`,
   );

@@ -1,8 +1,8 @@
 /** A version of the Worker: the commit that names it, and its health once it serves. */
 
-import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
 import { parseJson } from '../../src/http/json-text.ts';
+import { readGit } from '../command-line/git.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { describeCause } from './account.ts';
 
@@ -22,14 +22,13 @@ const health = z.object({
   dependencies: z.record(z.string(), z.object({ status: z.enum(['ok', 'down']) })),
 });
 
-/** The tag ends in `-dirty` if files differ from the commit. */
+/** The tag ends in `-dirty` if files differ from the commit. Throws a `UserError` if git refuses. */
 export function describeCommit(directory: string): { tag: string; message: string } {
-  const git = (...args: string[]) => spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
-  const commit = git('log', '-1', `--abbrev=${TAG_CHARACTERS}`, '--format=%h %s');
-  if (commit.status !== 0) return { tag: 'no-commit', message: 'deployed without git' };
-  const isDirty = git('status', '--porcelain').stdout !== '';
-  const [id = ''] = commit.stdout.split(' ');
-  const message = commit.stdout.trim().slice(0, MESSAGE_CHARACTERS);
+  const commit = readGit(directory, 'log', '-1', `--abbrev=${TAG_CHARACTERS}`, '--format=%h %s');
+  if (commit === undefined) return { tag: 'no-commit', message: 'deployed without git' };
+  const isDirty = readGit(directory, 'status', '--porcelain') !== '';
+  const [id = ''] = commit.split(' ');
+  const message = commit.slice(0, MESSAGE_CHARACTERS);
   return { tag: isDirty ? `${id}-dirty` : id, message };
 }
 

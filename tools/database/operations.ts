@@ -1,12 +1,12 @@
 /** The operations: which command changed the database, who ran it, and when. */
 
-import { execFileSync } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { properties } from '../../src/properties/table.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { operations } from '../../src/storage/table.ts';
+import { readGit } from '../command-line/git.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
 /** What a command records. Its other arguments may name guests, and are left out. */
@@ -35,7 +35,8 @@ export function recordOperation(
     id,
     at: Date.now(),
     who: findUser(),
-    commit: findCommit(),
+    // `dev` serves a checkout that git refuses too, e.g. in a container.
+    commit: command === 'dev' ? null : findCommit(),
     command,
     file: file === undefined ? null : basename(file),
     counts: JSON.stringify(counts),
@@ -82,17 +83,12 @@ function findAccount(): string | undefined {
   }
 }
 
-/** e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit. */
-function findCommit(): string | null {
+/**
+ * Returns e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit, and null
+ * without git or a repository. Throws a `UserError` if git refuses: a command that records an
+ * operation calls this before it changes anything.
+ */
+export function findCommit(): string | null {
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
-  try {
-    return execFileSync('git', args, {
-      cwd: PROJECT_DIRECTORY,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  } catch {
-    // Without git, in a folder that is no working copy, or in workerd, where tests import.
-    return null;
-  }
+  return readGit(PROJECT_DIRECTORY, ...args) ?? null;
 }

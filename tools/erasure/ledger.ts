@@ -41,13 +41,18 @@ export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
+/** What `readLedger` adds for a command that has `--no-ledger`. */
+export const OR_NONE = ', or say --no-ledger if nothing was ever erased from this database';
+
 /**
  * Throws a `UserError` for a malformed line, and without a file: erased payloads would come back
  * unnoticed. `false` is `--no-ledger`.
  */
-export function readLedger(file: string | false): Erasure[] {
+export function readLedger(file: string | false, otherwise = ''): Erasure[] {
   if (file === false) return [];
-  if (!existsSync(file)) throw new UserError(`there is no ledger ${file}: name it with --ledger`);
+  if (!existsSync(file)) {
+    throw new UserError(`there is no ledger ${file}: name it with --ledger${otherwise}`);
+  }
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.flatMap((line, index) => {
     if (line === '') return [];

@@ -77,6 +77,8 @@ export async function apply(
 ): Promise<'applied' | 'overtaken'> {
   const { recordChanges, listings } = effect;
   const importId = operation.id;
+  // First: it throws if git refuses.
+  const record = recordOperation(database, operation);
   let staged = 0;
   const rows = stagedRows(effect, importId, newestChange);
   for await (const { json, count } of splitIntoBatches(rows)) {
@@ -89,7 +91,7 @@ export async function apply(
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
     ...(raisesVersion(effect) ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
-    recordOperation(database, operation),
+    record,
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];

@@ -1,0 +1,29 @@
+/** Asks git about the working copy. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UserError } from './user-error.ts';
+
+/**
+ * Returns what git prints. Undefined without git, or in a folder that is in no repository, such as
+ * an unpacked archive. Throws a `UserError` with git's own words if git refuses, e.g. in a checkout
+ * of another owner: the commit is not missing then.
+ */
+export function readGit(directory: string, ...args: string[]): string | undefined {
+  if (!isInRepository(directory)) return undefined;
+  const { error, status, stdout, stderr } = spawnSync('git', args, {
+    cwd: directory,
+    encoding: 'utf8',
+  });
+  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return undefined;
+  if (error !== undefined) throw error;
+  // The words may end in a command to copy.
+  if (status !== 0) throw new UserError(`${stderr.trim()}\n(said by \`git ${args[0]}\`)`);
+  return stdout.trim();
+}
+
+function isInRepository(directory: string): boolean {
+  const parent = dirname(directory);
+  return existsSync(join(directory, '.git')) || (parent !== directory && isInRepository(parent));
+}
