@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { WRANGLER_ENVIRONMENT, wranglerCommand } from './cloudflare/wrangler.ts';
+import { localEnvironment, wranglerCommand } from './cloudflare/wrangler.ts';
 import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
@@ -19,7 +19,7 @@ import { withDatabase } from './database/open.ts';
 import { hasRows } from './database/tables.ts';
 import { ensureDevelopmentKeys } from './development/key-pair.ts';
 import { formatLogLine, isNoise, welcome } from './development/messages.ts';
-import { findDebuggerPort, resolvePort } from './development/port.ts';
+import { findDebuggerPort, requireFree, resolvePort } from './development/port.ts';
 import { loadListings } from './import/load-listings.ts';
 import { readListingsFile } from './import/read/json.ts';
 
@@ -50,6 +50,7 @@ export const command: Command<{ json?: true | undefined }> = {
 
 async function develop({ json = false }: { json?: boolean | undefined }): Promise<number> {
   const port = resolvePort(process.env.PORT || readVars().get('PORT'));
+  await requireFree(port);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
@@ -91,7 +92,7 @@ function serve(port: number, debuggerPort: number, isJson: boolean): ChildProces
   );
   const started = spawn(process.execPath, [`--import=${END_WITH_DEV}`, ...args], {
     cwd: PROJECT_DIRECTORY,
-    env: { ...process.env, ...WRANGLER_ENVIRONMENT, FORCE_COLOR: '0' },
+    env: { ...process.env, ...localEnvironment(), FORCE_COLOR: '0' },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const show = (line: string) =>

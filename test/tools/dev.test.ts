@@ -1,7 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { codeBlocksOf } from '../docs/markdown.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
@@ -21,13 +22,20 @@ let service: Service;
 /** A second one of the same working copy. */
 let second: Service;
 
+/** Of its user, with the folder of an old wrangler. */
+let home: string;
+
+const foldersAt = (path: string) => ({ HOME: path, XDG_CONFIG_HOME: '', TMPDIR: path });
+
 beforeAll(async () => {
   project = new ProjectCopy();
   // wrangler warns when types that lie beside package.json are not those of what it serves.
   const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
   for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
-  service = await project.serveByDev(PORT);
-  second = await project.serveByDev(PORT + 1);
+  service = await project.serveByDev(PORT, foldersAt('/dev/null'));
+  home = join(project.directory, 'home');
+  mkdirSync(join(home, '.wrangler'), { recursive: true });
+  second = await project.serveByDev(PORT + 1, foldersAt(home));
 });
 afterAll(() => project.remove());
 
@@ -63,6 +71,17 @@ it('gives the responses of the README to its requests, which are a page, a listi
     const parts = shown[index]?.split('...').map(RegExp.escape) ?? [];
     expect(output).toMatch(new RegExp(`^${parts.join('.*')}$`, 's'));
   }
+});
+
+it('serves with a home and a temporary folder that cannot be written, and writes nothing there', () => {
+  expect(readdirSync(home, { recursive: true })).toEqual(['.wrangler']);
+});
+
+it('a taken port is an error that names PORT', async () => {
+  vi.stubEnv('PORT', String(PORT));
+  const stderr = `port ${PORT}: cannot listen: address already in use. Another port: PORT=4000 npm run dev\n`;
+  expect(await project.run('dev.ts')).toEqual({ code: 1, stdout: '', stderr });
+  vi.unstubAllEnvs();
 });
 
 it('shows drawings for the photos of the samples, on whichever port', async () => {
@@ -118,6 +137,12 @@ it('prints the key, and the addresses of its pages and of a debugger, which resp
     expect(output).toContain(`  ${address}\n`);
     expect((await fetch(address)).headers.get('Content-Type')).toMatch(/^text\/html/);
   }
+  // The start page marks a link that does not respond to HEAD.
+  const start = await (await fetch(service.origin)).text();
+  const linked = [...start.matchAll(/data-state="(.*?)"/g)].map(([, path]) => path);
+  const head = (path = '') => fetch(service.origin + path, { method: 'HEAD' });
+  const statuses = await Promise.all(linked.map(async (path) => (await head(path)).status));
+  expect(statuses).toEqual(Array(7).fill(200));
   const [, url = ''] = /^ {2}Debugger +(ws:.*)$/m.exec(output) ?? [];
   const targets = await (await fetch(`http://${new URL(url).host}/json`)).json();
   expect(targets).toMatchObject([{ webSocketDebuggerUrl: url }]);

@@ -2,7 +2,9 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
 /** With these, wrangler asks nothing, reports nothing and needs no network. */
@@ -12,15 +14,32 @@ export const WRANGLER_ENVIRONMENT = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
 };
 
+/**
+ * Returns the environment of a wrangler that calls no Cloudflare. It writes its settings, registry
+ * and temporary files to the working copy: the user's own folders stay as they are, and need not be
+ * writable. Where the user has a `~/.wrangler`, wrangler prefers that to XDG_CONFIG_HOME.
+ */
+export function localEnvironment() {
+  const own = join(PROJECT_DIRECTORY, '.wrangler/own');
+  mkdirSync(own, { recursive: true });
+  const folders = { HOME: own, XDG_CONFIG_HOME: own, TMPDIR: own };
+  return { ...WRANGLER_ENVIRONMENT, ...folders, WRANGLER_WRITE_LOGS: 'false' };
+}
+
 /** Returns the arguments for Node. */
 export function wranglerCommand(...args: string[]): string[] {
   return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
 
-export async function runWrangler(args: readonly string[], isShown = false) {
+/** The default environment has the user's login. */
+export async function runWrangler(
+  args: readonly string[],
+  isShown = false,
+  environment: Record<string, string> = WRANGLER_ENVIRONMENT,
+) {
   const child = spawn(process.execPath, wranglerCommand(...args), {
     cwd: PROJECT_DIRECTORY,
-    env: { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' },
+    env: { ...process.env, ...environment, CI: 'true' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare, type V4SharedOptions } from 'miniflare';
-import { runWrangler } from '../cloudflare/wrangler.ts';
+import { localEnvironment, runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, resolveVars } from '../command-line/environment.ts';
 
 const HOST = '127.0.0.1';
@@ -14,7 +14,8 @@ export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
 /** Returns the path of the script. */
 export async function buildBundle(main: string, folder: string): Promise<string> {
-  const { isDone, output } = await runWrangler(['deploy', main, '--dry-run', '--outdir', folder]);
+  const args = ['deploy', main, '--dry-run', '--outdir', folder];
+  const { isDone, output } = await runWrangler(args, false, localEnvironment());
   if (!isDone) throw new Error(`wrangler failed:\n${output}`);
   return join(folder, basename(main).replace(/ts$/, 'js'));
 }

@@ -99,9 +99,9 @@ export class ProjectCopy {
   }
 
   /** Starts `dev` and waits until it says that it is ready. */
-  async serveByDev(port: number) {
+  async serveByDev(port: number, environment: Record<string, string> = {}) {
     const command = [process.execPath, 'tools/dev.ts'];
-    const { child, ended } = this.#start(command, { PORT: String(port) });
+    const { child, ended } = this.#start(command, { PORT: String(port), ...environment });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (printed: string) => {
