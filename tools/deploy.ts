@@ -157,6 +157,9 @@ async function deploy(
       ? 'without an address yet: add a route, or set workers_dev = true'
       : `at ${origin}, ${await awaitHealth(origin, version, worker, patienceMs)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
+  if (served === undefined) {
+    console.log(`No API key is set yet: \`npx wrangler secret put API_KEY ${target}\``);
+  }
 }
 
 /** Everything that can be known before something changes. */

@@ -16,6 +16,8 @@ Example: npm run -s token -- --permission tool-web:viewer --expires 15m`)
   .option('--permission <area:level...>', 'what the token opens', ['tool-web:viewer'])
   .option('--expires <time>', 'when it expires, such as 30s, 15m, 1h or 7d', '1h');
 
+const REJECTED =
+  'The local service will reject this token: .dev.vars has a JWT_JWKS_URL or JWT_JWKS of its own. Remove these lines, repeat this command, and restart dev.';
 const LIFETIME = /^[1-9]\d{0,8}[smhd]$/;
 
 type TokenOptions = ReturnType<typeof parseOptions>;
@@ -34,6 +36,7 @@ async function printToken(
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
+  if (!vars.get('JWT_JWKS')?.includes(key.x)) console.error(REJECTED);
   const token = new SignJWT({ permissions })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })
     .setSubject('developer')

@@ -24,6 +24,7 @@ import {
 } from '../support/cloudflare/deployer.ts';
 import type { Fault } from '../support/cloudflare/stand-in.ts';
 import { bundleOf } from '../support/node/bundles.ts';
+import { letGitRefuse, skipWithoutGit } from '../support/node/git.ts';
 import { runHere } from '../support/node/in-process.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 
@@ -56,6 +57,7 @@ const git = (...args: string[]) => {
 };
 const commit = (subject: string) => git('commit', '-q', '--allow-empty', '-m', subject);
 const makeRepository = () => {
+  skipWithoutGit();
   git('init', '-q');
   git('add', '-A');
   commit(`a long subject, ${'and more '.repeat(20)}`);
@@ -130,6 +132,20 @@ const STOPS: Record<string, () => unknown> = {
       rmSync(join(directory, '.git'), { recursive: true });
       makeRepository();
     }),
+  // A checkout of another owner, as in a container.
+  'fatal: detected dubious ownership in repository at': () =>
+    deployLater(() => {
+      git('reset', '-q', '--hard', 'HEAD^');
+      letGitRefuse();
+    }),
+  'fatal: not a git repository: /gone/worktree\n(said by `git log`)': () => {
+    skipWithoutGit();
+    writeFileSync(join(directory, '.git'), 'gitdir: /gone/worktree');
+  },
+  "fatal: your current branch 'main' does not have any commits yet": () => {
+    skipWithoutGit();
+    git('init', '-qb', 'main');
+  },
 };
 
 it.each(Object.entries(STOPS))('stops before it changes anything: %s', async (reason, arrange) => {
@@ -234,6 +250,11 @@ const SUCCESSES: Record<string, Success> = {
       expect(cloudflare.served(NAME).bound).toEqual(ids);
     },
   },
+  'says of a first deployment that no API key is set, and how': {
+    args: STAGED,
+    says: [', all is up\nNo API key is set yet: `npx wrangler secret put API_KEY --env=staging`\n'],
+  },
+  'says nothing of keys later': { arrange: () => expectDeployed(), never: 'API key' },
   'makes the missing resources of a Worker with --create': {
     arrange: async () => {
       await expectDeployed();
@@ -433,6 +454,8 @@ describe('in a copy of the project', () => {
     const wrangler: typeof runWrangler = async (args, isShown) =>
       args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, isShown);
     const { directory } = project;
+    // Wrangler's settings are the user's.
+    vi.stubEnv('XDG_CONFIG_HOME', directory);
     const run: typeof command.run = (request) => command.run(request, { directory, wrangler });
     const first = await runHere({ ...command, run }, '--location', 'weur');
     expect(first).toMatchObject({ code: 0, stderr: '' });

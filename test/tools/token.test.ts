@@ -59,11 +59,20 @@ it.each(['.dev.key.json', '.dev.vars'])('a lost %s is made again', async (file) 
   expect(read('.dev.vars').match(/JWT_JWKS/g)).toHaveLength(1);
 });
 
-it.each(['JWT_JWKS=', 'JWT_JWKS_URL=', 'JWT_JWKS_URL=https://identity.example.com/jwks'])(
-  'leaves a .dev.vars with %s unchanged',
+it.each([
+  'JWT_JWKS=',
+  'JWT_JWKS={"keys":[]}',
+  'JWT_JWKS_URL=',
+  'JWT_JWKS_URL=https://identity.example.com/jwks',
+])(
+  'leaves a .dev.vars with %s unchanged, and says that the service rejects the token',
   async (line) => {
     write('.dev.vars', line);
-    expect(await token()).toMatchObject({ code: 0 });
+    const { code, stdout, stderr } = await token();
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^[\w.-]+\n$/)]);
+    expect(stderr).toMatch(
+      /^The local service will reject this token: \.dev\.vars has a JWT_JWKS_URL or/,
+    );
     expect(read('.dev.vars')).toBe(line);
   },
 );

@@ -65,14 +65,19 @@ export async function runToExitCode<Request>(
   }
 }
 
-/** Requests go through the proxy of HTTPS_PROXY or HTTP_PROXY, as wrangler's do. */
+/**
+ * Requests go through the proxy of HTTPS_PROXY or HTTP_PROXY, as wrangler's do. It too ends at a
+ * malformed value, also in `dev`.
+ */
 function useProxy(): void {
   const { env } = process;
   const no_proxy = env.no_proxy || env.NO_PROXY || 'localhost,127.0.0.1,::1';
   try {
     setGlobalProxyFromEnv({ ...env, no_proxy });
   } catch (error) {
-    throw new UserError(`HTTPS_PROXY or HTTP_PROXY: ${messageOf(error)}`);
+    throw new UserError(
+      `HTTPS_PROXY or HTTP_PROXY: ${messageOf(error)} (the value must begin with http://)`,
+    );
   }
 }
 

@@ -120,11 +120,17 @@ it.each(['token', 'test'])('npm run %s says in one sentence that Node is too old
   });
 });
 
-it('a malformed proxy is named', async () => {
-  vi.stubEnv('HTTPS_PROXY', 'proxy.test:3128');
-  const { code, stderr } = await here('operations');
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/^HTTPS_PROXY or HTTP_PROXY: Invalid/)]);
-});
+it.each(['127.0.0.1:3128', 'proxy.test:3128', 'ftp://proxy.test'])(
+  'a malformed proxy is named: %s',
+  async (value) => {
+    vi.stubEnv('HTTPS_PROXY', value);
+    const { code, stderr } = await here('operations');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^HTTPS_PROXY or HTTP_PROXY: .* \(the value must begin with http:\/\/\)/,
+    );
+  },
+);
 
 it('a reader that ends early does not stop an import, or change its exit code', async () => {
   const project = await copyWithStore('empty');
