@@ -37,7 +37,13 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
   it('the start page copies a first request, and leads to the documents', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.goto(opened.service.origin);
+    const methods = new Set<string>();
+    page.on('request', (request) => {
+      if (request.resourceType() === 'fetch') methods.add(request.method());
+    });
+    await page.goto(opened.service.origin, { waitUntil: 'networkidle' });
+    // A body that is not read would keep a connection busy.
+    expect([...methods]).toEqual(['HEAD']);
     await page.getByRole('button', { name: 'Copy' }).first().click();
     const key = opened.service.vars.get('API_KEY');
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
