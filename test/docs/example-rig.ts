@@ -93,7 +93,7 @@ const NEEDS: Record<string, string[]> = {
 export function skipUnlessRunnable(program: string): void {
   const [command, ...args] = NEEDS[extname(program).slice(1)] ?? [];
   const isRunnable = command === undefined || spawnSync(command, args).status === 0;
-  beforeEach(({ skip }) => skip(!isRunnable, `it needs ${command} with its usual extensions`));
+  beforeEach(({ skip }) => skip(!isRunnable, `${command} with its usual extensions`));
 }
 
 /** Returns the cancellation of a booking, as a batch and `send-events.ts` take it. */

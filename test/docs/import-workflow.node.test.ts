@@ -3,7 +3,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { hasGit, skipWithoutGit } from '../support/node/git.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 import { editWorkbook } from '../support/node/workbook.ts';
@@ -30,6 +31,7 @@ function git(...args: string[]): string {
 }
 
 beforeAll(async () => {
+  if (!hasGit) return;
   await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
   workbook = await imports.exportedWorkbook();
   json = await imports.exported();
@@ -41,7 +43,8 @@ beforeAll(async () => {
   git('remote', 'add', 'origin', project.directory);
   commit('main', { 'catalogue.xlsx': workbook, 'catalogue.json': json });
 });
-afterAll(() => project.remove());
+beforeEach(skipWithoutGit);
+afterAll(() => project?.remove());
 
 /** Commits files of listings/ to a branch; null deletes one. */
 function commit(branch: string, files: Record<string, Uint8Array | string | null>) {

@@ -55,9 +55,9 @@ it('typed-client.ts compiles beside the packages of the guide, knows the payload
   const options =
     '--strict --noEmit --target es2024 --types node --exactOptionalPropertyTypes --noUncheckedIndexedAccess --module nodenext --allowImportingTsExtensions';
   const bin = resolve('node_modules/.bin');
-  run(`${bin}/openapi-typescript openapi.json --output api.d.ts`);
+  run(`"${bin}/openapi-typescript" openapi.json --output api.d.ts`);
   // The program is wrong at two places.
-  const errors = run(`${bin}/tsc --singleThreaded ${options} wrong.ts || true`);
+  const errors = run(`"${bin}/tsc" --singleThreaded ${options} wrong.ts || true`);
   expect(errors.match(/error TS.*/g)).toEqual([
     expect.stringContaining("'aggregate_kind' does not exist"),
     expect.stringContaining("Property 'toFixed' does not exist on type 'string'"),

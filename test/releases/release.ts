@@ -1,6 +1,6 @@
 /**
  * The release before: the code of the latest tag, with today's packages, and what its user has in
- * hand. Without a tag it is the working copy.
+ * hand. Without a tag, or git, it is the working copy.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -12,7 +12,8 @@ import { migrate } from '../../tools/database/migrations.ts';
 
 const FILES = ['src', 'tools', 'migrations', 'package.json', 'wrangler.toml'];
 const DESCRIBE = ['describe', '--tags', '--abbrev=0'];
-const tag = spawnSync('git', DESCRIBE, { encoding: 'utf8' }).stdout.trim();
+const described = spawnSync('git', DESCRIBE, { encoding: 'utf8' });
+const tag = described.status === 0 ? described.stdout.trim() : '';
 
 export class Release {
   readonly folder = mkdtempSync(join(tmpdir(), 'release-'));

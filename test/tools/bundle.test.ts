@@ -30,7 +30,7 @@ describe('the deployed bundle', () => {
 
     const map = JSON.parse(readFileSync(join(directory, 'index.js.map'), 'utf8'));
     const named = z.object({ sources: z.array(z.string()) }).parse(map).sources;
-    const sources = named.map((source) => relative('.', join(directory, source)));
+    const sources = named.map((source) => relative('.', join(directory, decodeURI(source))));
     const foreignFile =
       /^src\/(.*\/)?(openapi|development)\/|^tools\/|node_modules\/(zod-openapi|@scalar)/;
     expect(sources).toContain('src/app.ts');

@@ -14,20 +14,24 @@ export default class ClosingLine implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const count = (state: 'passed' | 'failed' | 'skipped') =>
-      modules.flatMap(({ children }) => [...children.allTests(state)]).length;
-    const [passed, skipped] = [count('passed'), count('skipped')];
+    const find = (state: 'passed' | 'failed' | 'skipped') =>
+      modules.flatMap(({ children }) => [...children.allTests(state)]);
+    const [passed, skipped] = [find('passed').length, find('skipped')];
     // A file that cannot be loaded has failed without a failed test.
     const broken = modules.filter(
       (module) =>
         module.state() === 'failed' && [...module.children.allTests('failed')].length === 0,
     );
-    const failed = count('failed') + broken.length + errors.length || (passed > 0 ? 0 : 1);
+    const failed = find('failed').length + broken.length + errors.length || (passed > 0 ? 0 : 1);
     if (failed > 0) process.exitCode = 1;
-    const unmet = process.env.FULL ? [] : ['FULL=1'];
-    if (!existsSync(CHROMIUM)) unmet.push(CHROMIUM);
-    if (skipped > 0 && unmet.length > 0 && !this.#isOfNames)
-      console.log(`Skipped tests need: ${unmet.join(', ')}`);
-    console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
+    const unmet = new Set(process.env.FULL ? [] : ['FULL=1']);
+    if (!existsSync(CHROMIUM)) unmet.add(CHROMIUM);
+    // What a test says that it needs, e.g. git.
+    for (const result of skipped.map((test) => test.result())) {
+      if (result.state === 'skipped' && result.note) unmet.add(result.note);
+    }
+    if (skipped.length > 0 && unmet.size > 0 && !this.#isOfNames)
+      console.log(`Skipped tests need: ${[...unmet].join(', ')}`);
+    console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   }
 }

@@ -28,7 +28,15 @@ try {
 }
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;
-Object.assign(process.env, WRANGLER_ENVIRONMENT);
+Object.assign(process.env, WRANGLER_ENVIRONMENT, {
+  WRANGLER_WRITE_LOGS: 'false',
+  // Tests call servers of this machine, also by curl, PHP and Python.
+  no_proxy: 'localhost,127.0.0.1,::1',
+  // In a checkout of another owner, as in a container, git would refuse.
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'safe.directory',
+  GIT_CONFIG_VALUE_0: '*',
+});
 
 /**
  * `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real
