@@ -243,7 +243,9 @@ async function servePages(folder: string) {
   const links = ['--preserve-symlinks', '--preserve-symlinks-main'];
   const wrangler = join('node_modules', 'wrangler', 'wrangler-dist', 'cli.js');
   const args = [...links, wrangler, 'pages', 'dev', '--ip', '127.0.0.1', '--port', '0'];
-  const child = spawn(process.execPath, args, { cwd: folder, detached: true });
+  // Else wrangler writes to the user's home.
+  const env = { ...process.env, XDG_CONFIG_HOME: folder };
+  const child = spawn(process.execPath, args, { cwd: folder, env, detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (printed: string) => {
