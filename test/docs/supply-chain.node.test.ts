@@ -69,6 +69,6 @@ it('workflows name the actions that they use by their commits', () => {
   const files = globSync(['{.github/workflows,docs/examples}/*.yml']).sort();
   expect(files).toEqual(['.github/workflows/ci.yml', 'docs/examples/import.yml']);
   const used = files.flatMap((file) => readFileSync(file, 'utf8').match(/uses: .*/g) ?? []);
-  expect(used).toHaveLength(4);
+  expect(used).toHaveLength(6);
   for (const action of used) expect(action).toMatch(/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 });

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { defineConfig } from 'vitest/config';
@@ -28,10 +29,14 @@ try {
 }
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;
+// Tests call servers of this machine alone, also by curl and Python.
+for (const name of ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']) {
+  delete process.env[name];
+}
 Object.assign(process.env, WRANGLER_ENVIRONMENT, {
   WRANGLER_WRITE_LOGS: 'false',
-  // Tests call servers of this machine, also by curl, PHP and Python.
-  no_proxy: 'localhost,127.0.0.1,::1',
+  // Vitest would keep a token in the user's home.
+  XDG_DATA_HOME: resolve('.wrangler/own'),
   // In a checkout of another owner, as in a container, git would refuse.
   GIT_CONFIG_COUNT: '1',
   GIT_CONFIG_KEY_0: 'safe.directory',

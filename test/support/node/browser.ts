@@ -3,6 +3,7 @@
  */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import * as z from 'zod';
@@ -14,7 +15,9 @@ const CHROMIUM = '/usr/bin/chromium';
 export const hasChromium = existsSync(CHROMIUM);
 
 export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  // Chromium keeps reports of crashes there, and nothing else.
+  const env = { ...process.env, XDG_CONFIG_HOME: tmpdir() };
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'], env });
 }
 
 export type Opened = Awaited<ReturnType<typeof openSamples>>;
