@@ -1,7 +1,7 @@
 /** The database's own tables, for Drizzle and the migrations. Every capability may read them. */
 
 import { sql } from 'drizzle-orm';
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** One row, which the migration writes. */
 export const databaseIdentity = sqliteTable('database_identity', {
@@ -36,6 +36,21 @@ export const operations = sqliteTable('operations', {
   file: text(),
   /** JSON of numbers by name: `{"added":1,"changed":2}` */
   counts: text().notNull(),
-  /** Of the export that an imported file was made from. */
+  /** Of the export that an imported file was made from: a hash of its id. */
   export_id: text(),
 });
+
+/** What the last import of an export by a person has said of a record: the rows of its workbook. */
+export const importedRows = sqliteTable(
+  'imported_rows',
+  {
+    export_id: text().notNull(),
+    who: text().notNull(),
+    /** e.g. `listings 38e41363-…`, `amenities wifi` */
+    record: text().notNull(),
+    operation: text().notNull(),
+    /** One line per row, in the form of the column `as of`: tools/import/read/marks.ts. */
+    marks: text().notNull(),
+  },
+  ({ export_id, who, record }) => [primaryKey({ columns: [export_id, who, record] })],
+);

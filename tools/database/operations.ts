@@ -18,7 +18,8 @@ export type NewOperation = {
   file?: string | undefined;
   /** e.g. `{ added: 1, changed: 2 }` */
   counts: Readonly<Record<string, number>>;
-  exportId?: string | undefined;
+  /** A hash of the id of the export that the file was made from. */
+  exportKey?: string | undefined;
 };
 
 export type Operation = typeof operations.$inferSelect;
@@ -29,7 +30,7 @@ export type Operation = typeof operations.$inferSelect;
  */
 export function recordOperation(
   database: D1Database,
-  { id, command, file, counts, exportId }: NewOperation,
+  { id, command, file, counts, exportKey }: NewOperation,
 ): D1PreparedStatement {
   const values = {
     id,
@@ -40,7 +41,7 @@ export function recordOperation(
     command,
     file: file === undefined ? null : basename(file),
     counts: JSON.stringify(counts),
-    export_id: exportId ?? null,
+    export_id: exportKey ?? null,
   } satisfies Operation;
   const names = Object.keys(values).map((name) => `"${name}"`);
   const places = names.map(() => '?');
@@ -69,7 +70,8 @@ export function formatOperation({ at, who, command, file }: Operation): string {
   return `${time} UTC by ${who}, ${[command, file].filter(Boolean).join(' ')}`;
 }
 
-function findUser(): string {
+/** The person who runs the command. */
+export function findUser(): string {
   const { GITHUB_ACTOR, USER } = process.env;
   return GITHUB_ACTOR || findAccount() || USER || 'unknown';
 }

@@ -1,6 +1,7 @@
 /** The catalogue as a listings file, JSON or a workbook: imported again it changes nothing. */
 
 import { randomUUID } from 'node:crypto';
+import { hashDatabase } from './read/marks.ts';
 import { readCatalogue, readImportState } from './read/store.ts';
 import type { OnProgress } from './read/types.ts';
 import { toWritten, writeListingsFile } from './write/listings-file.ts';
@@ -20,7 +21,7 @@ export async function* exportListings(
   }
   const listings = [...stored.listings.values()].map(({ listing }) => listing);
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
-  const export_id = `${stored.lineage}-${randomUUID()}`;
+  const export_id = `${hashDatabase(stored)}-${stored.newestChange}-${randomUUID()}`;
   if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id);
   else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
 }

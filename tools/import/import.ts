@@ -18,8 +18,10 @@
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
+import { findUser } from '../database/operations.ts';
 import { plan } from './plan/plan.ts';
-import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
+import type { AcceptedPlan, Author, Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
+import { findExport } from './read/marks.ts';
 import { type Catalogue, readCatalogue, readImportState } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
@@ -44,15 +46,16 @@ async function attemptImport(
   file: ListingsFile,
   options: ImportOptions,
 ): Promise<ImportOutcome | 'overtaken'> {
-  const stored = await readCatalogue(options.database);
-  const planned = plan(file, stored, options);
+  const author = { who: findUser(), exportKey: findExport(file) };
+  const stored = await readCatalogue(options.database, () => {}, author.exportKey);
+  const planned = plan(file, stored, options, author);
   if (planned.kind === 'rejected') return planned;
   const { effect } = planned;
   if (!options.isDryRun) {
     // Import, 5.
     const isNew = effect.listings.length + effect.recordChanges.length > 0;
     const result = isNew
-      ? await applyWithUndo(effect, file.exportId, stored, options)
+      ? await applyWithUndo(planned, author, stored, options)
       : await confirm(stored, options);
     if (result === 'overtaken') return result;
   }
@@ -72,8 +75,8 @@ async function confirm(stored: Catalogue, { database }: ImportOptions) {
 
 /** The file that undoes the import stays if the import was applied, or may have been. */
 async function applyWithUndo(
-  effect: Effect,
-  exportId: string | undefined,
+  { effect, file }: AcceptedPlan,
+  { who, exportKey }: Author,
   stored: Catalogue,
   options: ImportOptions,
 ) {
@@ -82,11 +85,16 @@ async function applyWithUndo(
     ...origin,
     id: crypto.randomUUID(),
     counts: countChanges(effect),
-    exportId,
+    exportKey,
   };
+  const { importedRows = [] } = file;
+  const imported =
+    exportKey === undefined
+      ? []
+      : importedRows.map((each) => ({ ...each, export_id: exportKey, who }));
   try {
     undo?.save(effect, operation.id);
-    const result = await apply(effect, operation, stored, options);
+    const result = await apply(effect, imported, operation, stored, options);
     if (result === 'overtaken') undo?.discard();
     return result;
   } catch (error) {

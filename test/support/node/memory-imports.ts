@@ -56,6 +56,7 @@ export function openMemoryImports() {
         'amenities',
         'import_staging',
         'operations',
+        'imported_rows',
       ]) {
         store.sqlite.exec(`DELETE FROM ${table}`);
       }

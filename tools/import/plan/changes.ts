@@ -2,6 +2,7 @@
 
 import { formatRendering } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
+import type { Operation } from '../../database/operations.ts';
 import { EXPORT_AGAIN, formatLastChange } from '../read/decide.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue } from '../read/store.ts';
@@ -10,7 +11,14 @@ import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
 import { findWarnings } from './quality.ts';
 import { renderRow, resolveLatestChange } from './rows.ts';
-import type { Finding, ListingChange, PlannedListing, PlanOptions, RecordChange } from './types.ts';
+import type {
+  Author,
+  Finding,
+  ListingChange,
+  PlannedListing,
+  PlanOptions,
+  RecordChange,
+} from './types.ts';
 
 /** Renders the listings that differ from the stored ones. */
 export function findChanges(
@@ -52,22 +60,27 @@ export function findChanges(
 }
 
 /**
- * Finds the listings that another operation has changed since the file was made. An operation of
- * the same export is no other: an editor imports a corrected file again.
+ * Finds the listings that another operation has changed since the file was made. The same person's
+ * import of the same export is no other: an editor imports a corrected file again.
  */
 export function findConflicts(
   listings: readonly ListingChange[],
-  exportId: string | undefined,
+  author: Author,
   { operations }: Catalogue,
 ): ImportProblem[] {
   return listings.flatMap(({ name, version, old, isOther, changes }): ImportProblem[] => {
     if (!old || !isOther || !version || version === versionOf(old.listing)) return [];
     const operation = operations.get(old.operation ?? '');
-    if (exportId !== undefined && operation?.export_id === exportId) return [];
+    if (isOwn(operation, author)) return [];
     const by = formatLastChange(operation);
     const sentence = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
     return [{ record: name, path: '', sentence, remedy: EXPORT_AGAIN }];
   });
+}
+
+/** Whether it was an import of the same export by the same person. */
+export function isOwn(operation: Operation | undefined, { who, exportKey }: Author): boolean {
+  return exportKey !== undefined && operation?.export_id === exportKey && operation.who === who;
 }
 
 function isRenamed(old: Source | undefined, now: Source): boolean {

@@ -5,20 +5,26 @@
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { completeFromStore } from '../read/complete.ts';
+import { hashDatabase } from '../read/marks.ts';
 import { distinct } from '../read/problem.ts';
 import type { FileListing } from '../read/records.ts';
 import { type Catalogue, findUsers } from '../read/store.ts';
 import type { CompleteRecord, ListingsFile } from '../read/types.ts';
-import { findChanges, findConflicts } from './changes.ts';
+import { findChanges, findConflicts, isOwn } from './changes.ts';
 import { checkCatalogue } from './check.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, listPublicIds } from './limits.ts';
-import type { Known, Plan, PlannedListing, PlanOptions, RecordChange } from './types.ts';
+import type { Author, Known, Plan, PlannedListing, PlanOptions, RecordChange } from './types.ts';
 
-export function plan(written: ListingsFile, stored: Catalogue, options: PlanOptions): Plan {
+export function plan(
+  written: ListingsFile,
+  stored: Catalogue,
+  options: PlanOptions,
+  author: Author,
+): Plan {
   const { prunes = false, overwrite = false, many = false } = options;
   // Import, 3.
-  const file = completeFromStore(written, stored, overwrite);
+  const file = completeFromStore(written, stored, { ...author, overwrite });
   const { properties, removed } = file;
   const locations = changeRecords('location', stored.locations, removed, file.locations);
   const amenities = changeRecords('amenity', stored.amenities, removed, file.amenities);
@@ -30,7 +36,8 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
   const listed = properties.filter(({ isUnlisted }) => !isUnlisted);
   const named = new Set(listed.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
-  const pruned = new Set(prunes ? unnamed : []);
+  const spared = overwrite ? [] : unnamed.filter(isChangedSince(file.exportId, stored, author));
+  const pruned = new Set(prunes ? unnamed.filter((id) => !spared.includes(id)) : []);
   const listings = properties.flatMap(({ value, ...record }): PlannedListing[] => {
     if (value === undefined) return [];
     const listing = resolveSource(value, known);
@@ -47,14 +54,34 @@ export function plan(written: ListingsFile, stored: Catalogue, options: PlanOpti
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };
   const { moved = [], conflicts: ofCells = [] } = file;
-  const conflicts = [...ofCells, ...findConflicts(changes, file.exportId, stored)];
+  const conflicts = [...ofCells, ...findConflicts(changes, author, stored)];
   const overridable = [
     ...(overwrite ? [] : conflicts),
     ...(many ? [] : [...moved, ...checkShare(changes, file.form, stored)]),
   ];
   const effect = { listings: changes, recordChanges, conflicts };
   if (overridable.length > 0) return { kind: 'rejected', problems: overridable, effect };
-  return { kind: 'accepted', file, effect };
+  const notes = prunes ? spared.map((id) => formatSpared(id, stored)) : [];
+  return { kind: 'accepted', file: { ...file, notes: [...(file.notes ?? []), ...notes] }, effect };
+}
+
+/** Finds the listings that somebody else has changed since the export of this id. */
+function isChangedSince(
+  exportId: string | undefined,
+  { listings, operations, ...state }: Catalogue,
+  author: Author,
+) {
+  const [database, number] = exportId?.split('-') ?? [];
+  const newestChange = database === hashDatabase(state) ? Number(number) : 0;
+  return (id: string) => {
+    const { change_seq, operation } = listings.get(id) ?? {};
+    const isNewer = author.exportKey !== undefined && Number(change_seq) > newestChange;
+    return isNewer && !isOwn(operations.get(operation ?? ''), author);
+  };
+}
+
+function formatSpared(id: string, { listings }: Catalogue): string {
+  return `${listings.get(id)?.slug} has changed since the export, and stays: --overwrite hides it`;
 }
 
 /** Lists the stored listings that show a changed location or amenity, or that are pruned. */

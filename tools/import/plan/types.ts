@@ -19,6 +19,9 @@ export type PlanOptions = {
   overwrite?: boolean;
 };
 
+/** Who imports, and a hash of the id of the export that the file was made from. */
+export type Author = { who: string; exportKey: string | undefined };
+
 export type ImportOptions = PlanOptions & {
   database: D1Database;
   isDryRun: boolean;
@@ -74,7 +77,7 @@ export type Effect = {
 
 type RejectedImport = { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect };
 
-type AcceptedPlan = { kind: 'accepted'; file: CompleteFile; effect: Effect };
+export type AcceptedPlan = { kind: 'accepted'; file: CompleteFile; effect: Effect };
 
 export type Plan = RejectedImport | AcceptedPlan;
 

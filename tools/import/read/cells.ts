@@ -57,7 +57,8 @@ function showText(text: string): string | null {
 
 /** A cell as its reader sees it: a program that saves a workbook may drop spaces and tabs. */
 export function readAs(column: Column, record: Patch): string {
-  const lines = `${showCell(column, record) ?? ''}`.split('\n').map((line) => line.trim());
+  const empty = column.kind === 'boolean' ? 'no' : '';
+  const lines = `${showCell(column, record) ?? empty}`.split('\n').map((line) => line.trim());
   return lines.join('\n').trim();
 }
 

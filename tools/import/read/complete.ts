@@ -4,6 +4,7 @@ import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
 import { entryFaults, referenceFaults } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
+import type { MergeOptions } from './match.ts';
 import { mergeSheets } from './merge.ts';
 import { parseValue } from './parse.ts';
 import { mergeListing, mergeRecord } from './patch.ts';
@@ -22,9 +23,9 @@ import type { CompleteRecord, ListingsFile, RawRecord } from './types.ts';
 /** A file whose records are all whole, and every problem of them. */
 export type CompleteFile = ReturnType<typeof completeFromStore>;
 
-export function completeFromStore(written: ListingsFile, stored: Catalogue, overwrite: boolean) {
+export function completeFromStore(written: ListingsFile, stored: Catalogue, options: MergeOptions) {
   const { form, sheets } = written;
-  const file = sheets ? mergeSheets(written, sheets, stored, overwrite) : written;
+  const file = sheets ? mergeSheets(written, sheets, stored, options) : written;
   const listings = sourcesOf(stored).map(toFileListing);
   const locations = completeRecords(form, file.locations, writtenLocation, stored.locations);
   const amenities = completeRecords(form, file.amenities, amenity, stored.amenities);

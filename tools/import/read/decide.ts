@@ -3,18 +3,20 @@
 import { quote } from '../../command-line/printable.ts';
 import { formatOperation, type Operation } from '../../database/operations.ts';
 import { readAs, showCell } from './cells.ts';
-import { type Column, cellsOf, HERO, valueIn } from './columns.ts';
-import { hashText } from './marks.ts';
+import { type Column, cellsOf, HERO, LISTS, valueIn } from './columns.ts';
+import { contentOf, hashText, parseEntries } from './marks.ts';
 import { idOf, type List, type Row } from './match.ts';
-import { counted, type ImportProblem, type RecordName } from './problem.ts';
+import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 
-/** A cell of a row. A list as a whole has two values: the order of its rows, and the hero photo. */
+/** A cell of a row. A list has others: the order of its rows, the hero photo, and what it removes. */
 export type Value = {
   row: Row;
   column: Column;
   place: RecordName;
-  /** The hash of what the export has shown. Undefined without marks. */
+  /** The hash of what this person has seen or said. Undefined if nothing is known of it. */
   base: string | undefined;
+  /** The hashes of what other people's imports of the export have said, by their operation. */
+  said: readonly { hash: string; operation: Operation | undefined }[];
   /** What the workbook has. */
   theirs: string;
   /** What the store has. Undefined for a new record. */
@@ -24,70 +26,116 @@ export type Value = {
 };
 
 /**
- * `same`: nothing to do. `keep`: the editor has not touched the value, and the store has a newer one.
- * `take`: the editor alone has changed it. `conflict`: so has another import.
+ * `same`: nothing to do. `take`: the editor alone has changed the value. `keep`: the editor has not,
+ * or has it from another one, and the store has a newer one. `conflict`: both have changed it.
+ * `unknown`: nothing says whether the editor has.
  */
-export type Outcome = 'same' | 'keep' | 'take' | 'conflict';
+export type Outcome = 'same' | 'take' | 'keep' | 'conflict' | 'unknown';
 
-export function decide(
-  { row, base, theirs, ours }: Value,
-  exportId: string | undefined,
-  overwrite: boolean,
-): Outcome {
+export function decide(value: Value, isExport: boolean): Outcome {
+  const { row, base, theirs, ours } = value;
   if (theirs === ours) return 'same';
-  if (base === undefined || ours === undefined) return 'take';
-  if (hashText(theirs) === base && !overwrite) return 'keep';
+  if (ours === undefined || !isExport) return 'take';
+  if (isRepeated(value)) return 'keep';
   if (hashText(ours) === base) return 'take';
-  // An editor corrects a workbook, and imports it again.
-  const isOwnChange = exportId !== undefined && row.stored?.lastChange?.export_id === exportId;
-  return isOwnChange ? 'take' : 'conflict';
+  return base === undefined && row.others.length === 0 ? 'unknown' : 'conflict';
+}
+
+/** Whether the value is as it was shown, or as an import has said it. */
+export function isRepeated({ base, said, theirs }: Value): boolean {
+  const own = hashText(theirs);
+  return own === base || said.some(({ hash }) => hash === own);
 }
 
 export function valuesOfRow(row: Row): Value[] {
-  const { sheet, name: place, value: cells, stored, marks } = row;
+  const { sheet, name: place, value: cells, stored } = row;
   return cellsOf(sheet).flatMap((column): Value[] => {
     const cell = valueIn(cells, column);
     const record = stored?.record ?? {};
-    // Most cells are as stored.
+    // Most cells are as stored. A location may have another slug.
     if (cell === undefined || cell === valueIn(record, column)) return [];
-    const base = marks?.(column.name);
+    const { location_id } = cells;
+    const isSame = location_id !== undefined && location_id === record.location_id;
+    if (column.field === 'location' && isSame) return [];
     const [theirs, ours] = [readAs(column, cells), stored && readAs(column, record)];
     const shown = [formatCell(column, cells), formatCell(column, record)] as const;
-    return [{ row, column, place, base, theirs, ours, shown }];
+    return [{ row, column, place, ...findSaid(row, column.name), theirs, ours, shown }];
   });
 }
 
+/** What somebody else's file has as the export has shown it is not said. */
+function findSaid({ base, others, shown }: Row, name: string): Pick<Value, 'base' | 'said'> {
+  const said = others.flatMap(({ marks, operation }) => {
+    const hash = marks(name);
+    return hash === undefined || hash === shown?.(name) ? [] : [{ hash, operation }];
+  });
+  // A column that the export did not have has shown nothing.
+  return { base: base && (base(name) ?? hashText('')), said };
+}
+
 export function valuesOfList(list: List): Value[] {
-  const { sheet: name, stored, marks, rows, kept } = list;
-  const keys = rows.map((row, at) => row.stored?.key ?? row.marks?.('key') ?? `new ${at}`);
-  const [count, others] = [counted(rows.length, 'row'), counted(kept.length, 'row')];
+  const { sheet, name: place, stored, base, rows, kept } = list;
+  const keysOf = (all: readonly Row[]) => all.map(({ formerKey }) => formerKey).join(' ');
+  const count = counted(rows.length, 'row');
+  const others = counted(kept.length, 'row');
+  const column = { name: sheet, field: LISTS[sheet].field, kind: 'word' } as const;
   const order: Value = {
     row: list,
-    column: { name, field: name, kind: 'word' },
-    place: list.name,
-    base: marks?.(name),
-    theirs: keys.join(' '),
-    ours: kept.map((row) => row.stored?.key).join(' '),
+    column,
+    place,
+    ...findSaid(list, sheet),
+    theirs: keysOf(rows),
+    ours: stored && keysOf(kept),
     shown: [count, count === others ? `${kept.length} other rows` : others],
   };
-  if (!rows.some(({ value }) => HERO.field in value)) return [order];
+  const entries = parseEntries(base?.(`${sheet}.rows`));
+  const isTouched = hashText(order.theirs) !== order.base;
+  const removed = kept.flatMap(({ isUnlisted, stored: entry, formerKey }): Value[] => {
+    // An entry that somebody has added since stays, or the order is a conflict.
+    if (!isUnlisted || entry === undefined || !isTouched) return [];
+    if (entries !== undefined && !entries.has(formerKey)) return [];
+    const shown = [`without ${entry.label}`, 'an entry with other cells'] as const;
+    const ours = contentOf(sheet, entry.record);
+    const removal = {
+      row: list,
+      column,
+      place: list.listingName,
+      said: [],
+      theirs: '',
+      ours,
+      shown,
+    };
+    return [{ ...removal, base: entries?.get(formerKey) }];
+  });
+  if (!hasHero(rows)) return [order, ...removed];
   const hero = rows.find(isHero);
-  const [theirId, ourId] = [hero && idOf(hero), stored?.record.hero_photo_id];
-  const ours = kept.find((row) => idOf(row) === ourId)?.stored?.record.url;
+  const ourId = stored?.record.hero_photo_id;
+  const address = kept.find((row) => idOf(row) === ourId)?.stored?.record.url;
   const value: Value = {
     row: list,
     column: HERO,
     place: (hero ?? list).name,
-    base: marks?.('hero'),
-    theirs: `${theirId ?? ''}`,
-    ours: `${ourId ?? ''}`,
-    shown: [`${hero?.value.url ?? 'none'}`, `${ours ?? 'none'}`],
+    ...findSaid(list, HERO.name),
+    theirs: heroOf(rows),
+    ours: stored && `${ourId ?? ''}`,
+    shown: [`${hero?.value.url ?? 'none'}`, `${address ?? 'none'}`],
   };
-  return [order, value];
+  return [order, value, ...removed];
 }
 
 export function isHero({ value }: Row): boolean {
   return value[HERO.field] === true;
+}
+
+/** Whether the sheet has the column. */
+export function hasHero(rows: readonly Row[]): boolean {
+  return rows.some(({ value }) => HERO.field in value);
+}
+
+/** Returns the id of the hero photo, or `''`. */
+export function heroOf(rows: readonly Row[]): string {
+  const hero = rows.find(isHero);
+  return hero === undefined ? '' : `${idOf(hero)}`;
 }
 
 function formatCell(column: Column, record: Row['value']): string {
@@ -95,30 +143,40 @@ function formatCell(column: Column, record: Row['value']): string {
   return cell === null ? 'none' : quote(cell);
 }
 
-/** e.g. `casa-marea price_from 298000 (21 Nov, ana), the file has 289000 as in its export` */
-export function formatNewer({ row: { stored }, column, shown: [theirs, ours] }: Value): string {
-  const { at, who } = stored?.lastChange ?? {};
-  const by = at === undefined ? '' : ` (${formatDay(at)}, ${who})`;
-  return `${stored?.label} ${column.name} ${ours}${by}, the file has ${theirs} as in its export`;
-}
-
-/** e.g. `21 Nov` */
-function formatDay(at: number): string {
-  return new Date(at).toLocaleDateString('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    timeZone: 'UTC',
-  });
+/** e.g. `casa-marea price_from 298000, the file has 289000 as in its export` */
+export function formatNewer({ row, column, theirs, shown: [has, stays] }: Value): string {
+  const isShown = row.shown?.(column.name) === hashText(theirs);
+  const before = isShown ? 'as in its export' : 'as it was imported before';
+  return `${row.stored?.label} ${column.name} ${stays}, the file has ${has} ${before}`;
 }
 
 /** The remedy of a conflict. */
 export const EXPORT_AGAIN =
   'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
 
-export function describeConflict({ row, column, place, shown: [theirs, ours] }: Value) {
-  const by = formatLastChange(row.stored?.lastChange);
-  const sentence = `${theirs} is ${ours} in the store now, changed ${by}`;
+/** Names who has written the stored value only if an import has said it. */
+export function describeConflict({ row, column, place, said, ours = '', shown }: Value) {
+  const author = said.find(({ hash }) => hash === hashText(ours));
+  const last = formatLastChange(row.stored?.lastChange);
+  const by = author
+    ? `as imported ${formatLastChange(author.operation)}`
+    : `changed since the export. The last change of the record was ${last}`;
+  const sentence = `${shown[0]} is ${shown[1]} in the store now, ${by}`;
   return { record: place, path: pathOf(column), sentence, remedy: EXPORT_AGAIN };
+}
+
+/** Cells of which nobody knows whether an editor has changed them are one problem of the file. */
+export function describeUnknown(values: readonly Value[], database: string): ImportProblem[] {
+  const [first] = values;
+  if (first === undefined) return [];
+  const { column, place, shown } = first;
+  const isElsewhere = values.some(({ row }) => (row.shown?.('database') ?? database) !== database);
+  const why = isElsewhere
+    ? 'was exported from another database, or before this one was restored'
+    : 'has rows that do not say what the export has shown in them: their hidden cells are lost';
+  const cell = place.cellAt?.(pathOf(column)).cell ?? place.place;
+  const would = `${counted(values.length, 'cell')} would change what is stored, first ${cell}: ${column.name} ${shown[1]} → ${shown[0]}`;
+  return [{ record: THE_FILE, path: '', sentence: `${why}: ${would}`, remedy: EXPORT_AGAIN }];
 }
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx (7c1d2c0e-…)` */

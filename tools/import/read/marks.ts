@@ -1,19 +1,20 @@
 /**
  * Stored records as the rows of an export, and the mark of each row in the hidden column `as of`: a
- * hash of what each cell shows. The marks are the base when an import merges the rows. Pure.
+ * hash of what each cell shows. An import records the rows of a file in the same form. Pure.
  *
- *     m2 key:1f0c22ab lineage:9d21c0e7 slug:0b5e8f10 hid:77de68da …
+ *     m3 key:1f0c22ab export:9d21c0e7 database:40c1d2aa slug:0b5e8f10 hid:77de68da … m3
  */
 
 import { hash } from 'node:crypto';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { Operation } from '../../database/operations.ts';
 import { readAs } from './cells.ts';
-import { cellsOf, LISTS, type ListName, SHEETS, type SheetName } from './columns.ts';
+import { type Column, cellsOf, LISTS, type ListName, SHEETS } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import { listOf, type Patch, toFileListing } from './records.ts';
+import type { ListingsFile } from './types.ts';
 
-const FORM = 'm2';
+const FORM = 'm3';
 
 export type StoredRow = {
   /** A hash of the id, which identifies the row in its sheet. */
@@ -25,7 +26,7 @@ export type StoredRow = {
   lastChange: Operation | undefined;
 };
 
-/** Returns the hash of a column. `key` and `lineage` say which record of which database it is. */
+/** Returns the hash of a column, or another text of the row, such as `key` and `database`. */
 export type Marks = (name: string) => string | undefined;
 
 const DIGITS = 8;
@@ -34,24 +35,34 @@ export function hashText(text: string): string {
   return hash('sha1', text).slice(0, DIGITS);
 }
 
-/** Returns the cell `as of`. `others` are texts that no cell of the row shows. */
-export function formatMarks(
-  sheet: SheetName,
-  { key, record }: StoredRow,
-  others: Readonly<Record<string, string>>,
-): string {
-  const cells = cellsOf(sheet).map((column) => [column.name, readAs(column, record)] as const);
-  const hashes = [...Object.entries(others), ...cells].map(
-    ([name, text]) => `${name}:${hashText(text)}`,
-  );
-  return [FORM, `key:${key}`, ...hashes].join(' ');
+/** Names a database. A restore or a rewind changes its generation. */
+export function hashDatabase({ lineage, generation }: Record<'lineage' | 'generation', string>) {
+  return hashText(`${lineage} ${generation}`);
 }
 
-/** Another form, and the marks of another database, are none. */
-export function parseMarks(cell: unknown, lineage: string): Marks | undefined {
-  if (typeof cell !== 'string' || !cell.startsWith(`${FORM} `)) return undefined;
-  const marks: Marks = (name) => cell.split(` ${name}:`)[1]?.slice(0, DIGITS);
-  return marks('lineage') === hashText(lineage) ? marks : undefined;
+/** Returns the cell `as of`. `others` have what the row says beside its cells. */
+export function formatMarks(
+  columns: readonly Column[],
+  record: Patch,
+  others: Readonly<Record<string, string>>,
+): string {
+  const cells = columns.map((column) => `${column.name}:${hashText(readAs(column, record))}`);
+  const texts = Object.entries(others).map(([name, text]) => `${name}:${text}`);
+  return [FORM, ...texts, ...cells, FORM].join(' ');
+}
+
+/** Another form, and marks that a program has cut, are none. */
+export function parseMarks(cell: unknown): Marks | undefined {
+  if (typeof cell !== 'string') return undefined;
+  if (!cell.startsWith(`${FORM} `) || !cell.endsWith(` ${FORM}`)) return undefined;
+  return (name) => cell.split(` ${name}:`)[1]?.split(' ', 1)[0];
+}
+
+/** Returns a hash of the id of the export that a file was made from. Each row of a workbook has it. */
+export function findExport({ exportId, sheets = {} }: ListingsFile): string | undefined {
+  if (exportId !== undefined) return hashText(exportId);
+  const rows = Object.values(sheets).flat();
+  return rows.map(({ asOf }) => parseMarks(asOf)?.('export')).find((name) => name !== undefined);
 }
 
 export function rowOfListing(source: Source, lastChange?: Operation): StoredRow {
@@ -70,22 +81,29 @@ export function rowOfRecord(
   return { key: hashText(id), record, label, lastChange };
 }
 
-/**
- * The rows of a list of a listing, in the order in which a site shows them. A feature has no id: two
- * of a listing with one icon are told apart by their order.
- */
-export function rowsOfList({ record: listing, label, lastChange }: StoredRow, name: ListName) {
+/** The rows of a list of a listing, in the order in which a site shows them. */
+export function rowsOfList(
+  { record: listing, label, lastChange }: StoredRow,
+  name: ListName,
+): StoredRow[] {
   const { field, order } = LISTS[name];
   const [address] = SHEETS[name].keys;
   const entries = listOf(listing[field]).filter(isMap);
-  const counts = new Map<unknown, number>();
   entries.sort((a, b) => compareEntries(order, a, b));
-  return entries.map((record): StoredRow => {
-    const { id = record.icon_slug } = record;
+  const keys = keysOfList(name, listing.id, entries);
+  return entries.map((record, at): StoredRow => {
+    const entry = `${label} ${`${record[address]}`.split('/').at(-1)}`;
+    return { key: keys[at] ?? '', record, label: entry, lastChange };
+  });
+}
+
+/** A feature has no id: two of a listing with one icon are told apart by their order. */
+export function keysOfList(name: ListName, listing: unknown, entries: readonly Patch[]): string[] {
+  const counts = new Map<unknown, number>();
+  return entries.map(({ icon_slug, id = icon_slug }) => {
     const count = counts.get(id) ?? 0;
     counts.set(id, count + 1);
-    const key = hashText(`${listing.id} ${id} ${count}`);
-    return { key, record, label: `${label} ${`${record[address]}`.split('/').at(-1)}`, lastChange };
+    return hashText(`${name} ${listing} ${id} ${count}`);
   });
 }
 
@@ -96,8 +114,24 @@ export function compareEntries(order: string, a: Patch, b: Patch): number {
   return Number(a[order] ?? 0) - Number(b[order] ?? 0) || byId;
 }
 
-/** What the rows of a list say together: their order, and the hero photo. */
-export function textsOfList(listing: StoredRow, name: ListName): Record<string, string> {
-  const keys = rowsOfList(listing, name).map(({ key }) => key);
-  return { [name]: keys.join(' '), hero: `${listing.record.hero_photo_id ?? ''}` };
+/** What the cells of an entry show, but for its place in the list. */
+export function contentOf(sheet: ListName, record: Patch): string {
+  return cellsOf(sheet)
+    .map((column) => readAs(column, record))
+    .join('\n');
+}
+
+/** What the row of a listing says of a list: its order, and the content of each entry by its key. */
+export function formatList(sheet: ListName, rows: readonly Pick<StoredRow, 'key' | 'record'>[]) {
+  const keys = rows.map(({ key }) => key);
+  const contents = rows.map(({ key, record }) => key + hashText(contentOf(sheet, record)));
+  return { [sheet]: hashText(keys.join(' ')), [`${sheet}.rows`]: contents.join(',') };
+}
+
+/** Returns the hash of the content of each entry by its key. */
+export function parseEntries(rows: string | undefined): ReadonlyMap<string, string> | undefined {
+  const entries = rows
+    ?.split(',')
+    .map((each) => [each.slice(0, DIGITS), each.slice(DIGITS)] as const);
+  return entries && new Map(entries);
 }

@@ -3,6 +3,7 @@
  * do its cells name? Nothing is compared or merged here. Pure.
  */
 
+import type { Operation } from '../../database/operations.ts';
 import { readAs } from './cells.ts';
 import {
   cellsOf,
@@ -16,7 +17,9 @@ import {
 import { url } from './listing-schemas.ts';
 import {
   compareEntries,
+  hashDatabase,
   hashText,
+  keysOfList,
   type Marks,
   parseMarks,
   rowOfListing,
@@ -24,57 +27,87 @@ import {
   rowsOfList,
   type StoredRow,
 } from './marks.ts';
-import { type ImportProblem, THE_FILE } from './problem.ts';
+import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import { deriveId, makeFinder, type Patch, readKeys } from './records.ts';
 import { type Catalogue, findLastChange } from './store.ts';
 import type { SheetRow, Sheets } from './types.ts';
 
-export type Row = SheetRow & {
+/** What the last import of a person has said of a row. */
+type Statement = { who: string; marks: Marks; operation: Operation | undefined };
+
+type FoundRow = SheetRow & {
   sheet: SheetName;
   /** Undefined for a new record. */
   stored: StoredRow | undefined;
-  /** What the cells of this record have shown. Without `stored`, it was removed since the export. */
-  marks: Marks | undefined;
+  isUnlisted?: boolean;
+};
+
+export type Row = FoundRow & {
+  /** Identifies the row in its sheet, or in its list. */
+  key: string;
+  /** The key that it had in the export. Only a feature with another icon gets another one. */
+  formerKey: string;
+  /** What the export has shown in this row, of whatever database. */
+  shown: Marks | undefined;
+  /** What this person's last import of the export has said, else what the export has shown. */
+  base: Marks | undefined;
+  /** What other people's imports of the export have said. */
+  others: readonly Statement[];
+  /** Whether the record was removed from the store since it was exported or imported. */
+  isRemoved: boolean;
   /** Whether the sheet has no such row: its record stays as it is stored. */
   isUnlisted?: boolean;
 };
 
 /** A list of a listing as a whole: the rows of its sheet, and those of the stored entries. */
-export type List = Row & { sheet: ListName; rows: Row[]; kept: Row[] };
+export type List = Row & { sheet: ListName; listingName: RecordName; rows: Row[]; kept: Row[] };
 
 /** A listing with the lists whose sheets are there. */
 export type ListingRow = Row & { lists: List[] };
 
-type Match = {
+export type MergeOptions = {
+  /** Undefined for a workbook that was not exported. */
+  exportKey: string | undefined;
+  who: string;
+  overwrite: boolean;
+};
+
+type Match = MergeOptions & {
   sheets: Sheets;
-  lineage: string;
+  database: string;
+  /** Returns what imports of the export have said of a row of a record. */
+  recall: (record: string, key: string) => Statement[];
   problems: ImportProblem[];
   /** The copies, for the report. */
   notes: string[];
 };
 
-export function matchSheets(sheets: Sheets, stored: Catalogue, exportId: string | undefined) {
-  const { lineage, operations } = stored;
-  const match: Match = { sheets, lineage, problems: [], notes: [] };
+export function matchSheets(sheets: Sheets, stored: Catalogue, options: MergeOptions) {
+  const { operations } = stored;
+  const [database, recall] = [hashDatabase(stored), makeMemory(stored)];
+  const match: Match = { ...options, sheets, database, recall, problems: [], notes: [] };
   const matchRecords = (sheet: 'locations' | 'amenities') => {
     const lastChange = findLastChange(stored, sheet);
     const known = stored[sheet].map((record) => rowOfRecord(sheet, record, lastChange));
-    return matchRows(sheet, sheets[sheet] ?? [], known, match);
+    return matchSheet(sheet, known, match);
   };
   const [locations, amenities] = [matchRecords('locations'), matchRecords('amenities')];
   const known = [...stored.listings.values()].map(({ listing, operation }) =>
     rowOfListing(listing, operations.get(operation ?? '')),
   );
   const slugs = slugsOfToday(stored);
-  const isOwnExport = exportId?.startsWith(lineage) ?? false;
-  const rows = (sheets.listings ?? []).map((row) => {
-    // A row of an export without its id may have a former slug.
-    const slug = slugs.get(`${row.value.slug}`);
-    const isOlder = isOwnExport && row.value.id === undefined && slug !== undefined;
-    return isOlder ? { ...row, value: { ...row.value, slug } } : row;
-  });
-  const listings = nameLocations(matchRows('listings', rows, known, match), locations);
+  const listings = nameLocations(matchSheet('listings', known, match, slugs), locations);
   return { ...match, locations, amenities, listings: matchLists(listings, slugs, match) };
+}
+
+function makeMemory({ importedRows, operations }: Catalogue): Match['recall'] {
+  const split = importedRows.map(({ marks, ...each }) => ({ ...each, rows: marks.split('\n') }));
+  const records = Map.groupBy(split, ({ record }) => record);
+  return (record, key) =>
+    (records.get(record) ?? []).flatMap(({ who, operation, rows }) => {
+      const marks = parseMarks(rows.find((row) => row.includes(` key:${key} `)));
+      return marks === undefined ? [] : [{ who, marks, operation: operations.get(operation) }];
+    });
 }
 
 /** The slugs of the stored listings by themselves, and by the former ones that no listing has now. */
@@ -87,16 +120,75 @@ function slugsOfToday({ listings }: Catalogue): Map<string, string> {
   return slugs;
 }
 
+function matchSheet(
+  sheet: 'listings' | 'locations' | 'amenities',
+  known: readonly StoredRow[],
+  match: Match,
+  slugs?: ReadonlyMap<string, string>,
+): Row[] {
+  const keyOf = (id: unknown) => hashText(`${id}`);
+  const rows = separateCopies(sheet, match.sheets[sheet] ?? [], keyOf, match);
+  // A sheet of one's own may have a new home with the former slug of another one.
+  const found = findRecords(sheet, rows, known, match.exportKey === undefined ? undefined : slugs);
+  const listed = found.map((row) => addBase(row, keyOf(idOf(row)), nameRecord(row), match));
+  return [...listed, ...listUnlisted(sheet, known, found)];
+}
+
 /**
- * Finds the record of each row: by its id, else its `hid`, its address, or its mark. A stored record
- * without a row gets one without cells.
+ * Several rows may have one id, or one mark, because an editor has copied one of them. The original
+ * is the one whose address is as in its mark, and each other one is a new record.
  */
-function matchRows(
+function separateCopies(
+  sheet: SheetName,
+  rows: readonly SheetRow[],
+  keyOf: (id: unknown) => string,
+  { notes, problems }: Match,
+): SheetRow[] {
+  const groups = Map.groupBy(rows, ({ value: { id }, asOf }) =>
+    id === undefined ? parseMarks(asOf)?.('key') : keyOf(id),
+  );
+  const originals = new Map<SheetRow, SheetRow>();
+  for (const [key, group] of groups) {
+    const [first] = group;
+    if (key === undefined || first === undefined || group.length === 1) continue;
+    const shown = group.filter((row) => isAddressShown(sheet, row));
+    const [original = first, ...others] = shown;
+    for (const row of group) originals.set(row, original);
+    // Two features may have one icon.
+    if (sheet === 'features' || (shown.length === 1 && others.length === 0)) continue;
+    const [path] = SHEETS[sheet].keys;
+    const places = group.map(({ name }) => name.cellAt?.(path).cell ?? name.place);
+    const sentence = `is one of ${counted(group.length, 'row')} with one hidden id (${places.join(', ')}): clear the hidden cells of each copy`;
+    problems.push({ record: first.name, path, sentence });
+  }
+  return rows.map((row) => {
+    const original = originals.get(row) ?? row;
+    if (original === row) return row;
+    notes.push(
+      `${row.name.place} is a copy of ${original.name.place}: a new record with its own id`,
+    );
+    const { id, hid, ...cells } = row.value;
+    const value = hid === original.value.hid ? cells : { ...cells, hid };
+    return { ...row, value, asOf: undefined };
+  });
+}
+
+function isAddressShown(sheet: SheetName, { value, asOf }: SheetRow): boolean {
+  const [address] = SHEETS[sheet].keys;
+  const column = cellsOf(sheet).find(({ name }) => name === address);
+  return column !== undefined && hashText(readAs(column, value)) === parseMarks(asOf)?.(address);
+}
+
+/**
+ * Finds the record of each row: by its id; else by its `hid`, its address, or all cells of a feature;
+ * else by a former slug, its mark or its icon. Two rows never have one record.
+ */
+function findRecords(
   sheet: SheetName,
   rows: readonly SheetRow[],
   known: readonly StoredRow[],
-  { lineage, notes }: Match,
-): Row[] {
+  slugs?: ReadonlyMap<string, string>,
+): FoundRow[] {
   const byKey = new Map(known.map((row) => [row.key, row]));
   const find = makeFinder(
     known.map((row) => {
@@ -104,61 +196,93 @@ function matchRows(
       return { id, hid, slug: slug ?? address, row };
     }),
   );
-  const ids = new Set<unknown>(rows.flatMap(({ value }) => value.id ?? []));
-  const matched = rows.map((row): Row => {
-    const { id, hid, slug } = readKeys(row.value);
-    const named = find({ id, hid, slug }) ?? find({ slug: url.safeParse(row.value.url).data });
-    const marks = parseMarks(row.asOf, lineage);
-    const marked = byKey.get(marks?.('key') ?? '');
-    let stored = named?.row;
+  const found = new Map<SheetRow, StoredRow>();
+  const claimed = new Set<StoredRow>();
+  const look = (findStored: (row: SheetRow) => StoredRow | undefined) => {
+    for (const row of rows) {
+      const stored = found.has(row) ? undefined : findStored(row);
+      if (stored === undefined || claimed.has(stored)) continue;
+      found.set(row, stored);
+      claimed.add(stored);
+    }
+  };
+  const findFeature = (isSame: (record: Patch) => boolean) =>
+    known.find((each) => !claimed.has(each) && isSame(each.record));
+  const todayOf = ({ value }: SheetRow) =>
+    value.id === undefined ? slugs?.get(`${value.slug}`) : undefined;
+  look(({ value }) => find({ id: readKeys(value).id ?? '' })?.row);
+  look(({ value }) => {
+    if (sheet === 'features') return findFeature((record) => isShown(value, record));
+    const { id, hid, slug } = readKeys(value);
+    const address = url.safeParse(value.url).data;
+    const named = id === undefined ? find({ hid, slug }) : undefined;
+    return (named ?? find({ slug: address }))?.row;
+  });
+  look((row) => {
     // An amenity with another slug is another amenity.
-    if (sheet !== 'amenities') stored ??= marked;
-    if (sheet === 'features') stored ??= findFeature(row, known);
-    // A new home may have the slug that a home had before whose row has the id.
-    if (id === undefined && ids.has(stored?.record.id)) stored = undefined;
-    // Another row's marks may have been copied or filled down.
-    return { ...row, sheet, stored, marks: stored === marked ? marks : undefined };
+    if (sheet === 'amenities') return undefined;
+    return find({ slug: todayOf(row) })?.row ?? byKey.get(parseMarks(row.asOf)?.('key') ?? '');
   });
-  const found = new Set(matched.map(({ stored }) => stored));
-  const unlisted = known.flatMap((stored): Row[] => {
-    const none = { sheet, name: THE_FILE, value: {}, asOf: undefined, marks: undefined };
-    return found.has(stored) ? [] : [{ ...none, stored, isUnlisted: true }];
-  });
-  return [...separateCopies(matched, notes), ...unlisted];
-}
-
-/**
- * Several rows may have one record, because an editor has copied one of them. The original is the one
- * that still has the stored address, and each other one is a new record. If that is not clear, they
- * stay as they are: to repeat a record is a problem.
- */
-function separateCopies(rows: readonly Row[], notes: string[]): Row[] {
-  const unmoved = rows.filter(({ sheet, value, stored }) => {
-    const [address] = SHEETS[sheet].keys;
-    return value[address] === stored?.record[address];
-  });
-  const originals = Map.groupBy(unmoved, ({ stored }) => stored);
-  return rows.map((row) => {
-    const [original, ...others] = (row.stored && originals.get(row.stored)) ?? [];
-    if (original === undefined || original === row || others.length > 0) return row;
-    const [copied, place] = [row.name.place, original.name.place];
-    notes.push(`${copied} is a copy of ${place}: a new record with its own id`);
-    const { id, hid, ...cells } = row.value;
-    const value = hid === original.value.hid ? cells : { ...cells, hid };
-    return { ...row, value, stored: undefined, marks: undefined };
+  if (sheet === 'features') {
+    look(({ value }) => findFeature(({ icon_slug }) => icon_slug === value.icon_slug));
+  }
+  return rows.map((row): FoundRow => {
+    const stored = found.get(row);
+    const slug = todayOf(row);
+    const isFormer = slug !== undefined && slug === stored?.record.slug;
+    return { ...row, ...(isFormer && { value: { ...row.value, slug } }), sheet, stored };
   });
 }
 
-/** A feature has no id: without marks, the cells or the icon tell which of the listing it is. */
-function findFeature(row: SheetRow, known: readonly StoredRow[]) {
-  const isShown = ({ record }: StoredRow) =>
-    cellsOf('features').every(
-      (column) =>
-        valueIn(row.value, column) === undefined ||
-        readAs(column, row.value) === readAs(column, record),
-    );
-  const { icon_slug } = row.value;
-  return known.find(isShown) ?? known.find(({ record }) => record.icon_slug === icon_slug);
+function isShown(cells: Patch, record: Patch): boolean {
+  return cellsOf('features').every(
+    (column) =>
+      valueIn(cells, column) === undefined || readAs(column, cells) === readAs(column, record),
+  );
+}
+
+/** Adds what was shown and said of a row before. `record` is the name of what imports recorded. */
+function addBase(row: FoundRow, key: string, record: string, match: Match): Row {
+  const { sheet, stored, value } = row;
+  const marks = parseMarks(row.asOf);
+  // The marks of another row may have been sorted or filled down.
+  const isKnown = value.id !== undefined || sheet === 'amenities';
+  const ownKey = stored?.key ?? (isKnown ? key : marks?.('key'));
+  const shown = marks?.('key') === ownKey ? marks : undefined;
+  const statements = match.recall(record, key);
+  const said = statements.find(({ who }) => who === match.who)?.marks;
+  const others = statements.filter(({ who }) => who !== match.who);
+  const here = shown?.('database') === match.database ? shown : undefined;
+  const base = either(said, here);
+  const wasThere = base !== undefined || others.length > 0;
+  return {
+    ...row,
+    key,
+    formerKey: (said === undefined ? shown?.('key') : undefined) ?? key,
+    shown,
+    base,
+    others,
+    isRemoved: stored === undefined && wasThere && !match.overwrite,
+  };
+}
+
+function either(first: Marks | undefined, second: Marks | undefined): Marks | undefined {
+  return first && second ? (name) => first(name) ?? second(name) : (first ?? second);
+}
+
+/** A stored record without a row gets one without cells. */
+function listUnlisted(
+  sheet: SheetName,
+  known: readonly StoredRow[],
+  found: readonly FoundRow[],
+): Row[] {
+  const listed = new Set(found.map(({ stored }) => stored));
+  const none = { sheet, name: THE_FILE, value: {}, asOf: undefined, shown: undefined };
+  const unlisted = { ...none, base: undefined, others: [], isRemoved: false, isUnlisted: true };
+  return known.flatMap((stored) => {
+    const { key } = stored;
+    return listed.has(stored) ? [] : [{ ...unlisted, stored, key, formerKey: key }];
+  });
 }
 
 /**
@@ -167,15 +291,22 @@ function findFeature(row: SheetRow, known: readonly StoredRow[]) {
  */
 function makeReferenceFinder(rows: readonly Row[]) {
   const nameOf = ({ slug, id }: Patch) => slug ?? id;
+  const byKey = new Map(rows.map((row) => [row.key, row]));
   const inFile = new Map(rows.map((row) => [nameOf(row.value), row]));
-  const inExport = new Map(rows.map((row) => [row.marks?.('slug'), row]));
+  const inExport = new Map(
+    rows.map(({ asOf }) => {
+      const marks = parseMarks(asOf);
+      return [marks?.('slug'), byKey.get(marks?.('key') ?? '')];
+    }),
+  );
   const inStore = new Map(rows.map((row) => [nameOf(row.stored?.record ?? {}), row]));
-  return (name: unknown, base: string | undefined): Row | undefined => {
+  return (name: unknown, asOf: unknown, column: string): Row | undefined => {
     if (typeof name !== 'string') return undefined;
     const mark = hashText(name);
     const exported = inExport.get(mark);
+    const isUntouched = mark === parseMarks(asOf)?.(column);
     return (
-      (mark === base ? exported : undefined) ?? inFile.get(name) ?? exported ?? inStore.get(name)
+      (isUntouched ? exported : undefined) ?? inFile.get(name) ?? exported ?? inStore.get(name)
     );
   };
 }
@@ -184,11 +315,9 @@ function makeReferenceFinder(rows: readonly Row[]) {
 function nameLocations(listings: readonly Row[], locations: readonly Row[]): Row[] {
   const find = makeReferenceFinder(locations);
   return listings.map((row) => {
-    const { location, ...value } = row.value;
-    const named = find(location, row.marks?.('location'));
-    const id = named?.stored?.record.id ?? named?.value.id;
-    const isSame = id !== undefined && id === row.stored?.record.location_id;
-    return isSame ? { ...row, value } : { ...row, value: { ...row.value, location_id: id } };
+    const named = find(row.value.location, row.asOf, 'location');
+    const location_id = named?.stored?.record.id ?? named?.value.id;
+    return { ...row, value: { ...row.value, location_id } };
   });
 }
 
@@ -201,8 +330,7 @@ function matchLists(
   const find = makeReferenceFinder(listings);
   const findListing = ({ name: record, value: { listing }, asOf }: SheetRow) => {
     const slug = `${listing ?? ''}`;
-    const base = parseMarks(asOf, match.lineage)?.('listing');
-    const found = find(slug, base) ?? find(slugs.get(slug), undefined);
+    const found = find(slug, asOf, 'listing') ?? find(slugs.get(slug), undefined, 'listing');
     if (found === undefined) {
       const unknown = { name: slug, known: [...slugs.keys()] };
       const sentence = 'must be the slug of a listing';
@@ -215,37 +343,43 @@ function matchLists(
     return { sheet, byListing: rows && Map.groupBy(rows, findListing) };
   });
   return listings.flatMap((listing): ListingRow[] => {
+    const { isUnlisted, key } = listing;
+    const own = isUnlisted ? addBase(listing, key, nameRecord(listing), match) : listing;
     const lists = groups.flatMap(({ sheet, byListing }) => {
       const rows = byListing?.get(listing) ?? [];
-      const isLeft = byListing === undefined || (listing.isUnlisted && rows.length === 0);
-      return isLeft ? [] : [matchList(sheet, rows, listing, match)];
+      const isLeft = byListing === undefined || (isUnlisted && rows.length === 0);
+      return isLeft ? [] : [matchList(sheet, rows, own, match)];
     });
     const [first] = lists;
-    if (!listing.isUnlisted) return [{ ...listing, lists }];
-    return first === undefined ? [] : [{ ...listing, name: first.name, lists }];
+    if (!isUnlisted) return [{ ...listing, lists }];
+    return first === undefined ? [] : [{ ...own, name: first.name, lists }];
   });
 }
 
 function matchList(
   sheet: ListName,
   sheetRows: readonly SheetRow[],
-  { stored, marks, name }: Row,
+  listing: Row,
   match: Match,
 ): List {
+  const { stored } = listing;
+  const keysOf = (entries: readonly Patch[]) => keysOfList(sheet, idOf(listing), entries);
   const entries = stored === undefined ? [] : rowsOfList(stored, sheet);
-  const all = matchRows(sheet, sheetRows, entries, match);
-  const rows = sortRows(
-    all.filter((row) => !row.isUnlisted),
-    LISTS[sheet].order,
-  );
+  const separate = separateCopies(sheet, sheetRows, (id) => `${keysOf([{ id }])}`, match);
+  const found = sortRows(findRecords(sheet, separate, entries), LISTS[sheet].order);
+  const keys = keysOf(found.map((row) => ({ ...row.value, id: idOf(row) })));
+  const rows = found.map((row, at) => addBase(row, keys[at] ?? '', nameRecord(listing), match));
+  const all = [...rows, ...listUnlisted(sheet, entries, found)];
   const kept = entries.flatMap((entry) => all.find((row) => row.stored === entry) ?? []);
-  const own = { sheet, name: rows[0]?.name ?? name, value: {}, asOf: undefined, stored };
-  const ofRow = kept.find((row) => row.marks)?.marks;
-  return { ...own, marks: marks ?? ofRow, rows, kept };
+  // Without the row of the listing, those of the entries know their order.
+  const base = either(listing.base, rows.find((row) => row.base)?.base);
+  const name = rows[0]?.name ?? listing.name;
+  const listingName = listing.isUnlisted ? name : listing.name;
+  return { ...listing, sheet, name, listingName, base, value: {}, rows, kept };
 }
 
 /** Sorts as a site does. */
-function sortRows(rows: readonly Row[], order: string): Row[] {
+function sortRows(rows: readonly FoundRow[], order: string): FoundRow[] {
   let place: Patch = {};
   const placed = rows.map((row) => {
     const number = row.value[order];
@@ -258,7 +392,13 @@ function sortRows(rows: readonly Row[], order: string): Row[] {
   return placed.map(({ row }) => row);
 }
 
-/** Of the stored record, or of the one that the row would add. */
-export function idOf({ stored, value }: Row): unknown {
-  return stored === undefined ? deriveId(value).id : stored.record.id;
+/** Of the stored record, or of the one that the row would add. A feature has none. */
+export function idOf({ sheet, stored, value }: FoundRow): unknown {
+  const record = stored?.record ?? deriveId(value);
+  return sheet === 'amenities' ? record.slug : record.id;
+}
+
+/** e.g. `listings 38e41363-…`, `amenities wifi`: what an import records by. */
+export function nameRecord(row: FoundRow): string {
+  return `${row.sheet} ${idOf(row)}`;
 }

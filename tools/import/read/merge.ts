@@ -2,26 +2,37 @@
  * Merges a workbook with the store, in three ways, as version control merges a file. Pure.
  *
  *     match    Which stored record is each row? Rows without one are new.
- *     decide   Each cell has a base (what the export has shown), theirs (what the workbook has) and
- *              ours (what the store has): it is the same, kept, taken, or a conflict.
+ *     values   Each cell has a base (what its editor has said before, or the export has shown),
+ *              theirs (what the workbook has) and ours (what the store has).
+ *     decide   A value is the same, kept, taken, or a conflict.
  *     fold     What is taken is a patch of each record, which complete.ts merges and checks.
- *     report   What is kept although it differs, what conflicts, and which columns were moved.
  */
 
 import { property } from '../../../src/properties/property.ts';
-import { HERO, LISTS, setValue, valueIn } from './columns.ts';
+import { cellsOf, HERO, LISTS, setValue, valueIn } from './columns.ts';
 import {
   decide,
   describeConflict,
+  describeUnknown,
   findMoved,
   formatNewer,
+  hasHero,
+  heroOf,
   isHero,
+  isRepeated,
   type Value,
   valuesOfList,
   valuesOfRow,
 } from './decide.ts';
-import { compareEntries, hashText } from './marks.ts';
-import { type List, type ListingRow, matchSheets, type Row } from './match.ts';
+import { compareEntries, formatList, formatMarks, hashText } from './marks.ts';
+import {
+  type List,
+  type ListingRow,
+  type MergeOptions,
+  matchSheets,
+  nameRecord,
+  type Row,
+} from './match.ts';
 import { mergeRecord, numberInOrder } from './patch.ts';
 import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
 import { deriveId, type Patch } from './records.ts';
@@ -31,7 +42,7 @@ import type { ListingsFile, RawRecord, Sheets } from './types.ts';
 const FEATURE = property.shape.unique_features.element;
 
 const REMOVED =
-  'has been removed from the store since the export: delete the row, or clear its hidden cells to add it again';
+  'has been removed from the store since the export: delete the row. --overwrite adds it again';
 
 /** The taken values by their row, or by the list that they are of. */
 type Taken = ReadonlyMap<Row, readonly Value[]>;
@@ -40,33 +51,38 @@ export function mergeSheets(
   file: ListingsFile,
   sheets: Sheets,
   stored: Catalogue,
-  overwrite: boolean,
+  options: MergeOptions,
 ): ListingsFile {
-  const match = matchSheets(sheets, stored, file.exportId);
-  const lists = match.listings.flatMap((each) => each.lists);
-  const records = [...match.locations, ...match.amenities];
-  const rows = [...records, ...match.listings, ...lists.flatMap((list) => list.rows)];
+  const match = matchSheets(sheets, stored, options);
+  const { exportKey, overwrite } = options;
+  const listings = match.listings.filter((row) => !row.isRemoved);
+  const lists = listings.flatMap((each) => each.lists);
+  const records = [...match.locations, ...match.amenities, ...match.listings];
+  const rows = [...records, ...lists.flatMap((list) => list.rows)].filter((row) => !row.isRemoved);
   const values = [...rows.flatMap(valuesOfRow), ...lists.flatMap(valuesOfList)];
-  const outcomes = Object.groupBy(values, (each) => decide(each, file.exportId, overwrite));
-  const { keep = [], take = [], conflict = [] } = outcomes;
-  const taken = Map.groupBy([...take, ...conflict], ({ row }) => row);
+  const outcomes = Object.groupBy(values, (each) => decide(each, exportKey !== undefined));
+  const { take = [], keep = [], conflict = [], unknown = [] } = outcomes;
+  const changed = [...take, ...conflict, ...unknown, ...(overwrite ? keep : [])];
+  const taken = Map.groupBy(changed, ({ row }) => row);
   // What another editor has removed stays removed.
-  const removed = records.filter(isRemoved);
-  const left = lists.filter((list) => !isListTaken(list, taken));
-  const entries = left.flatMap((list) => list.rows.filter(isRemoved));
-  const fold = (own: readonly Row[]) =>
-    own
-      .filter((row) => !row.isUnlisted && !isRemoved(row))
-      .map((row): RawRecord => ({ name: row.name, value: foldRow(row, taken) }));
+  const removed = [...records, ...lists.flatMap((list) => list.rows)].filter(
+    (row) => row.isRemoved,
+  );
+  const own = (all: readonly Row[]) => all.filter((row) => !row.isUnlisted && !row.isRemoved);
+  const fold = (all: readonly Row[]) =>
+    own(all).map((row): RawRecord => ({ name: row.name, value: foldRow(row, taken) }));
+  const said = [...own([...match.locations, ...match.amenities]), ...listings].filter((row) =>
+    rowsOf(row).some((each) => taken.has(each)),
+  );
   return {
     ...file,
     locations: fold(match.locations),
     amenities: fold(match.amenities),
-    properties: match.listings.map((each) => foldListing(each, taken)),
+    properties: listings.map((each) => foldListing(each, taken)),
     problems: distinct(file.problems, [
       ...match.problems,
       ...lists.flatMap(findSecondHero),
-      ...[...removed, ...entries]
+      ...removed
         .filter(isTouched)
         .map(({ name }) => ({ record: name, path: '', sentence: REMOVED })),
     ]),
@@ -77,24 +93,57 @@ export function mergeSheets(
         .filter((row) => !isTouched(row))
         .map(({ name }) => `${formatName(name)} was removed from the store since the export`),
     ],
-    newer: keep.map(formatNewer),
-    conflicts: conflict.map(describeConflict),
-    moved: findMoved([...take, ...conflict]),
+    newer: overwrite ? [] : keep.map(formatNewer),
+    conflicts: overwrite
+      ? [...keep, ...conflict].map(describeConflict)
+      : [...conflict.map(describeConflict), ...describeUnknown(unknown, match.database)],
+    moved: findMoved(changed),
+    importedRows: said.map((row) => ({ record: nameRecord(row), marks: formatRows(row) })),
   };
-}
-
-/** Whether the record of a row was removed from the store since the export. */
-function isRemoved({ stored, marks }: Row): boolean {
-  return stored === undefined && marks !== undefined;
 }
 
 /** Whether its editor has changed a cell of a row since the export. */
 function isTouched(row: Row): boolean {
-  return valuesOfRow(row).some(({ base, theirs }) => hashText(theirs) !== base);
+  return valuesOfRow(row).some((value) => !isRepeated(value));
 }
 
 function isListTaken(list: List, taken: Taken): boolean {
   return taken.get(list)?.some(({ column }) => column !== HERO) ?? false;
+}
+
+/** A row, with the lists of a listing and their rows. */
+function rowsOf(row: Row | ListingRow): Row[] {
+  const lists = 'lists' in row ? row.lists : [];
+  return [row, ...lists, ...lists.flatMap((list) => list.rows)];
+}
+
+/** The rows of a record as the file has them, for the next import by the same person. */
+function formatRows(record: Row | ListingRow): string {
+  const lists = 'lists' in record ? record.lists : [];
+  const texts = lists.map(({ sheet, rows }) => ({
+    ...formatList(
+      sheet,
+      rows.map((row) => ({ key: row.key, record: withCells(row) })),
+    ),
+    ...(hasHero(rows) && { hero: hashText(heroOf(rows)) }),
+  }));
+  const first = formatRow(record, Object.assign({}, ...texts));
+  return [first, ...lists.flatMap(({ rows }) => rows).map((row) => formatRow(row))].join('\n');
+}
+
+function formatRow({ sheet, key, value }: Row, others: Record<string, string> = {}): string {
+  const columns = cellsOf(sheet).filter((column) => valueIn(value, column) !== undefined);
+  return formatMarks(columns, value, { key, ...others });
+}
+
+/** The entry that a row of a list gives. */
+function withCells({ sheet, stored, value }: Row): Patch {
+  const record = { ...stored?.record };
+  for (const column of cellsOf(sheet)) {
+    const cell = valueIn(value, column);
+    if (cell !== undefined) setValue(record, column, cell);
+  }
+  return record;
 }
 
 function findSecondHero({ rows }: List): ImportProblem[] {
@@ -127,7 +176,8 @@ function foldListing(listing: ListingRow, taken: Taken): RawRecord {
     const hero = taken.get(list)?.find(({ column }) => column === HERO);
     if (hero !== undefined) patch.hero_photo_id = hero.theirs || null;
     const { field } = LISTS[list.sheet];
-    const rows = isListTaken(list, taken) ? list.rows : list.kept;
+    const listed = list.rows.filter((row) => !row.isRemoved);
+    const rows = isListTaken(list, taken) ? listed : list.kept;
     if (rows === list.kept && !rows.some((row) => taken.has(row))) continue;
     patch[field] = foldList(list, rows, taken);
     rowsOf[field] = rows;

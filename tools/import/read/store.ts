@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
 import { statementOf } from '../../../src/storage/statement.ts';
-import { databaseIdentity } from '../../../src/storage/table.ts';
+import { databaseIdentity, importedRows } from '../../../src/storage/table.ts';
 import { listOperations, type Operation } from '../../database/operations.ts';
 import { readPages } from '../../database/tables.ts';
 import type { OnProgress } from './types.ts';
@@ -38,6 +38,8 @@ type State = {
   newestChange: number;
 };
 
+type ImportedRows = typeof importedRows.$inferSelect;
+
 export type Catalogue = State & {
   locations: Location[];
   amenities: Amenity[];
@@ -45,6 +47,8 @@ export type Catalogue = State & {
   listings: ReadonlyMap<string, StoredListing>;
   /** By id, newest first. */
   operations: ReadonlyMap<string, Operation>;
+  /** Of the export that the file was made from. */
+  importedRows: ImportedRows[];
 };
 
 const STATE = statementOf(sql<State>`
@@ -58,6 +62,13 @@ const LOCATIONS = statementOf(sql<typeof locations.$inferSelect>`
 const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
+/** A page has 2 MB, but for its last row. */
+const IMPORTED_ROWS = statementOf(sql<ImportedRows & { place: number }>`
+  select place, export_id, who, record, operation, marks from (
+    select rowid as place, *, sum(octet_length(marks)) over (order by rowid) as bytes
+    from ${importedRows} where export_id = ${sql.placeholder('exportKey')} and rowid > ${sql.placeholder('after')})
+  where bytes - octet_length(marks) < 2000000 order by place`);
+
 export async function readImportState(database: D1Database): Promise<State> {
   const [state] = await STATE.rows(database, {});
   if (state === undefined) throw new Error('the database has no state');
@@ -68,6 +79,7 @@ export async function readImportState(database: D1Database): Promise<State> {
 export async function readCatalogue(
   database: D1Database,
   onProgress: OnProgress = () => {},
+  exportKey?: string,
 ): Promise<Catalogue> {
   const state = await readImportState(database);
   const locationRows = await LOCATIONS.rows(database, {});
@@ -87,7 +99,22 @@ export async function readCatalogue(
     amenities: amenityRows.map(({ slug, label }) => ({ slug, label: JSON.parse(label) })),
     listings,
     operations: new Map(operations.map((each) => [each.id, each])),
+    importedRows: exportKey === undefined ? [] : await readImportedRows(database, exportKey),
   };
+}
+
+async function readImportedRows(database: D1Database, exportKey: string): Promise<ImportedRows[]> {
+  const rows: ImportedRows[] = [];
+  let after: number | undefined = 0;
+  while (after !== undefined) {
+    const page: (ImportedRows & { place: number })[] = await IMPORTED_ROWS.rows(database, {
+      exportKey,
+      after,
+    });
+    rows.push(...page);
+    after = page.at(-1)?.place;
+  }
+  return rows;
 }
 
 /** Finds the listings that show the location with this id, or the amenity with this slug. */

@@ -48,6 +48,8 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   conflicts?: ImportProblem[];
   /** Columns that were sorted or shifted alone. */
   moved?: ImportProblem[];
+  /** Of a workbook: the rows of each record that the file changes or adds, in the form of marks. */
+  importedRows?: { record: string; marks: string }[];
   /** Ids of locations and slugs of amenities, removed if no listing shows them. */
   removed: string[];
 };

@@ -13,6 +13,7 @@ import { showCell } from '../read/cells.ts';
 import {
   AS_OF,
   type Column,
+  cellsOf,
   LIST_NAMES,
   type ListName,
   SHEET_NAMES,
@@ -20,12 +21,14 @@ import {
   type SheetName,
 } from '../read/columns.ts';
 import {
+  formatList,
   formatMarks,
+  hashDatabase,
+  hashText,
   rowOfListing,
   rowOfRecord,
   rowsOfList,
   type StoredRow,
-  textsOfList,
 } from '../read/marks.ts';
 import type { Patch } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
@@ -45,27 +48,31 @@ const BODY: CellStyle = { font: FONT, alignment: { vertical: 'top' }, border: { 
 const KEY: CellStyle = { ...BODY, font: { ...FONT, bold: true } };
 const TEXT_FORMAT = '@';
 
-type Stored = Pick<Catalogue, 'locations' | 'amenities' | 'lineage'>;
+type Stored = Pick<Catalogue, 'locations' | 'amenities' | 'lineage' | 'generation'>;
 
 export async function writeWorkbook(
-  { locations, amenities, lineage }: Stored,
+  stored: Stored,
   listings: readonly Source[],
   exportId: string,
 ): Promise<Uint8Array> {
+  const { locations, amenities } = stored;
+  const source = { export: hashText(exportId), database: hashDatabase(stored) };
   const withMarks = (
     name: SheetName,
-    row: StoredRow,
-    texts: Record<string, string> = {},
+    { key, record }: StoredRow,
+    others: Record<string, string> = {},
   ): Patch => ({
-    ...row.record,
-    [AS_OF.field]: formatMarks(name, row, { lineage, ...texts }),
+    ...record,
+    [AS_OF.field]: formatMarks(cellsOf(name), record, { key, ...source, ...others }),
   });
   const homes = listings.map((each) => rowOfListing(each));
   const rowsOf = (name: ListName) =>
     homes.flatMap((home) => {
       const { slug: listing, hero_photo_id } = home.record;
-      const texts = { listing: home.label, ...textsOfList(home, name) };
-      return rowsOfList(home, name).map(
+      const rows = rowsOfList(home, name);
+      const { [name]: order = '' } = formatList(name, rows);
+      const texts = { listing: hashText(home.label), [name]: order, ...formatHero(home) };
+      return rows.map(
         (row, index): Patch => ({
           // A feature has no number of its own.
           order: index + 1,
@@ -77,8 +84,8 @@ export async function writeWorkbook(
     });
   const records: Record<SheetName, readonly Patch[]> = {
     listings: homes.map((home) => {
-      const texts = LIST_NAMES.map((name) => textsOfList(home, name));
-      return withMarks('listings', home, Object.assign({}, ...texts));
+      const lists = LIST_NAMES.map((name) => formatList(name, rowsOfList(home, name)));
+      return withMarks('listings', home, Object.assign(formatHero(home), ...lists));
     }),
     photos: rowsOf('photos'),
     videos: rowsOf('videos'),
@@ -89,6 +96,10 @@ export async function writeWorkbook(
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
   const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
   return await writeXlsx({ sheets: [...sheets, readMeSheet(exportId)] });
+}
+
+function formatHero({ record: { hero_photo_id } }: StoredRow): Record<string, string> {
+  return { hero: hashText(`${hero_photo_id ?? ''}`) };
 }
 
 function writeSheet(
