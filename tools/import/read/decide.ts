@@ -74,15 +74,15 @@ function findSaid({ base, others, shown }: Row, name: string): Pick<Value, 'base
 }
 
 export function valuesOfList(list: List): Value[] {
-  const { sheet, name: place, stored, base, rows, kept } = list;
-  const keysOf = (all: readonly Row[]) => all.map(({ formerKey }) => formerKey).join(' ');
+  const { sheet, stored, base, rows, kept } = list;
+  const keysOf = (all: readonly Row[]) => all.map(({ key }) => key).join(' ');
   const count = counted(rows.length, 'row');
   const others = counted(kept.length, 'row');
   const column = { name: sheet, field: LISTS[sheet].field, kind: 'word' } as const;
   const order: Value = {
     row: list,
     column,
-    place,
+    place: (rows[0] ?? list).name,
     ...findSaid(list, sheet),
     theirs: keysOf(rows),
     ours: stored && keysOf(kept),
@@ -90,22 +90,22 @@ export function valuesOfList(list: List): Value[] {
   };
   const entries = parseEntries(base?.(`${sheet}.rows`));
   const isTouched = hashText(order.theirs) !== order.base;
-  const removed = kept.flatMap(({ isUnlisted, stored: entry, formerKey }): Value[] => {
+  const removed = kept.flatMap(({ isUnlisted, stored: entry, key }): Value[] => {
     // An entry that somebody has added since stays, or the order is a conflict.
     if (!isUnlisted || entry === undefined || !isTouched) return [];
-    if (entries !== undefined && !entries.has(formerKey)) return [];
+    if (entries !== undefined && !entries.has(key)) return [];
     const shown = [`without ${entry.label}`, 'an entry with other cells'] as const;
     const ours = contentOf(sheet, entry.record);
     const removal = {
       row: list,
       column,
-      place: list.listingName,
+      place: list.name,
       said: [],
       theirs: '',
       ours,
       shown,
     };
-    return [{ ...removal, base: entries?.get(formerKey) }];
+    return [{ ...removal, base: entries?.get(key) }];
   });
   if (!hasHero(rows)) return [order, ...removed];
   const hero = rows.find(isHero);

@@ -27,7 +27,7 @@ import {
   rowsOfList,
   type StoredRow,
 } from './marks.ts';
-import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
+import { type ImportProblem, THE_FILE } from './problem.ts';
 import { deriveId, makeFinder, type Patch, readKeys } from './records.ts';
 import { type Catalogue, findLastChange } from './store.ts';
 import type { SheetRow, Sheets } from './types.ts';
@@ -39,14 +39,13 @@ type FoundRow = SheetRow & {
   sheet: SheetName;
   /** Undefined for a new record. */
   stored: StoredRow | undefined;
+  /** Whether the sheet has no such row: its record stays as it is stored. */
   isUnlisted?: boolean;
 };
 
 export type Row = FoundRow & {
   /** Identifies the row in its sheet, or in its list. */
   key: string;
-  /** The key that it had in the export. Only a feature with another icon gets another one. */
-  formerKey: string;
   /** What the export has shown in this row, of whatever database. */
   shown: Marks | undefined;
   /** What this person's last import of the export has said, else what the export has shown. */
@@ -55,12 +54,10 @@ export type Row = FoundRow & {
   others: readonly Statement[];
   /** Whether the record was removed from the store since it was exported or imported. */
   isRemoved: boolean;
-  /** Whether the sheet has no such row: its record stays as it is stored. */
-  isUnlisted?: boolean;
 };
 
 /** A list of a listing as a whole: the rows of its sheet, and those of the stored entries. */
-export type List = Row & { sheet: ListName; listingName: RecordName; rows: Row[]; kept: Row[] };
+export type List = Row & { sheet: ListName; rows: Row[]; kept: Row[] };
 
 /** A listing with the lists whose sheets are there. */
 export type ListingRow = Row & { lists: List[] };
@@ -130,8 +127,19 @@ function matchSheet(
   const rows = separateCopies(sheet, match.sheets[sheet] ?? [], keyOf, match);
   // A sheet of one's own may have a new home with the former slug of another one.
   const found = findRecords(sheet, rows, known, match.exportKey === undefined ? undefined : slugs);
-  const listed = found.map((row) => addBase(row, keyOf(idOf(row)), nameRecord(row), match));
-  return [...listed, ...listUnlisted(sheet, known, found)];
+  const all = [...found, ...unlisted(sheet, known, found)];
+  return all.map((row) => addBase(row, keyOf(idOf(row)), nameRecord(row), match));
+}
+
+/** A stored record without a row gets one without cells. */
+function unlisted(
+  sheet: SheetName,
+  known: readonly StoredRow[],
+  found: readonly FoundRow[],
+): FoundRow[] {
+  const none = { sheet, name: THE_FILE, value: {}, asOf: undefined, isUnlisted: true };
+  const listed = new Set(found.map(({ stored }) => stored));
+  return known.flatMap((stored) => (listed.has(stored) ? [] : [{ ...none, stored }]));
 }
 
 /**
@@ -152,14 +160,12 @@ function separateCopies(
     const [first] = group;
     if (key === undefined || first === undefined || group.length === 1) continue;
     const shown = group.filter((row) => isAddressShown(sheet, row));
-    const [original = first, ...others] = shown;
-    for (const row of group) originals.set(row, original);
+    for (const row of group) originals.set(row, shown[0] ?? first);
     // Two features may have one icon.
-    if (sheet === 'features' || (shown.length === 1 && others.length === 0)) continue;
-    const [path] = SHEETS[sheet].keys;
-    const places = group.map(({ name }) => name.cellAt?.(path).cell ?? name.place);
-    const sentence = `is one of ${counted(group.length, 'row')} with one hidden id (${places.join(', ')}): clear the hidden cells of each copy`;
-    problems.push({ record: first.name, path, sentence });
+    if (sheet === 'features' || shown.length === 1) continue;
+    const places = group.map(({ name }) => name.place).join(', ');
+    const sentence = `is one of several rows with one hidden id (${places}): clear the hidden cells of each copy`;
+    problems.push({ record: first.name, path: SHEETS[sheet].keys[0], sentence });
   }
   return rows.map((row) => {
     const original = originals.get(row) ?? row;
@@ -208,8 +214,6 @@ function findRecords(
   };
   const findFeature = (isSame: (record: Patch) => boolean) =>
     known.find((each) => !claimed.has(each) && isSame(each.record));
-  const todayOf = ({ value }: SheetRow) =>
-    value.id === undefined ? slugs?.get(`${value.slug}`) : undefined;
   look(({ value }) => find({ id: readKeys(value).id ?? '' })?.row);
   look(({ value }) => {
     if (sheet === 'features') return findFeature((record) => isShown(value, record));
@@ -218,20 +222,16 @@ function findRecords(
     const named = id === undefined ? find({ hid, slug }) : undefined;
     return (named ?? find({ slug: address }))?.row;
   });
-  look((row) => {
+  look(({ value, asOf }) => {
     // An amenity with another slug is another amenity.
     if (sheet === 'amenities') return undefined;
-    return find({ slug: todayOf(row) })?.row ?? byKey.get(parseMarks(row.asOf)?.('key') ?? '');
+    const slug = value.id === undefined ? slugs?.get(`${value.slug}`) : undefined;
+    return find({ slug })?.row ?? byKey.get(parseMarks(asOf)?.('key') ?? '');
   });
   if (sheet === 'features') {
     look(({ value }) => findFeature(({ icon_slug }) => icon_slug === value.icon_slug));
   }
-  return rows.map((row): FoundRow => {
-    const stored = found.get(row);
-    const slug = todayOf(row);
-    const isFormer = slug !== undefined && slug === stored?.record.slug;
-    return { ...row, ...(isFormer && { value: { ...row.value, slug } }), sheet, stored };
-  });
+  return rows.map((row) => ({ ...row, sheet, stored: found.get(row) }));
 }
 
 function isShown(cells: Patch, record: Patch): boolean {
@@ -258,7 +258,6 @@ function addBase(row: FoundRow, key: string, record: string, match: Match): Row 
   return {
     ...row,
     key,
-    formerKey: (said === undefined ? shown?.('key') : undefined) ?? key,
     shown,
     base,
     others,
@@ -268,21 +267,6 @@ function addBase(row: FoundRow, key: string, record: string, match: Match): Row 
 
 function either(first: Marks | undefined, second: Marks | undefined): Marks | undefined {
   return first && second ? (name) => first(name) ?? second(name) : (first ?? second);
-}
-
-/** A stored record without a row gets one without cells. */
-function listUnlisted(
-  sheet: SheetName,
-  known: readonly StoredRow[],
-  found: readonly FoundRow[],
-): Row[] {
-  const listed = new Set(found.map(({ stored }) => stored));
-  const none = { sheet, name: THE_FILE, value: {}, asOf: undefined, shown: undefined };
-  const unlisted = { ...none, base: undefined, others: [], isRemoved: false, isUnlisted: true };
-  return known.flatMap((stored) => {
-    const { key } = stored;
-    return listed.has(stored) ? [] : [{ ...unlisted, stored, key, formerKey: key }];
-  });
 }
 
 /**
@@ -338,21 +322,19 @@ function matchLists(
     }
     return found;
   };
-  const groups = LIST_NAMES.map((sheet) => {
+  const groups = LIST_NAMES.flatMap((sheet) => {
     const rows = match.sheets[sheet];
-    return { sheet, byListing: rows && Map.groupBy(rows, findListing) };
+    return rows === undefined ? [] : [{ sheet, byListing: Map.groupBy(rows, findListing) }];
   });
   return listings.flatMap((listing): ListingRow[] => {
-    const { isUnlisted, key } = listing;
-    const own = isUnlisted ? addBase(listing, key, nameRecord(listing), match) : listing;
+    const { isUnlisted } = listing;
     const lists = groups.flatMap(({ sheet, byListing }) => {
-      const rows = byListing?.get(listing) ?? [];
-      const isLeft = byListing === undefined || (isUnlisted && rows.length === 0);
-      return isLeft ? [] : [matchList(sheet, rows, own, match)];
+      const rows = byListing.get(listing) ?? [];
+      return isUnlisted && rows.length === 0 ? [] : [matchList(sheet, rows, listing, match)];
     });
     const [first] = lists;
     if (!isUnlisted) return [{ ...listing, lists }];
-    return first === undefined ? [] : [{ ...own, name: first.name, lists }];
+    return first === undefined ? [] : [{ ...listing, name: first.name, lists }];
   });
 }
 
@@ -362,20 +344,21 @@ function matchList(
   listing: Row,
   match: Match,
 ): List {
-  const { stored } = listing;
+  const { stored, isUnlisted } = listing;
   const keysOf = (entries: readonly Patch[]) => keysOfList(sheet, idOf(listing), entries);
   const entries = stored === undefined ? [] : rowsOfList(stored, sheet);
   const separate = separateCopies(sheet, sheetRows, (id) => `${keysOf([{ id }])}`, match);
   const found = sortRows(findRecords(sheet, separate, entries), LISTS[sheet].order);
   const keys = keysOf(found.map((row) => ({ ...row.value, id: idOf(row) })));
-  const rows = found.map((row, at) => addBase(row, keys[at] ?? '', nameRecord(listing), match));
-  const all = [...rows, ...listUnlisted(sheet, entries, found)];
+  const all = [...found, ...unlisted(sheet, entries, found)].map((row, at) =>
+    addBase(row, keys[at] ?? row.stored?.key ?? '', nameRecord(listing), match),
+  );
+  const rows = all.slice(0, found.length);
   const kept = entries.flatMap((entry) => all.find((row) => row.stored === entry) ?? []);
   // Without the row of the listing, those of the entries know their order.
   const base = either(listing.base, rows.find((row) => row.base)?.base);
-  const name = rows[0]?.name ?? listing.name;
-  const listingName = listing.isUnlisted ? name : listing.name;
-  return { ...listing, sheet, name, listingName, base, value: {}, rows, kept };
+  const name = (isUnlisted && rows[0]?.name) || listing.name;
+  return { ...listing, sheet, name, base, value: {}, rows, kept };
 }
 
 /** Sorts as a site does. */

@@ -123,7 +123,7 @@ function formatRows(record: Row | ListingRow): string {
   const texts = lists.map(({ sheet, rows }) => ({
     ...formatList(
       sheet,
-      rows.map((row) => ({ key: row.key, record: withCells(row) })),
+      rows.map(({ key, value }) => ({ key, record: value })),
     ),
     ...(hasHero(rows) && { hero: hashText(heroOf(rows)) }),
   }));
@@ -134,16 +134,6 @@ function formatRows(record: Row | ListingRow): string {
 function formatRow({ sheet, key, value }: Row, others: Record<string, string> = {}): string {
   const columns = cellsOf(sheet).filter((column) => valueIn(value, column) !== undefined);
   return formatMarks(columns, value, { key, ...others });
-}
-
-/** The entry that a row of a list gives. */
-function withCells({ sheet, stored, value }: Row): Patch {
-  const record = { ...stored?.record };
-  for (const column of cellsOf(sheet)) {
-    const cell = valueIn(value, column);
-    if (cell !== undefined) setValue(record, column, cell);
-  }
-  return record;
 }
 
 function findSecondHero({ rows }: List): ImportProblem[] {
