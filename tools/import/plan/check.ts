@@ -81,9 +81,7 @@ function describeShared(
     const sentence = `repeats the ${key} of ${holder}`;
     return { record, path: key, value: keys[key], sentence };
   }
-  const remedy = slug === keys.slug ? 'give a copy another slug' : 'clear the hidden id of a copy';
-  const advice = record.cellAt === undefined ? '' : `: ${remedy}`;
-  return { record, path: '', sentence: `is the same ${record.kind} as ${holder}${advice}` };
+  return { record, path: '', sentence: `is the same ${record.kind} as ${holder}` };
 }
 
 /**
