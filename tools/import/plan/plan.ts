@@ -36,7 +36,8 @@ export function plan(
   const listed = properties.filter(({ isUnlisted }) => !isUnlisted);
   const named = new Set(listed.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
-  const spared = overwrite ? [] : unnamed.filter(isChangedSince(file.exportId, stored, author));
+  const isSparing = prunes && !overwrite;
+  const spared = isSparing ? unnamed.filter(isChangedSince(file.exportId, stored, author)) : [];
   const pruned = new Set(prunes ? unnamed.filter((id) => !spared.includes(id)) : []);
   const listings = properties.flatMap(({ value, ...record }): PlannedListing[] => {
     if (value === undefined) return [];
@@ -61,8 +62,8 @@ export function plan(
   ];
   const effect = { listings: changes, recordChanges, conflicts };
   if (overridable.length > 0) return { kind: 'rejected', problems: overridable, effect };
-  const notes = prunes ? spared.map((id) => formatSpared(id, stored)) : [];
-  return { kind: 'accepted', file: { ...file, notes: [...(file.notes ?? []), ...notes] }, effect };
+  const notes = [...(file.notes ?? []), ...spared.map((id) => formatSpared(id, stored))];
+  return { kind: 'accepted', file: { ...file, notes }, effect };
 }
 
 /** Finds the listings that somebody else has changed since the export of this id. */
