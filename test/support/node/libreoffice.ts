@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 
 export const hasLibreOffice = spawnSync('soffice', ['--version']).status === 0;
 
-type Form = 'xlsx' | 'ods' | 'xls';
+type Form = 'xlsx' | 'ods';
 
 /**
  * Lets LibreOffice, in a language, make each edit of a Basic module in a copy of a workbook. Returns

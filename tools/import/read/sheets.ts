@@ -1,6 +1,6 @@
-/** Opens a workbook as spreadsheet programs save it: .xlsx, .xls or .ods. */
+/** Opens a workbook as spreadsheet programs save it: .xlsx or .ods. */
 
-import { isDateFormat, read, type Sheet, streamOdsRows } from 'hucre';
+import { colToLetter, isDateFormat, read, type Sheet, streamOdsRows, streamXlsxRows } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
 import { messageOf, UserError } from '../../command-line/user-error.ts';
 
@@ -9,18 +9,24 @@ const MAX_UNPACKED_MIB = 512;
 
 /** Throws a `UserError` for what is no workbook. */
 export async function openSheets(bytes: Uint8Array): Promise<Sheet[]> {
-  const megabytes = Math.ceil(sumUnpackedBytes(bytes) / 2 ** 20);
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (isFormerForm(file)) {
+    throw new UserError(
+      'the file is an .xls or .xlsb, which an import does not read: save it as .xlsx',
+    );
+  }
+  const megabytes = Math.ceil(sumUnpackedBytes(file) / 2 ** 20);
   if (megabytes > MAX_UNPACKED_MIB) {
     throw new UserError(
       `the file would unpack to ${megabytes} MiB, at most ${MAX_UNPACKED_MIB}: delete sheets, pictures and empty rows, and save it again`,
     );
   }
-  const { sheets } = await read(bytes).catch((error: unknown) => {
-    const sentence = `the file is no readable workbook (${messageOf(error)}): save it as .xlsx without a password`;
-    throw new UserError(printable(sentence), { cause: error });
-  });
-  // The empty rows of an .xls are holes.
-  for (const sheet of sheets) sheet.rows = Array.from(sheet.rows, (row) => row ?? []);
+  const { sheets } = await read(bytes)
+    .catch(() => readFilled(bytes))
+    .catch((error: unknown) => {
+      const sentence = `the file is no readable workbook (${messageOf(error)}): save it as .xlsx without a password`;
+      throw new UserError(printable(sentence), { cause: error });
+    });
   if (isOpenDocument(bytes) && (await skipsRows(bytes, sheets))) {
     throw new UserError(
       'the file has grouped rows, or rows that are repeated on each printed page, which cannot be read from an .ods: save it as .xlsx',
@@ -30,11 +36,38 @@ export async function openSheets(bytes: Uint8Array): Promise<Sheet[]> {
 }
 
 /**
+ * The library reads an .xls and an .xlsb in part, and web programs cut the texts of an .xls. The
+ * container of an .xls may also have an encrypted workbook.
+ */
+function isFormerForm(file: Buffer): boolean {
+  const isContainer = file.subarray(0, 4).toString('hex') === 'd0cf11e0';
+  return isContainer
+    ? !file.includes('EncryptedPackage', 0, 'utf16le')
+    : file.includes('xl/workbook.bin');
+}
+
+/**
+ * Reads the cells up to the last value. A formatted cell in the last row of a sheet would make more
+ * cells than the library takes.
+ */
+async function readFilled(bytes: Uint8Array) {
+  const { sheets } = await read(bytes, { maxRows: 1 });
+  let [lastRow, lastColumn] = [0, 0];
+  for (const { name } of sheets) {
+    for await (const { index, values } of streamXlsxRows(bytes, { sheet: name })) {
+      const last = values.findLastIndex(isFilled);
+      if (last !== -1) lastRow = Math.max(lastRow, index);
+      lastColumn = Math.max(lastColumn, last);
+    }
+  }
+  return await read(bytes, { range: `A1:${colToLetter(lastColumn)}${lastRow + 1}` });
+}
+
+/**
  * Sums the sizes in the central directory of a ZIP archive (APPNOTE 4.3.12 and 4.3.16), which is at
  * its end. A size that needs ZIP64 is 0xffffffff here.
  */
-function sumUnpackedBytes(bytes: Uint8Array): number {
-  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function sumUnpackedBytes(file: Buffer): number {
   const end = file.lastIndexOf('PK\x05\x06', file.length, 'latin1');
   let sum = 0;
   let at = end === -1 || end + 22 > file.length ? file.length : file.readUInt32LE(end + 16);
@@ -54,10 +87,13 @@ function isOpenDocument(bytes: Uint8Array): boolean {
 
 /** The library skips rows in a group, and a header that each printed page repeats. */
 async function skipsRows(bytes: Uint8Array, sheets: readonly Sheet[]): Promise<boolean> {
-  const isFilled = (row: readonly unknown[]) => row.some((cell) => cell !== null && cell !== '');
   let filled = 0;
-  for await (const { values } of streamOdsRows(bytes)) filled += isFilled(values) ? 1 : 0;
-  return filled !== sheets.flatMap(({ rows }) => rows).filter(isFilled).length;
+  for await (const { values } of streamOdsRows(bytes)) filled += values.some(isFilled) ? 1 : 0;
+  return filled !== sheets.flatMap(({ rows }) => rows).filter((row) => row.some(isFilled)).length;
+}
+
+function isFilled(cell: unknown): boolean {
+  return cell !== null && cell !== '';
 }
 
 const DAY_MS = 86_400_000;

@@ -9,7 +9,6 @@ Sub Run(source As String, folder As String, form As String, edits As String)
   Dim saver As String
   If form = "xlsx" Then saver = "Calc MS Excel 2007 XML"
   If form = "ods" Then saver = "calc8"
-  If form = "xls" Then saver = "MS Excel 97"
   For Each which In Split(edits, ",")
     Doc = StarDesktop.loadComponentFromURL(source, "_blank", 0, Array(MakeProperty("Hidden", True)))
     MakeEdit(CStr(which))
