@@ -75,7 +75,7 @@ function completeRecords<T extends { slug: string | null }>(
     const record = completeRecord(raw, merged, schema);
     if (old !== undefined) return record;
     const unknown = { name: keys.slug ?? '', known };
-    return { ...record, faults: summarizeMissing(name.kind, unknown, record.faults) };
+    return { ...record, faults: summarizeMissing(raw, unknown, record.faults) };
   });
 }
 
@@ -96,12 +96,13 @@ function completeRecord<T>(
 
 /** A patch that names no stored record may have a misspelt key: its missing fields are one problem. */
 function summarizeMissing(
-  kind: string,
+  { name: { kind }, isStored = false }: RawRecord,
   unknown: NonNullable<Fault['unknown']>,
   faults: readonly Fault[],
 ): Fault[] {
   const missing = faults.filter(({ isMissing }) => isMissing).map(({ path }) => path);
   if (missing.length === 0) return [...faults];
-  const sentence = `is no stored ${kind}, and a new one needs ${missing.join(', ')}`;
+  const needs = isStored ? '' : `, and a new one needs ${missing.join(', ')}`;
+  const sentence = `is no stored ${kind}${needs}`;
   return [{ path: '', sentence, unknown }, ...faults.filter(({ isMissing }) => !isMissing)];
 }

@@ -14,6 +14,8 @@ export type RawRecord = {
   version?: string | undefined;
   /** Whether only sheets of lists name the listing: with `--prune` it is hidden. */
   isUnlisted?: boolean;
+  /** Whether the record must be a stored one. */
+  isStored?: boolean;
 };
 
 /**
