@@ -29,7 +29,7 @@ it('a workbook has the dry run and the problem that the guide shows', async () =
     });
   const done = await imports.load(await sheet(295000), '--dry-run');
   expect(done).toEqual({ code: 0, stdout: look, stderr: '' });
-  const rejected = await imports.load(await sheet('295.000'));
+  const rejected = await imports.load(await sheet('295 000'));
   expect(rejected).toMatchObject({ code: 1, stderr: problem });
 });
 

@@ -213,6 +213,7 @@ it.each<[fields: object, ...found: string[]]>([
   [{ size: 85125 }, `${FACTOR} size 85.125 → 85125`],
   [{ size: 851.25 }, `${FACTOR} size 85.125 → 851.25`],
   [{ size: 851.24 }],
+  [{ size: 0, beds: 4 }],
   [
     { latitude: 2.9, longitude: 39.6 },
     'latitude and longitude that seem swapped: 1 listing: casa-marea',
@@ -222,7 +223,7 @@ it.each<[fields: object, ...found: string[]]>([
   // Control characters would steer the terminal.
   [{ hid: 'H-\u001b[2J2' }, 'another hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2'],
 ])('a change that is rarely meant is worth a look: %j', async (fields, ...found) => {
-  const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, price_from: 100 };
+  const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, beds: 0 };
   const home = propertyOf({ slug: 'casa-marea', ...usual });
   await imports.load({ properties: [home] });
   const { stdout, stderr } = await imports.load({ properties: [{ ...home, ...fields }] });

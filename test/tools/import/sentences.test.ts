@@ -86,10 +86,14 @@ name | " " | must not be blank | - | Casa
 status | sold | must be ${STATUSES} | = | sold_out
 status | 1 | - | must be a text, ${STATUSES} | listed
 status | null | - | must not be empty | listed
-price_from | "295.000" | must be of type number | ${NUMBER} 295000 | 295000
+price_from | "295.000" | must be of type number | ${NUMBER} a number | 295
 price_from | € 1.295.000,50 | must be of type number | ${NUMBER} 1295000.5 | 1295000.5
 price_from | 295 000 € | - | ${NUMBER} 295000 | 295000
 price_from | CHF 1'200 | - | ${NUMBER} 1200 | 1200
+price_from | 295k | - | ${NUMBER} a number | 295000
+longitude | 0,119 | - | ${NUMBER} a number | 0.119
+longitude | −0.119 | - | ${NUMBER} a number | -0.119
+longitude | 39,748 | - | ${NUMBER} a number | 39.748
 price_from | 85,5 | - | ${NUMBER} 85.5 | 85.5
 price_from | on request | - | ${NUMBER} a number | 1
 price_from | 2 or 3 | - | ${NUMBER} a number | 2
@@ -142,6 +146,7 @@ const odsRows = [odsRow('slug', 'city'), odsRow('casa-marea', 'Deià'), odsRow('
 const odsWith = (element: string, at: number) =>
   openDocument(odsRows.with(at, `<table:${element}>${odsRows[at]}</table:${element}>`).join(''));
 const PARTS = { 'xl/workbook.xml': '<workbook/>', 'xl/worksheets/sheet1.xml': '' };
+const FORMER = 'the file is an .xls or .xlsb, which an import does not read: save it as .xlsx';
 const encrypted = await writeXlsx({
   sheets: [{ name: 'listings', rows: [['slug']] }],
   encryption: { password: 'x', spinCount: 1 },
@@ -160,15 +165,12 @@ const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string
     new Uint8Array([0xff]),
     'is neither JSON (The encoded data was not valid for encoding utf-8)',
   ],
-  [
-    'deep JSON',
-    '['.repeat(100_000) + ']'.repeat(100_000),
-    'is neither JSON (Maximum call stack size exceeded)',
-  ],
+  ['deep JSON', '['.repeat(100_000) + ']'.repeat(100_000), 'is JSON that is nested too deep'],
   ['a list', '[]', 'must be of type object'],
   ['no record', '{"properties": [], "removed": {"locations": []}}', 'has no record'],
   ['an encrypted workbook', encrypted, 'is no readable workbook (File is password-protected. '],
-  ['a broken .xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'is no readable workbook ('],
+  ['an .xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), FORMER],
+  ['an .xlsb', zip({ 'xl/workbook.bin': '' }), FORMER],
   ['a cut workbook', Buffer.from('PK\x03\x04'), 'is no readable workbook ('],
   ['an archive', zip({ 'a.txt': 'x' }), 'is no readable workbook ('],
   // ZIP64 has the sizes elsewhere.
@@ -375,7 +377,7 @@ properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored p
     () => imports.setStatus('sold', 'other', 'casa-mare'),
     `
 status must be one of listed, coming_soon, sold_out, hidden: 2 listings, first other: "sold"
-casa-mare: is no stored listing, and a new one needs name, display_order: did you mean casa-marea?`,
+casa-mare: is no stored listing: did you mean casa-marea?`,
   ],
   [
     'the hid of another listing, in the store or in the file',
@@ -447,6 +449,20 @@ ${HELP}`,
     sheets(`${PHOTOS}casa-mare | ${PHOTO}?3 | x | other\n | ${PHOTO}?4`),
     'listing must be the slug of a listing: 2 listings, first casa-mare (photos!A3): "casa-mare": did you mean casa-marea?',
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | x | other`),
+  ],
+  [
+    'words in another case, as they were typed',
+    sheets(`
+slug | status | amenities
+Casa-Marea | SOLD | wifi, Wi-Fy
+Casa Marea | Listed |`),
+    `
+listings!B2 (slug "Casa-Marea"): status "SOLD" must be ${STATUSES}
+listings!A3 (slug "Casa Marea"): is no stored listing, and a new one needs name, display_order
+listings!A3 (slug "Casa Marea"): slug "Casa Marea" ${SLUG_RULE}
+listings!C2 (slug "Casa-Marea"): amenity "Wi-Fy" is not known: did you mean wifi?
+${HELP}`,
+    sheets('slug | status | amenities\nCASA-MAREA | Sold_Out | WIFI'),
   ],
   [
     'a photo twice, and two hero photos',
@@ -572,6 +588,17 @@ it.each([
   const file = await workbook(sheetsOf('== photos\nlisting | url'));
   const stderr = `${sentence}\nNothing was changed.\n`;
   expect(await imports.load(file, option)).toEqual({ code: 2, stdout: '', stderr });
+});
+
+it('cells give what their spreadsheet shows, beside a formatted cell in the last row', async () => {
+  const last = { value: null, type: 'empty', style: { font: { bold: true } } } as const;
+  const file = sheets(
+    `slug | price_from\ncasa-marea | ${412000 * 1.1}\n== photos\nlisting | url\ncasa-marea | ${url}\u200b`,
+    { listings: { cells: new Map([['1048575,40', last]]) } },
+  );
+  const { code, stdout } = await file();
+  expect(stdout).toContain('\ncasa-marea: price_from none → 453200\n');
+  expect(code).toBe(0);
 });
 
 it.each(['#,##0.00 [$€-42D]', '#,##0 [$kr-81D];[Red]-#,##0 [$kr-81D]'])(

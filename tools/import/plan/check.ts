@@ -140,7 +140,7 @@ function findUnknownReferences(
   return properties.flatMap(({ name: record, keys }) => {
     const check = (kind: keyof typeof names, path: string, name?: string): ImportProblem[] => {
       if (name === undefined || names[kind].has(name)) return [];
-      const subject = `${kind} ${JSON.stringify(name)}`;
+      const subject = `${kind} ${JSON.stringify(record.cellAt?.(path).typed ?? name)}`;
       const candidates = [...names[kind]].filter((each) => each !== undefined);
       const unknown = { name, known: candidates };
       return [{ record, path, subject, sentence: 'is not known', unknown, remedy: KNOWN_ONES }];

@@ -144,8 +144,9 @@ const FACTOR = 10;
 
 function findOtherScales(now: Source, old?: Source): string[] {
   return NUMBERS.flatMap((name) => {
-    const [was, is] = [old?.[name] ?? null, now[name]];
-    if (was === null || is === null || was === is) return [];
+    const [was, is] = [old?.[name], now[name]];
+    // No number is a multiple of zero.
+    if (!was || !is) return [];
     return Math.max(was, is) < FACTOR * Math.min(was, is) ? [] : [`${name} ${was} → ${is}`];
   });
 }

@@ -71,7 +71,7 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   slugs(cell) {
     const read = readText(cell);
     if (!('value' in read)) return read;
-    return { value: `${read.value}`.split(/[,;|\r\n]+/).flatMap((each) => toWord(each) || []) };
+    return { value: splitWords(`${read.value}`).map(toWord) };
   },
   number(cell) {
     if (typeof cell === 'number') return { value: cell };
@@ -86,19 +86,21 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   },
 };
 
+/** A number, which may have a currency. The digits after a leading zero may be decimals or a code. */
+const AMOUNT = /^(?:[A-Z]{3}\s)?[\p{Sc}\s]*(-?)(\d|[1-9][\d.,'’\s]*\d)[\p{Sc}\s]*$/u;
+
 /**
- * Returns the number that a text most likely means, for the sentence that rejects the text. A group
- * of three digits is of thousands.
+ * Returns the number that a text certainly means, for the sentence that rejects the text.
  *
- * @example guessNumber('€ 295.000') // 295000
- * @example guessNumber('85,5 m²') // 85.5
+ * @example guessNumber('€ 1.295.000,50') // 1295000.5
+ * @example guessNumber('295.000') // undefined: 295, or 295000
  */
 function guessNumber(text: string): number | undefined {
-  const [, sign = '', digits = ''] = /^[^\d-]*(-?)(\d[\d.,'’\s]*\d|\d)\D*$/.exec(text) ?? [];
+  const [, sign = '', digits = ''] = AMOUNT.exec(text) ?? [];
   const groups = digits.split(/[.,'’\s]/);
   const points = digits.match(/[.,]/g) ?? [];
-  const hasDecimals =
-    new Set(points).size > 1 || (points.length === 1 && groups.at(-1)?.length !== 3);
+  if (points.length === 1 && groups.at(-1)?.length === 3) return undefined;
+  const hasDecimals = points.length === 1 || new Set(points).size > 1;
   const decimals = hasDecimals ? groups.pop() : '0';
   const isUnclear = digits === '' || groups.slice(1).some((group) => group.length !== 3);
   return isUnclear ? undefined : Number(`${sign}${groups.join('')}.${decimals}`);
@@ -112,6 +114,16 @@ function readText(cell: string | number | boolean): ReadCell {
   if (isShort) return { value: String(cell) };
   const fault = 'is a number with more than 15 digits, which a spreadsheet rounds';
   return { sentence: `${fault}: ${rewrite('text')}` };
+}
+
+function splitWords(cell: string): string[] {
+  return cell.split(/[,;|\r\n]+/).filter(toWord);
+}
+
+/** Returns the word of a path as its cell has it: `Wi fi` of `amenities.1`. */
+export function typedWord({ kind }: Column, cell: string, path: string): string | undefined {
+  if (kind === 'slugs') return splitWords(cell)[Number(path.split('.')[1])]?.trim();
+  return kind === 'word' && toWord(cell) !== '' ? cell : undefined;
 }
 
 function rewrite(form: string): string {
@@ -170,5 +182,6 @@ export function readCell(
   if (isChoice && typeof value !== 'string') {
     return { sentence: `must be a text, one of ${choices.join(', ')}` };
   }
-  return KINDS[kind](value);
+  // As a spreadsheet shows it: =412000*1.1 is saved as 453200.00000000006.
+  return KINDS[kind](typeof value === 'number' ? Number(value.toPrecision(MAX_DIGITS)) : value);
 }

@@ -70,6 +70,9 @@ function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
     return { value: JSON.parse(text), losses: findLosses(text) };
   } catch (error) {
+    // The parser of V8 is not recursive, that of the losses is.
+    if (error instanceof RangeError)
+      throw new UserError('the file is JSON that is nested too deep');
     const sentence = `the file is neither JSON (${messageOf(error)}) nor a workbook: save a spreadsheet as .xlsx`;
     throw new UserError(printable(sentence), { cause: error });
   }

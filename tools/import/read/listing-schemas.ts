@@ -77,7 +77,11 @@ export const url = httpUrl
   // The URL parser drops these silently.
   .regex(/^[^\t\n\r]*$/, 'must not contain line breaks or tabs')
   .refine((value) => !/[,;|\s]https?:/i.test(value), 'must be one URL, not two')
-  .transform((value) => URL.parse(value.trim().replaceAll("'", '%27'))?.href ?? '')
+  .transform((value) => {
+    // Invisible characters are dropped at the end, as those of a slug are.
+    const address = value.replace(/[\s\p{Cf}]+$/u, '').replaceAll("'", '%27');
+    return URL.parse(address)?.href ?? '';
+  })
   .pipe(
     httpUrl
       // Sites write URLs into pages, where these would end an attribute or a tag. The URL parser

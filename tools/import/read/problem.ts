@@ -6,8 +6,11 @@ export type RecordName = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
   place: string;
-  /** Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`. */
-  cellAt?: (path: string) => { cell: string; column: string };
+  /**
+   * Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`. A word was typed in
+   * any case.
+   */
+  cellAt?: (path: string) => { cell: string; column: string; typed?: string | undefined };
   key?: { field: string; value: string } | undefined;
 };
 

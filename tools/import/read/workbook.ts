@@ -3,11 +3,12 @@
 import { colToLetter, type Sheet } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
-import { type Cell, readCell, toWord } from './cells.ts';
+import { type Cell, readCell, toWord, typedWord } from './cells.ts';
 import {
   AS_OF,
   type Column,
   EXPORT_LABEL,
+  LISTING,
   LISTS,
   READ_ME,
   SHEET_NAMES,
@@ -202,15 +203,18 @@ function readRow(
       each !== undefined && `${path}.`.startsWith(`${each.field}.${each.locale ?? ''}`);
     const at = columns.findIndex(isAt);
     const first = columns.findIndex((each) => each !== undefined);
+    const column = columns[at];
     return {
       cell: cellName(sheet, row, at === -1 ? first : at),
-      column: columns[at]?.name ?? path,
+      column: column?.name ?? path,
+      typed: column && typedWord(column, `${cells[at]?.value ?? ''}`, path),
     };
   };
   const { kind } = SHEETS[sheet];
   const name: RecordName = { kind, place: cellAt('').cell, cellAt };
   // The report never names a photo by its id.
-  const keys = sheet in LISTS ? { slug: value.listing } : value;
+  const slug = cellAt(sheet in LISTS ? LISTING.field : 'slug').typed;
+  const keys = sheet in LISTS ? { slug } : { ...value, slug };
   const { [AS_OF.field]: asOf, ...own } = value;
   return { name: withKey(name, keys), value: own, asOf, faults };
 }

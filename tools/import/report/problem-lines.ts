@@ -45,13 +45,13 @@ function formatFirst(problem: ImportProblem): string {
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 function problemLine(problem: ImportProblem): string {
   const { subject } = problem;
-  const about = [subject ?? pathIn(problem), subject === undefined ? quote(problem.value) : ''];
+  const about = [subject ?? pathIn(problem), subject === undefined ? quote(shown(problem)) : ''];
   const sentence = [...about, problem.sentence];
   return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
 function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map(({ value }) => quote(value)))].filter(Boolean);
+  const all = [...new Set(problems.map((each) => quote(shown(each))))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
@@ -59,6 +59,11 @@ function formatExamples(problems: readonly ImportProblem[]): string {
 /** e.g. `photos!C12 (slug "x")` */
 function formatPlace({ record, path }: ImportProblem): string {
   return formatName({ ...record, place: record.cellAt?.(path).cell ?? record.place });
+}
+
+/** A word as it was typed. */
+function shown({ record, path, value }: ImportProblem): unknown {
+  return (typeof value === 'string' && record.cellAt?.(path).typed) || value;
 }
 
 /** Returns the column of a cell, e.g. `url` for `photos.0.url`, or the path. */
