@@ -146,6 +146,7 @@ const odsRows = [odsRow('slug', 'city'), odsRow('casa-marea', 'Deià'), odsRow('
 const odsWith = (element: string, at: number) =>
   openDocument(odsRows.with(at, `<table:${element}>${odsRows[at]}</table:${element}>`).join(''));
 const PARTS = { 'xl/workbook.xml': '<workbook/>', 'xl/worksheets/sheet1.xml': '' };
+const XLS = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const FORMER = 'the file is an .xls or .xlsb, which an import does not read: save it as .xlsx';
 const encrypted = await writeXlsx({
   sheets: [{ name: 'listings', rows: [['slug']] }],
@@ -169,7 +170,8 @@ const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string
   ['a list', '[]', 'must be of type object'],
   ['no record', '{"properties": [], "removed": {"locations": []}}', 'has no record'],
   ['an encrypted workbook', encrypted, 'is no readable workbook (File is password-protected. '],
-  ['an .xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), FORMER],
+  ['a broken .xls', XLS, 'is no readable workbook ('],
+  ['an .xls', Buffer.concat([XLS, Buffer.from('Workbook', 'utf16le')]), FORMER],
   ['an .xlsb', zip({ 'xl/workbook.bin': '' }), FORMER],
   ['a cut workbook', Buffer.from('PK\x03\x04'), 'is no readable workbook ('],
   ['an archive', zip({ 'a.txt': 'x' }), 'is no readable workbook ('],
@@ -457,10 +459,10 @@ slug | status | amenities
 Casa-Marea | SOLD | wifi, Wi-Fy
 Casa Marea | Listed |`),
     `
-listings!B2 (slug "Casa-Marea"): status "SOLD" must be ${STATUSES}
-listings!A3 (slug "Casa Marea"): is no stored listing, and a new one needs name, display_order
-listings!A3 (slug "Casa Marea"): slug "Casa Marea" ${SLUG_RULE}
-listings!C2 (slug "Casa-Marea"): amenity "Wi-Fy" is not known: did you mean wifi?
+listings!B2 (slug "casa-marea"): status "SOLD" must be ${STATUSES}
+listings!A3 (slug "casa marea"): is no stored listing, and a new one needs name, display_order
+listings!A3 (slug "casa marea"): slug "Casa Marea" ${SLUG_RULE}
+listings!C2 (slug "casa-marea"): amenity "Wi-Fy" is not known: did you mean wifi?
 ${HELP}`,
     sheets('slug | status | amenities\nCASA-MAREA | Sold_Out | WIFI'),
   ],
@@ -593,7 +595,7 @@ it.each([
 it('cells give what their spreadsheet shows, beside a formatted cell in the last row', async () => {
   const last = { value: null, type: 'empty', style: { font: { bold: true } } } as const;
   const file = sheets(
-    `slug | price_from\ncasa-marea | ${412000 * 1.1}\n== photos\nlisting | url\ncasa-marea | ${url}\u200b`,
+    `slug | price_from | #seen\ncasa-marea | ${412000 * 1.1} | DAY\n== photos\nlisting | url\ncasa-marea | ${url}\u200b`,
     { listings: { cells: new Map([['1048575,40', last]]) } },
   );
   const { code, stdout } = await file();

@@ -1,7 +1,13 @@
 /** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
 
 import type { CompleteFile } from '../read/complete.ts';
-import { type Fault, formatName, type ImportProblem, type RecordName } from '../read/problem.ts';
+import {
+  asTyped,
+  type Fault,
+  formatName,
+  type ImportProblem,
+  type RecordName,
+} from '../read/problem.ts';
 import { type FileListing, type StoredKeys, slugOfUndone } from '../read/records.ts';
 import { type Catalogue, sourcesOf } from '../read/store.ts';
 import type { CompleteRecord } from '../read/types.ts';
@@ -140,7 +146,7 @@ function findUnknownReferences(
   return properties.flatMap(({ name: record, keys }) => {
     const check = (kind: keyof typeof names, path: string, name?: string): ImportProblem[] => {
       if (name === undefined || names[kind].has(name)) return [];
-      const subject = `${kind} ${JSON.stringify(record.cellAt?.(path).typed ?? name)}`;
+      const subject = `${kind} ${JSON.stringify(asTyped(name, record, path))}`;
       const candidates = [...names[kind]].filter((each) => each !== undefined);
       const unknown = { name, known: candidates };
       return [{ record, path, subject, sentence: 'is not known', unknown, remedy: KNOWN_ONES }];

@@ -71,7 +71,7 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   slugs(cell) {
     const read = readText(cell);
     if (!('value' in read)) return read;
-    return { value: splitWords(`${read.value}`).map(toWord) };
+    return { value: `${read.value}`.split(/[,;|\r\n]+/).flatMap((each) => toWord(each) || []) };
   },
   number(cell) {
     if (typeof cell === 'number') return { value: cell };
@@ -114,16 +114,6 @@ function readText(cell: string | number | boolean): ReadCell {
   if (isShort) return { value: String(cell) };
   const fault = 'is a number with more than 15 digits, which a spreadsheet rounds';
   return { sentence: `${fault}: ${rewrite('text')}` };
-}
-
-function splitWords(cell: string): string[] {
-  return cell.split(/[,;|\r\n]+/).filter(toWord);
-}
-
-/** Returns the word of a path as its cell has it: `Wi fi` of `amenities.1`. */
-export function typedWord({ kind }: Column, cell: string, path: string): string | undefined {
-  if (kind === 'slugs') return splitWords(cell)[Number(path.split('.')[1])]?.trim();
-  return kind === 'word' && toWord(cell) !== '' ? cell : undefined;
 }
 
 function rewrite(form: string): string {

@@ -35,7 +35,7 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 /** A list, or named by another column: `location`, and `hero` of a photo. */
 const NO_COLUMNS = ['location_id', 'hero_photo', 'hero_photo_id', 'photos', 'videos'];
 
-export const LISTING: Column = {
+const LISTING: Column = {
   name: 'listing',
   field: 'listing',
   kind: 'word',

@@ -77,11 +77,9 @@ export const url = httpUrl
   // The URL parser drops these silently.
   .regex(/^[^\t\n\r]*$/, 'must not contain line breaks or tabs')
   .refine((value) => !/[,;|\s]https?:/i.test(value), 'must be one URL, not two')
-  .transform((value) => {
-    // Invisible characters are dropped at the end, as those of a slug are.
-    const address = value.replace(/[\s\p{Cf}]+$/u, '').replaceAll("'", '%27');
-    return URL.parse(address)?.href ?? '';
-  })
+  // Invisible characters are dropped at the end, as those of a slug are.
+  .transform((value) => value.replace(/[\s\p{Cf}]+$/u, ''))
+  .transform((value) => URL.parse(value.replaceAll("'", '%27'))?.href ?? '')
   .pipe(
     httpUrl
       // Sites write URLs into pages, where these would end an attribute or a tag. The URL parser

@@ -6,11 +6,8 @@ export type RecordName = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
   place: string;
-  /**
-   * Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`. A word was typed in
-   * any case.
-   */
-  cellAt?: (path: string) => { cell: string; column: string; typed?: string | undefined };
+  /** Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`, and its text. */
+  cellAt?: (path: string) => { cell: string; column: string; text?: string };
   key?: { field: string; value: string } | undefined;
 };
 
@@ -42,6 +39,13 @@ export function formatName({ place, key }: Pick<RecordName, 'place' | 'key'>): s
   return key === undefined || key.value === place
     ? place
     : `${place} (${key.field} ${JSON.stringify(key.value)})`;
+}
+
+/** Returns a word as its cell has it: an import reads words in any case. */
+export function asTyped(word: string, { cellAt }: RecordName, path: string): string {
+  const text = cellAt?.(path).text ?? '';
+  const at = text.toLowerCase().indexOf(word);
+  return at === -1 ? word : text.slice(at, at + word.length);
 }
 
 /** Leaves out later problems of a value: an unreadable cell is a wrong value too. */

@@ -1,16 +1,22 @@
 /** Opens a workbook as spreadsheet programs save it: .xlsx or .ods. */
 
-import { colToLetter, isDateFormat, read, type Sheet, streamOdsRows, streamXlsxRows } from 'hucre';
+import { isDateFormat, read, type Sheet, streamOdsRows, streamXlsxRows } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
 import { messageOf, UserError } from '../../command-line/user-error.ts';
 
 /** Of all entries. A workbook of 100,000 rows has some 100 MiB. The library stops at 2 GiB. */
 const MAX_UNPACKED_MIB = 512;
 
+/**
+ * A part of an .xlsb, and the stream `Workbook` of an .xls, in UTF-16. The library reads both in part,
+ * and web programs cut the texts of an .xls.
+ */
+const FORMER = /xl\/workbook\.bin|b\0o\0o\0k\0/i;
+
 /** Throws a `UserError` for what is no workbook. */
 export async function openSheets(bytes: Uint8Array): Promise<Sheet[]> {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (isFormerForm(file)) {
+  if (FORMER.test(file.toString('latin1'))) {
     throw new UserError(
       'the file is an .xls or .xlsb, which an import does not read: save it as .xlsx',
     );
@@ -36,31 +42,18 @@ export async function openSheets(bytes: Uint8Array): Promise<Sheet[]> {
 }
 
 /**
- * The library reads an .xls and an .xlsb in part, and web programs cut the texts of an .xls. The
- * container of an .xls may also have an encrypted workbook.
- */
-function isFormerForm(file: Buffer): boolean {
-  const isContainer = file.subarray(0, 4).toString('hex') === 'd0cf11e0';
-  return isContainer
-    ? !file.includes('EncryptedPackage', 0, 'utf16le')
-    : file.includes('xl/workbook.bin');
-}
-
-/**
- * Reads the cells up to the last value. A formatted cell in the last row of a sheet would make more
+ * Reads the rows up to the last value. A formatted cell in the last row of a sheet would make more
  * cells than the library takes.
  */
 async function readFilled(bytes: Uint8Array) {
   const { sheets } = await read(bytes, { maxRows: 1 });
-  let [lastRow, lastColumn] = [0, 0];
-  for (const { name } of sheets) {
-    for await (const { index, values } of streamXlsxRows(bytes, { sheet: name })) {
-      const last = values.findLastIndex(isFilled);
-      if (last !== -1) lastRow = Math.max(lastRow, index);
-      lastColumn = Math.max(lastColumn, last);
+  let last = 1;
+  for (const { name: sheet } of sheets) {
+    for await (const { index, values } of streamXlsxRows(bytes, { sheet })) {
+      if (isFilled(values)) last = Math.max(last, index + 1);
     }
   }
-  return await read(bytes, { range: `A1:${colToLetter(lastColumn)}${lastRow + 1}` });
+  return await read(bytes, { range: `A1:XFD${last}` });
 }
 
 /**
@@ -88,12 +81,12 @@ function isOpenDocument(bytes: Uint8Array): boolean {
 /** The library skips rows in a group, and a header that each printed page repeats. */
 async function skipsRows(bytes: Uint8Array, sheets: readonly Sheet[]): Promise<boolean> {
   let filled = 0;
-  for await (const { values } of streamOdsRows(bytes)) filled += values.some(isFilled) ? 1 : 0;
-  return filled !== sheets.flatMap(({ rows }) => rows).filter((row) => row.some(isFilled)).length;
+  for await (const { values } of streamOdsRows(bytes)) filled += isFilled(values) ? 1 : 0;
+  return filled !== sheets.flatMap(({ rows }) => rows).filter(isFilled).length;
 }
 
-function isFilled(cell: unknown): boolean {
-  return cell !== null && cell !== '';
+function isFilled(row: readonly unknown[]): boolean {
+  return row.some((cell) => cell !== null && cell !== '');
 }
 
 const DAY_MS = 86_400_000;
@@ -106,7 +99,8 @@ async function correctDates(bytes: Uint8Array, sheets: Sheet[]): Promise<Sheet[]
   const dated = sheets.filter(({ rows }) => rows.some((row) => row.some(isDate)));
   if (dated.length === 0) return sheets;
   const names = dated.map(({ name }) => name);
-  const styled = await read(bytes, { readStyles: true, dateSystem: '1904', sheets: names });
+  const range = `A1:XFD${Math.max(...sheets.map(({ rows }) => rows.length))}`;
+  const styled = await read(bytes, { readStyles: true, dateSystem: '1904', sheets: names, range });
   for (const { name, rows, cells } of styled.sheets) {
     const own = dated.find((each) => each.name === name)?.rows ?? [];
     for (const [place, { style }] of cells ?? []) {

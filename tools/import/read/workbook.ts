@@ -3,12 +3,11 @@
 import { colToLetter, type Sheet } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
-import { type Cell, readCell, toWord, typedWord } from './cells.ts';
+import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
   type Column,
   EXPORT_LABEL,
-  LISTING,
   LISTS,
   READ_ME,
   SHEET_NAMES,
@@ -66,13 +65,11 @@ function rejectRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, u
   const missing = SHEET_NAMES.filter((name) => !known.has(name));
   const renamed = sheets.flatMap(({ name, rows }) => {
     const header = (rows[0] ?? []).filter((cell) => !isBlankCell(cell));
-    const countOf = (each: SheetName) =>
-      header.filter((cell) => findColumn(cell, SHEETS[each].columns)).length;
+    const columnsOf = (each: SheetName) =>
+      header.map((cell) => findColumn(cell, SHEETS[each].columns));
+    const countOf = (each: SheetName) => columnsOf(each).filter(Boolean).length;
     const [meant] = missing
-      .filter((each) => {
-        const columns = header.map((cell) => findColumn(cell, SHEETS[each].columns));
-        return headerFault(each, columns) === undefined && 2 * countOf(each) > header.length;
-      })
+      .filter((each) => !headerFault(each, columnsOf(each)) && 2 * countOf(each) > header.length)
       .sort((a, b) => countOf(b) - countOf(a));
     if (meant === undefined) return [];
     const sheet = `the sheet ${JSON.stringify(name)}`;
@@ -203,18 +200,16 @@ function readRow(
       each !== undefined && `${path}.`.startsWith(`${each.field}.${each.locale ?? ''}`);
     const at = columns.findIndex(isAt);
     const first = columns.findIndex((each) => each !== undefined);
-    const column = columns[at];
     return {
       cell: cellName(sheet, row, at === -1 ? first : at),
-      column: column?.name ?? path,
-      typed: column && typedWord(column, `${cells[at]?.value ?? ''}`, path),
+      column: columns[at]?.name ?? path,
+      text: `${cells[at]?.value}`,
     };
   };
   const { kind } = SHEETS[sheet];
   const name: RecordName = { kind, place: cellAt('').cell, cellAt };
   // The report never names a photo by its id.
-  const slug = cellAt(sheet in LISTS ? LISTING.field : 'slug').typed;
-  const keys = sheet in LISTS ? { slug } : { ...value, slug };
+  const keys = sheet in LISTS ? { slug: value.listing } : value;
   const { [AS_OF.field]: asOf, ...own } = value;
   return { name: withKey(name, keys), value: own, asOf, faults };
 }

@@ -1,7 +1,14 @@
 /** Problems of a listings file in one line for each cause. Pure. */
 
 import { printable, quote } from '../../command-line/printable.ts';
-import { counted, type Fault, formatName, type ImportProblem, nearest } from '../read/problem.ts';
+import {
+  asTyped,
+  counted,
+  type Fault,
+  formatName,
+  type ImportProblem,
+  nearest,
+} from '../read/problem.ts';
 
 const SHOWN_VALUES = 5;
 
@@ -45,13 +52,13 @@ function formatFirst(problem: ImportProblem): string {
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 function problemLine(problem: ImportProblem): string {
   const { subject } = problem;
-  const about = [subject ?? pathIn(problem), subject === undefined ? quote(shown(problem)) : ''];
+  const about = [subject ?? pathIn(problem), subject === undefined ? quoteValue(problem) : ''];
   const sentence = [...about, problem.sentence];
   return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
 function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map((each) => quote(shown(each))))].filter(Boolean);
+  const all = [...new Set(problems.map(quoteValue))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
@@ -61,9 +68,8 @@ function formatPlace({ record, path }: ImportProblem): string {
   return formatName({ ...record, place: record.cellAt?.(path).cell ?? record.place });
 }
 
-/** A word as it was typed. */
-function shown({ record, path, value }: ImportProblem): unknown {
-  return (typeof value === 'string' && record.cellAt?.(path).typed) || value;
+function quoteValue({ record, path, value }: ImportProblem): string {
+  return quote(typeof value === 'string' ? asTyped(value, record, path) : value);
 }
 
 /** Returns the column of a cell, e.g. `url` for `photos.0.url`, or the path. */
