@@ -1,0 +1,170 @@
+/**
+ * Three editors make random edits in files of their own exports, or in a colleague's file. After each
+ * import, the store is what a model says that knows what each of them has seen and said.
+ */
+
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, expect, it, vi } from 'vitest';
+import { propertyOf } from '../../support/node/listings-file.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { type Edit, editWorkbook } from '../../support/node/workbook.ts';
+
+type Rows = Parameters<Edit>[0];
+/** The values of a listing: its cells, its photos in order, and the alt text of each. */
+type Values = Record<string, unknown>;
+
+const PEOPLE = [0, 1, 2];
+const step = fc.record({
+  who: fc.constantFrom(...PEOPLE),
+  act: fc.constantFrom(
+    ...['price', 'status', 'alt', 'move', 'remove', 'add home', 'copy home', 'add photo'],
+    ...['revert home', 'revert photo', 'undo', 'export', 'take over'],
+  ),
+  at: fc.nat(7),
+  value: fc.nat(2),
+  isImported: fc.boolean(),
+});
+
+const imports = openMemoryImports();
+const undo = join(tmpdir(), `editors-${process.pid}.json`);
+afterAll(() => rmSync(undo, { force: true }));
+
+const properties = ['casa-a', 'casa-b'].map((slug) => {
+  const photos = [1, 2].map((at) => ({
+    ...{ url: `https://a/${slug}-${at}`, section: 'gallery', web_visible: true },
+    web_sort_order: at,
+  }));
+  return propertyOf({ slug, hid: slug, photos });
+});
+
+const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+function valuesOf({ listings = [], photos = [] }: Rows): Record<string, Values> {
+  const homes = listings.map(({ slug, status, price_from = null }) => {
+    const own = photos.filter(({ listing }) => listing === slug);
+    own.sort((a, b) => Number(a.order) - Number(b.order));
+    const alts = own.map((row) => [row.url, row['alt.en'] ?? null]);
+    const order = own.map(({ url }) => url);
+    return [slug, { status, price_from, order, ...Object.fromEntries(alts) }];
+  });
+  return Object.fromEntries(homes);
+}
+
+/** Opens a new export. `said` is what each person's last import of it has said of each listing. */
+async function open() {
+  const bytes = await imports.exportedWorkbook();
+  let exported: Rows = {};
+  await editWorkbook(bytes, (rows) => {
+    exported = structuredClone(rows);
+  });
+  return { bytes, exported, shown: valuesOf(exported), said: new Map<string, Values>() };
+}
+
+/** Makes an edit. `number` is one that no other edit has. */
+function edit(
+  act: string,
+  [at, value, number]: [number, number, number],
+  { listings = [], photos = [] }: Rows,
+  exported: Rows,
+) {
+  const home = listings[at % listings.length] ?? {};
+  const photo = photos[at % photos.length] ?? {};
+  const slug = `new-${number}`;
+  const added = { slug, name: slug, status: 'listed', display_order: 9 };
+  const revert = (rows: typeof photos, all: typeof photos = []) => {
+    const shown = all[at % all.length] ?? {};
+    const row = rows.find((each) => each['as of'] === shown['as of']);
+    return row ? Object.assign(row, shown) : rows.push({ ...shown });
+  };
+  const edits: Record<string, () => unknown> = {
+    price: () => Object.assign(home, { price_from: value }),
+    status: () => Object.assign(home, { status: ['listed', 'sold_out', 'hidden'][value] }),
+    alt: () => Object.assign(photo, { 'alt.en': `Alt ${value}` }),
+    move: () => Object.assign(photo, { order: number + 3 }),
+    remove: () => photos.splice(at % photos.length, 1),
+    'add home': () => listings.push(added),
+    'copy home': () => listings.push({ ...home, slug }),
+    'add photo': () =>
+      photos.push({ listing: home.slug ?? '', order: number + 3, url: `https://a/${number}` }),
+    'revert home': () => revert(listings, exported.listings),
+    'revert photo': () => revert(photos, exported.photos),
+  };
+  return edits[act]?.();
+}
+
+/** Returns a listing after an import, and adds the values that are a problem. */
+function merge(
+  theirs: Values,
+  [ours = {}, shown = {}, base = shown, ...others]: (Values | undefined)[],
+  problems: string[],
+) {
+  const merged = { ...ours };
+  for (const [key, value] of Object.entries(theirs)) {
+    const said = others.map((each) => each?.[key]).filter((each) => !isSame(each, shown[key]));
+    const known = [base[key], ...said];
+    if ([ours[key], ...known].some((each) => isSame(value, each))) continue;
+    const isNew = ours[key] === undefined && known.every((each) => each === undefined);
+    const isUnchanged = ours[key] !== undefined && isSame(ours[key], base[key]);
+    if (isNew || isUnchanged) merged[key] = value;
+    else problems.push(key);
+  }
+  for (const [url, alt] of Object.entries(ours)) {
+    if (!url.startsWith('https:') || [merged.order].flat().includes(url)) continue;
+    if (alt !== base[url]) problems.push(url);
+    delete merged[url];
+  }
+  return merged;
+}
+
+it('an import takes what its editor has changed, and replaces nothing else', async () => {
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+    imports.clear();
+    await imports.load({ properties });
+    const first = await open();
+    const files = PEOPLE.map(() => first);
+    let store = first.shown;
+    let last = { before: store, after: store };
+    for (const [number, { act, who, at, value, isImported }] of steps.entries()) {
+      vi.stubEnv('GITHUB_ACTOR', `${who}`);
+      const file = files[who] ?? first;
+      const { exported, shown, said } = file;
+      if (act === 'export') files[who] = await open();
+      if (act === 'take over') files[who] = files[value] ?? file;
+      if (act === 'undo' && isSame(last.after, store) && !isSame(last.before, store)) {
+        expect(await imports.run(undo, '--many')).toMatchObject({ code: 0 });
+        for (const [slug, home] of Object.entries(store)) {
+          store = { ...store, [slug]: last.before[slug] ?? { ...home, status: 'hidden' } };
+        }
+      }
+      let theirs: typeof store = {};
+      const bytes = await editWorkbook(file.bytes, (rows) => {
+        edit(act, [at, value, number], rows, exported);
+        theirs = valuesOf(rows);
+      });
+      if (['export', 'take over', 'undo'].includes(act)) continue;
+      files[who] = { ...file, bytes };
+      if (!isImported) continue;
+      const problems: string[] = [];
+      const before = store;
+      const after = { ...store };
+      for (const [slug, values] of Object.entries(theirs)) {
+        const [mine, ...others] = [who, ...PEOPLE].map((person) => said.get(`${person} ${slug}`));
+        after[slug] = merge(values, [store[slug], shown[slug], mine, ...others], problems);
+      }
+      rmSync(undo, { force: true });
+      const { code, stdout, stderr } = await imports.load(bytes, '--many', '--undo', undo);
+      expect(code, `${problems}\n${stderr}`).toBe(problems.length > 0 ? 1 : 0);
+      if (code === 0) store = after;
+      expect((await open()).shown, stdout).toEqual(store);
+      last = { before, after: store };
+      for (const [slug, values] of code === 0 ? Object.entries(theirs) : []) {
+        const place = `${who} ${slug}`;
+        if (said.has(place) || !isSame(values, shown[slug])) said.set(place, values);
+      }
+    }
+  });
+  await fc.assert(property, { numRuns: process.env.FULL ? 500 : 25 });
+});
