@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { hasGit, skipWithoutGit } from '../support/node/git.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
-import { editWorkbook } from '../support/node/workbook.ts';
+import { change, type Edit, editWorkbook } from '../support/node/workbook.ts';
 
 const [, dryRunJob = '', importJob = ''] = readFileSync('docs/examples/import.yml', 'utf8').split(
   /^ {2}(?:dry-run|import):$/m,
@@ -37,7 +37,9 @@ beforeAll(async () => {
   json = await imports.exported();
   project = new ProjectCopy();
   for (const folder of ['listings', 'bin']) mkdirSync(path(folder));
-  writeFileSync(path('bin/gh'), '#!/bin/sh\ncp comment.md posted.md\n');
+  // GitHub takes 65,536 characters. A comment that fails leaves the exit status.
+  const gh = '[ "$(wc -m < comment.md)" -le 65536 ] && cp comment.md posted.md; exit 1';
+  writeFileSync(path('bin/gh'), `#!/bin/sh\n${gh}\n`);
   chmodSync(path('bin/gh'), 0o755);
   git('init', '-qb', 'main');
   git('remote', 'add', 'origin', project.directory);
@@ -106,6 +108,67 @@ it('a pull request on the export gets what its merge would change, and fails at 
   expect(rejected.stdout).toContain('A pull request from a fork may not comment');
   expect([rejected.status, rejected.posted]).toEqual([1, undefined]);
 });
+
+const LONG = 'A new text of the agency, which is rather long, as such texts are';
+/** An edit of each pull request, what its comment says, and what somebody else does before its merge. */
+const PULL_REQUESTS: [edit: Edit, comment: string, meanwhile?: 'edit' | 'undo'][] = [
+  [copyRow('listings', { slug: 'casa-copia', name: 'Casa Copia' }), 'New: casa-copia\n'],
+  [
+    change('listings', 'casa-copia', { price_from: 295000 }),
+    'casa-copia: price_from 289000 → 295000',
+  ],
+  [
+    copyRow('photos', { url: 'https://a/1.webp', hero: null }),
+    'casa-ginebrera: 1 photo added',
+    'edit',
+  ],
+  [change('listings', 'villa-azenha', { price_from: 170000 }), 'villa-azenha: price_from ', 'undo'],
+  [translateAll, '\n```\nThe rest is in the summary of this job.\n'],
+  [
+    change('listings', 'casa-copia', { status: 'hidden' }),
+    'casa-copia: status "listed" → ',
+    'edit',
+  ],
+];
+
+function copyRow(sheet: string, cells: object): Edit {
+  return ({ [sheet]: rows }) => rows?.push({ ...rows[0], ...cells });
+}
+
+function translateAll({ listings = [], photos = [] }: Parameters<Edit>[0]) {
+  for (const row of [...listings, ...photos]) {
+    for (const name of Object.keys(row)) {
+      if (/^(title|description|location_text|alt)\./.test(name)) row[name] = `${LONG} ${name}`;
+    }
+  }
+}
+
+it('six pull requests get what each changes, and a merge makes the file the truth', async () => {
+  let file = workbook;
+  const undo = path('undo.json');
+  for (const [at, [edit, comment, meanwhile]] of PULL_REQUESTS.entries()) {
+    file = await editWorkbook(file, edit);
+    commit(`pull-${at}`, { 'catalogue.xlsx': file });
+    const { status, posted, stderr, summary } = dryRun(`pull-${at}`, 'catalogue.xlsx');
+    expect(posted, stderr).toContain(comment);
+    expect(summary).toMatch(/\d+ listings: [01] added, /);
+    expect(status).toBe(0);
+    git('reset', '-q', '--hard', 'refs/pull/1/merge');
+
+    if (meanwhile === 'edit') {
+      const own = change('listings', 'villa-azenha', { price_from: at, city: 'Faro' });
+      const edited = await editWorkbook(await imports.exportedWorkbook(), own);
+      expect(await imports.load(edited)).toMatchObject({ code: 0 });
+    }
+    if (meanwhile === 'undo') expect(await imports.run(undo, '--many')).toMatchObject({ code: 0 });
+    rmSync(undo, { force: true });
+    const options = ['--prune', '--overwrite'];
+    const merged = await imports.load(file, ...options, '--undo', undo);
+    expect(merged.code, merged.stderr).toBe(0);
+    const { stdout } = await imports.load(file, ...options, '--dry-run');
+    expect(stdout).toContain('Nothing changed: the store already holds all of it.');
+  }
+}, 600_000);
 
 it('the dry run of a branch that is behind is that of its merge', () => {
   commit('behind', {
