@@ -21,6 +21,7 @@ import {
   hashText,
   keysOfList,
   type Marks,
+  parseEntries,
   parseMarks,
   rowOfListing,
   rowOfRecord,
@@ -241,8 +242,17 @@ function isShown(cells: Patch, record: Patch): boolean {
   );
 }
 
-/** Adds what was shown and said of a row before. `record` is the name of what imports recorded. */
-function addBase(row: FoundRow, key: string, record: string, match: Match): Row {
+/**
+ * Adds what was shown and said of a row before. `record` is the name of what imports recorded, and
+ * `entries` are those of its list: this person may have removed the row since it was shown.
+ */
+function addBase(
+  row: FoundRow,
+  key: string,
+  record: string,
+  match: Match,
+  entries?: ReadonlyMap<string, string>,
+): Row {
   const { sheet, stored, value } = row;
   const marks = parseMarks(row.asOf);
   // The marks of another row may have been sorted or filled down.
@@ -252,9 +262,10 @@ function addBase(row: FoundRow, key: string, record: string, match: Match): Row 
   const statements = match.recall(record, key);
   const said = statements.find(({ who }) => who === match.who)?.marks;
   const others = statements.filter(({ who }) => who !== match.who);
-  const here = shown?.('database') === match.database ? shown : undefined;
+  const isBase = shown?.('database') === match.database && (entries?.has(ownKey ?? '') ?? true);
+  const here = isBase ? shown : undefined;
   const base = either(said, here);
-  const wasThere = base !== undefined || others.length > 0;
+  const wasThere = base !== undefined || (shown === undefined && others.length > 0);
   return {
     ...row,
     key,
@@ -350,8 +361,9 @@ function matchList(
   const separate = separateCopies(sheet, sheetRows, (id) => `${keysOf([{ id }])}`, match);
   const found = sortRows(findRecords(sheet, separate, entries), LISTS[sheet].order);
   const keys = keysOf(found.map((row) => ({ ...row.value, id: idOf(row) })));
+  const before = parseEntries(listing.base?.(`${sheet}.rows`));
   const all = [...found, ...unlisted(sheet, entries, found)].map((row, at) =>
-    addBase(row, keys[at] ?? row.stored?.key ?? '', nameRecord(listing), match),
+    addBase(row, keys[at] ?? row.stored?.key ?? '', nameRecord(listing), match, before),
   );
   const rows = all.slice(0, found.length);
   const kept = entries.flatMap((entry) => all.find((row) => row.stored === entry) ?? []);
