@@ -9,6 +9,9 @@ import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 import {
+  change,
+  type Edit,
+  editWorkbook,
   formulaCell,
   openDocument,
   parseCell,
@@ -406,6 +409,16 @@ properties[2] (slug "large"): hid "H-5" repeats the hid of properties[1] (hid "H
   ],
 ];
 
+const edited =
+  (...edits: Edit[]): Run =>
+  async () =>
+    imports.load(
+      await editWorkbook(await imports.exportedWorkbook(), ...edits),
+      '--many',
+      '--dry-run',
+    );
+const CHANGED = 'a hidden id that was changed since the export: undo that, or clear the cell';
+
 const google = (value: string) =>
   formulaCell(`IFERROR(__xludf.DUMMYFUNCTION("GOOGLETRANSLATE(A1)"),"${value}")`, value);
 const FORMULAS = new Map([
@@ -449,7 +462,7 @@ ${HELP}`,
   [
     'a listing that is not known, or none',
     sheets(`${PHOTOS}casa-mare | ${PHOTO}?3 | x | other\n | ${PHOTO}?4`),
-    'listing must be the slug of a listing: 2 listings, first casa-mare (photos!A3): "casa-mare": did you mean casa-marea?',
+    'listing must be the slug of a listing: 2 rows, first casa-mare (photos!A3): "casa-mare": did you mean casa-marea?',
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | x | other`),
   ],
   [
@@ -471,8 +484,28 @@ ${HELP}`,
     sheets(`${PHOTOS}casa-marea | ${PHOTO} | Pool | hero | yes`),
     `
 photos!E3 (slug "casa-marea"): hero is a second hero photo: one photo of a listing may have yes
-repeats photos!`,
+photos!B3 (slug "casa-marea"): url "${PHOTO}" repeats photos!B2`,
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | Pool | hero | no`),
+  ],
+  [
+    'a hidden id that find and replace has hit',
+    edited(change('listings', 'casa-marea', { id: ID })),
+    `listings!AG… (slug "casa-marea"): id "${ID}" is ${CHANGED}`,
+    edited(change('listings', 'casa-marea', { id: null })),
+  ],
+  [
+    'a hidden id that was filled down',
+    edited(change('listings', 'other', { id: marea.id })),
+    `listings!AG… (slug "other"): id "${marea.id}" is ${CHANGED}`,
+  ],
+  [
+    'visible columns that were sorted without the hidden ones',
+    edited(({ listings = [] }) => {
+      const sorted = listings.toReversed().map(({ id, 'as of': marks, ...cells }) => cells);
+      for (const [at, cells] of sorted.entries()) Object.assign(listings[at] ?? {}, cells);
+    }),
+    'the visible columns of the sheet listings were sorted without the hidden ones: undo that, and sort all columns together',
+    edited(({ listings }) => listings?.reverse()),
   ],
   [
     'two rows of one listing, and two of which one is a copy',
@@ -483,12 +516,12 @@ casa-marea | ${marea.id} | A | listed | 1
 one | ${other.id} | B | listed | 2
 two | ${other.id} | C | listed | 3`),
     `
-listings!A3 (slug "casa-marea"): is the same listing as listings!A2 (slug "casa-marea"): give a copy another slug
-listings!A5 (slug "two"): is the same listing as listings!A4 (slug "one"): clear the hidden id of a copy`,
+slug is one of several rows with one hidden id (listings!A2, listings!A3): clear the hidden cells of each copy, and give it its own slug: 2 rows, first casa-marea (listings!A2)
+slug is one of several rows with one hidden id (listings!A4, listings!A5): clear the hidden cells of each copy, and give it its own slug: 2 rows, first one (listings!A4)`,
     sheets(`
 slug | id | name | status | display_order
 casa-marea | ${marea.id} | A | listed | 1
-copy | ${marea.id} | A | listed | 1
+copy | | A | listed | 1
 one | ${other.id} | B | listed | 2
 two | | C | listed | 3`),
   ],
@@ -572,6 +605,7 @@ it.each([
   const { code, stdout, stderr } = await run();
   const lines = stderr
     .replaceAll(/90\d{4} bytes/g, '90… bytes')
+    .replaceAll(/!AG\d+/g, '!AG…')
     .trimEnd()
     .split('\n');
   expect(lines.pop()).toMatch(/^(\d+ problems?\. )?Nothing was changed\.$/);

@@ -193,18 +193,25 @@ function pathOf({ field, locale }: Column): string {
 const MOVED_SHARE = 0.9;
 const MIN_MOVED = 3;
 
+/** Returns the changed values that other rows had before, if they were sorted or shifted. */
+export function findShifted<T extends Pick<Value, 'theirs' | 'ours'>>(changed: readonly T[]): T[] {
+  const filled = changed.filter(({ theirs }) => theirs !== '');
+  const former = new Set(changed.map(({ ours }) => ours));
+  const moved = filled.filter(({ theirs }) => former.has(theirs));
+  const isShifted = moved.length >= MIN_MOVED && moved.length >= MOVED_SHARE * filled.length;
+  return isShifted ? moved : [];
+}
+
 /** Finds the columns that were sorted or shifted alone: their cells have the values of other rows. */
 export function findMoved(changed: readonly Value[]): ImportProblem[] {
   const movable = changed.filter(({ column, ours }) => ours !== undefined && canBeMoved(column));
   const columns = Map.groupBy(movable, ({ column }) => column);
   return [...columns].flatMap(([column, cells]): ImportProblem[] => {
-    const filled = cells.filter(({ theirs }) => theirs !== '');
-    const former = new Set(cells.map(({ ours }) => ours));
-    const moved = filled.filter(({ theirs }) => former.has(theirs));
+    const moved = findShifted(cells);
     const [first] = moved;
-    if (first === undefined || moved.length < MIN_MOVED) return [];
-    if (moved.length < MOVED_SHARE * filled.length) return [];
-    const sentence = `has the value of another row, as ${moved.length} of the ${filled.length} changed cells of this column: it was sorted or shifted alone. --many imports it`;
+    if (first === undefined) return [];
+    const filled = cells.filter(({ theirs }) => theirs !== '').length;
+    const sentence = `has the value of another row, as ${moved.length} of the ${filled} changed cells of this column: it was sorted or shifted alone. --many imports it`;
     return [{ record: first.place, path: pathOf(column), sentence }];
   });
 }

@@ -11,10 +11,11 @@ export function entryFaults(record: unknown, keys: RecordKeys, { cellAt }: Recor
     own.flatMap((key, index): Fault[] => {
       const firstIndex = own.indexOf(key);
       if (key === undefined || firstIndex === index) return [];
-      const path = `${list}.${index}`;
-      const first = `${list}.${firstIndex}`;
       // The amenities of a listing have one cell.
-      const place = list === 'amenities' ? first : (cellAt?.(first).cell ?? first);
+      const isRow = cellAt !== undefined && list !== 'amenities';
+      const pathOf = (at: number) => `${list}.${at}${isRow ? '.url' : ''}`;
+      const [path, first] = [pathOf(index), pathOf(firstIndex)];
+      const place = isRow ? cellAt(first).cell : first;
       const entry = isMap(record) && listOf(record[list])[index];
       // An id that follows from an address says nothing to its editor.
       const value = isMap(entry) ? entry.url : key;

@@ -153,9 +153,11 @@ function separateCopies(
   keyOf: (id: unknown) => string,
   { notes, problems }: Match,
 ): SheetRow[] {
-  const groups = Map.groupBy(rows, ({ value: { id }, asOf }) =>
-    id === undefined ? parseMarks(asOf)?.('key') : keyOf(id),
-  );
+  const groups = Map.groupBy(rows, (row) => {
+    const { id } = row.value;
+    const isMarked = id === undefined || isAddressShown(sheet, row);
+    return isMarked ? parseMarks(row.asOf)?.('key') : keyOf(id);
+  });
   const originals = new Map<SheetRow, SheetRow>();
   for (const [key, group] of groups) {
     const [first] = group;
@@ -165,8 +167,9 @@ function separateCopies(
     // Two features may have one icon.
     if (sheet === 'features' || shown.length === 1) continue;
     const places = group.map(({ name }) => name.place).join(', ');
-    const sentence = `is one of several rows with one hidden id (${places}): clear the hidden cells of each copy`;
-    problems.push({ record: first.name, path: SHEETS[sheet].keys[0], sentence });
+    const [path] = SHEETS[sheet].keys;
+    const sentence = `is one of several rows with one hidden id (${places}): clear the hidden cells of each copy, and give it its own ${path}`;
+    problems.push(...group.map(({ name: record }) => ({ record, path, sentence })));
   }
   return rows.map((row) => {
     const original = originals.get(row) ?? row;
@@ -187,7 +190,7 @@ function isAddressShown(sheet: SheetName, { value, asOf }: SheetRow): boolean {
 }
 
 /**
- * Finds the record of each row: by its id; else by its `hid`, its address, or all cells of a feature;
+ * Finds the record of each row: by its mark, if its address is as it was; else by its id; else by its `hid`, its address, or all cells of a feature;
  * else by a former slug, its mark or its icon. Two rows never have one record.
  */
 function findRecords(
@@ -215,6 +218,10 @@ function findRecords(
   };
   const findFeature = (isSame: (record: Patch) => boolean) =>
     known.find((each) => !claimed.has(each) && isSame(each.record));
+  look((row) => {
+    const isMarked = sheet !== 'features' && isAddressShown(sheet, row);
+    return isMarked ? byKey.get(parseMarks(row.asOf)?.('key') ?? '') : undefined;
+  });
   look(({ value }) => find({ id: readKeys(value).id ?? '' })?.row);
   look(({ value }) => {
     if (sheet === 'features') return findFeature((record) => isShown(value, record));
@@ -259,6 +266,11 @@ function addBase(
   const isKnown = value.id !== undefined || sheet === 'amenities';
   const ownKey = stored?.key ?? (isKnown ? key : marks?.('key'));
   const shown = marks?.('key') === ownKey ? marks : undefined;
+  if (shown && value.id !== undefined && stored && value.id !== stored.record.id) {
+    const sentence =
+      'is a hidden id that was changed since the export: undo that, or clear the cell';
+    match.problems.push({ record: row.name, path: 'id', value: value.id, sentence });
+  }
   const statements = match.recall(record, key);
   const said = statements.find(({ who }) => who === match.who)?.marks;
   const others = statements.filter(({ who }) => who !== match.who);

@@ -3,10 +3,11 @@
 import { colToLetter, type Sheet } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
-import { type Cell, readCell, toWord } from './cells.ts';
+import { type Cell, readAs, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
   type Column,
+  cellsOf,
   EXPORT_LABEL,
   LISTS,
   READ_ME,
@@ -14,7 +15,10 @@ import {
   SHEETS,
   type SheetName,
   setValue,
+  valueIn,
 } from './columns.ts';
+import { findShifted } from './decide.ts';
+import { hashText, parseMarks } from './marks.ts';
 import { withKey } from './parse.ts';
 import {
   type Fault,
@@ -41,6 +45,7 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
     } else if (toWord(sheet.name) !== READ_ME) others.push(sheet);
   }
   rejectRenamed(others, known);
+  for (const [name, { rows }] of known) rejectSorted(name, rows);
   const ignored = others.map(({ name }) => name);
   if (known.size === 0) {
     const own = ignored.join(', ') || READ_ME;
@@ -76,6 +81,28 @@ function rejectRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, u
     return `${sheet} has the columns of the missing sheet ${meant}: give it that name`;
   });
   if (renamed.length > 0) throw new UserError(printable(renamed.join('\n')));
+}
+
+/** The first columns tell rows apart. */
+const SORTED_COLUMNS = 3;
+
+/** The marks of a row stay in their place when only the visible columns are sorted. */
+function rejectSorted(sheet: SheetName, rows: readonly SheetRow[]): void {
+  const changed = rows.flatMap(({ value, asOf }) => {
+    const marks = parseMarks(asOf);
+    if (marks === undefined) return [];
+    const columns = cellsOf(sheet)
+      .filter((column) => valueIn(value, column) !== undefined)
+      .slice(0, SORTED_COLUMNS);
+    const theirs = columns.map((column) => hashText(readAs(column, value))).join(' ');
+    const ours = columns.map(({ name }) => marks(name)).join(' ');
+    return theirs === ours ? [] : [{ theirs, ours }];
+  });
+  if (findShifted(changed).length > 0) {
+    throw new UserError(
+      `the visible columns of the sheet ${sheet} were sorted without the hidden ones: undo that, and sort all columns together`,
+    );
+  }
 }
 
 /** e.g. `Ignored: the sheet "Photo", did you mean photos?` */

@@ -33,9 +33,14 @@ function causeLine(first: ImportProblem, all: readonly ImportProblem[]): string 
   return `${cause}: ${formatCount(all, first.record.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
 }
 
-/** e.g. `3 listings`, `4 times in 3 listings` */
+/** e.g. `3 listings`, `4 times in 3 rows` */
 function formatCount(problems: readonly ImportProblem[], kind: string): string {
-  const records = counted(new Set(problems.map(({ record }) => formatName(record))).size, kind);
+  const rows = problems.map(({ record, path }) => {
+    const cell = record.cellAt?.(path).cell;
+    return cell === undefined ? formatName(record) : `row ${cell.replace(/[A-Z]+(?=\d+$)/, '')}`;
+  });
+  const isInSheet = problems[0]?.record.cellAt !== undefined;
+  const records = counted(new Set(rows).size, isInSheet ? 'row' : kind);
   return problems.length === Number.parseInt(records, 10)
     ? records
     : `${problems.length} times in ${records}`;
