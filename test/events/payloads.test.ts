@@ -60,11 +60,12 @@ it.each(rejected)(
   },
 );
 
-it.each([
+it.each<[checkIn: unknown, day: string]>([
   ['2027-06-31', '2027-06-31'],
   ['2027-02-29T10:00Z', '2027-02-29'],
   ['0000-00-00 00:00:00', '0000-00-00'],
-])('%s is of no calendar, and the message says so', async (check_in, day) => {
+  [{ date: '2027-06-31 15:00:00.000000' }, '2027-06-31'],
+])('%j is of no calendar, and the message says so', async (check_in, day) => {
   const event = bookingCreated({ payload: { check_in } });
   const [message] = await expectProblems(await ingest(event), ['payload.check_in']);
   expect(message).toMatch(new RegExp(`^${day} is no day\\. It must be a date such as `));
