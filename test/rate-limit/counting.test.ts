@@ -270,7 +270,7 @@ it('a rejected request is not unconfirmed: no later one waits for it', async () 
   expect(counter.messages.slice(before).filter(({ place }) => place)).toEqual([]);
 });
 
-// From 14 s on, the counter takes the requests for those of a clock that was set back.
+// Beyond that, the counter takes the requests for those of a clock that was set back.
 it.each([-10_000, 10_000])(
   'a client of one isolate gets its limit of a counter that is %i ms ahead',
   async (aheadMs) => {
