@@ -22,7 +22,7 @@ const CHECK_DEADLINE_MS = 2_000;
 const CACHED_SECONDS = 5;
 
 type HealthOptions = {
-  /** The tables that this version needs. */
+  /** The tables that this release needs. */
   tables: readonly SQLiteTable[];
   /** Calls a rate counter, and changes nothing. */
   callCounter: (env: Env) => Promise<void>;

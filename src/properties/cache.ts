@@ -17,7 +17,12 @@ import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { formatRendering } from './render.ts';
-import { type CatalogueVersion, type Check, type Freshness, KnownVersions } from './versions.ts';
+import {
+  type CatalogueVersion,
+  CatalogueVersions,
+  type Check,
+  type Freshness,
+} from './versions.ts';
 
 /** Raise it when an entry of the edge cache gets another form. */
 const EDGE_FORM = 2;
@@ -41,7 +46,7 @@ type CachedResponse = Freshness & {
 
 /** For all requests of an isolate. A key is the JSON text of a request. */
 export class FeedCache {
-  readonly versions: KnownVersions;
+  readonly versions: CatalogueVersions;
   readonly #memory: LRUCache<string, FeedResponse>;
   /** Has the site: without ids of deployments, Workers for two sites may share entries. */
   readonly #edgePrefix: string;
@@ -58,7 +63,7 @@ export class FeedCache {
     });
     this.#edgePrefix = `${deployment} ${formatRendering(publicSiteUrl)}`;
     this.#currentMs = feedCacheSeconds * 1_000;
-    this.versions = new KnownVersions(this.#currentMs, feedStaleSeconds * 1_000);
+    this.versions = new CatalogueVersions(this.#currentMs, feedStaleSeconds * 1_000);
   }
 
   /** Finds the response of the later version: in memory, or the one that the edge cache returned. */

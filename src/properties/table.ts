@@ -38,7 +38,7 @@ export const properties = sqliteTable(
     former_slugs: text().notNull().default('[]'),
     /** The `formatRendering` of `document` and `card`. */
     rendering: text().notNull(),
-    /** Earlier versions wrote a hash of `source`. */
+    /** Unused: a migration drops no column. */
     source_hash: text().notNull().default(''),
     // The large texts come last: SQLite reads through a text to reach the next.
     /** JSON of the `PropertyCard`; null where `document` is. */

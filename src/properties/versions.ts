@@ -28,8 +28,8 @@ export type Freshness = {
   staleMs: number | undefined;
 };
 
-/** For all requests of an isolate. */
-export class KnownVersions {
+/** The versions that an isolate knows, for all its requests. */
+export class CatalogueVersions {
   current: CatalogueVersion | undefined;
   /** By the id of the version, in the order in which isolates share them. */
   checks: ReadonlyMap<string, Check> = new Map();

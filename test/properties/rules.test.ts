@@ -5,7 +5,7 @@
 
 import { expect, it } from 'vitest';
 import { type Property, property, propertyCard } from '../../src/properties/property.ts';
-import { RULES, render, toCard } from '../../src/properties/render.ts';
+import { RULES_VERSION, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { source } from '../support/listings.ts';
 
@@ -185,13 +185,13 @@ it('the rules make the stored resources of their version', async () => {
   const others = SHOWN.map(([rule, , shown]) => [rule, shown]);
   const made = { bare: render(bare, SITE), full: resource, card, ...Object.fromEntries(others) };
   const text = `${JSON.stringify(made, null, 2)}\n`;
-  const path = `./rules/${RULES.version}.json`;
+  const path = `./rules/${RULES_VERSION}.json`;
   // Vitest writes the file of a new version.
   if (STORED[path] === undefined) await expect(text).toMatchFileSnapshot(path);
   expect(
     text,
-    `A listing is rendered otherwise than before. In src/properties/render.ts write version: ${RULES.version + 1},
-run this test again, which writes rules/${RULES.version + 1}.json, and delete rules/${RULES.version}.json`,
+    `A listing is rendered otherwise than before. In src/properties/render.ts write RULES_VERSION = ${RULES_VERSION + 1},
+run this test again, which writes rules/${RULES_VERSION + 1}.json, and delete rules/${RULES_VERSION}.json`,
   ).toBe(STORED[path] ?? text);
   const files = Object.keys({ ...STORED, [path]: text });
   expect(files, 'Delete the files of earlier versions').toEqual([path]);

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RULES } from '../../src/properties/render.ts';
+import { RULES_VERSION } from '../../src/properties/render.ts';
 import { command as exportListings } from '../../tools/export-listings.ts';
 import { command as importListings } from '../../tools/import-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   expect(done).toMatchObject({ code: 0, stderr: '' });
   // Rules of a later version render every listing again, which is no change of its fields.
   const renew = "UPDATE properties SET rendering = ? || substr(rendering, instr(rendering, ' '))";
-  restored.sqlite.prepare(renew).run(String(RULES.version));
+  restored.sqlite.prepare(renew).run(String(RULES_VERSION));
 }, 60_000);
 afterAll(() => release.remove());
 
