@@ -1,6 +1,6 @@
 /**
- * How lists page. A cursor is base64url of an 8-byte check and a JSON text: version, list, hash of
- * the filters, position, e.g. `[2,"events","03afa0251fe2a868",[41]]`. The check detects an altered
+ * How lists page. A cursor is base64url of an 8-byte check and a JSON text: form, list, hash of the
+ * filters, position, e.g. `[2,"events","03afa0251fe2a868",[41]]`. The check detects an altered
  * cursor. It is no signature: a forger may list these rows anyway.
  */
 
@@ -9,6 +9,7 @@ import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { wholeNumber, withMetadata } from '../schema.ts';
 import { ApiError } from './errors.ts';
+import { parseJson } from './json-text.ts';
 
 /** Raise it when the meaning of a position changes. */
 const CURSOR_FORM = 2;
@@ -91,9 +92,10 @@ export function decodeCursor<Position>(
   if (cursor === undefined) return undefined;
   const text = readText(cursor);
   const filters = digestOfFilters(scope);
+  // A check can be forged, so the text may be no JSON.
   const content = z
     .tuple([z.literal(CURSOR_FORM), z.literal(scope.list), z.literal(filters), positionSchema])
-    .safeParse(text && parseJson(text));
+    .safeParse(text && parseJson(new TextDecoder().decode(text)));
   if (!content.success) throw invalidCursor(param);
   return content.data[3];
 }
@@ -114,15 +116,6 @@ function readText(cursor: string): Uint8Array | undefined {
   if (bytes.toString('base64url') !== cursor) return undefined;
   const text = bytes.subarray(CHECK_BYTES);
   return bytes.subarray(0, CHECK_BYTES).equals(computeCheck(text)) ? text : undefined;
-}
-
-/** A check can be forged, so the text may be no JSON. */
-function parseJson(text: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(text));
-  } catch {
-    return undefined;
-  }
 }
 
 function digestOfFilters({ filters }: CursorScope): string {
