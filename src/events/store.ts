@@ -141,7 +141,7 @@ export async function findHoldingBodies(
   }
 }
 
-/** One row per id: an id that is not shown has none. */
+/** One row per id, but for bodies that are erased or that the caller may not read. */
 const BODIES = statementOf(sql<IngestRow>`
   select events.id, events.type as event_type, aggregate_id, aggregate_type, payload
   from json_each(${placeholder('ids')}) as wanted cross join events

@@ -69,19 +69,19 @@ const NOT_VALID: Problem = { path: '', message: 'The request is not valid.' };
 
 /**
  * 400 `validation_error`, about the first problem. A value has one problem: of several at one path,
- * the first is shown.
+ * the response has the first.
  */
 export function validationError(
   problems: readonly Problem[],
   options: { cause?: unknown } = {},
 ): ApiError {
   const [{ path, message, field } = NOT_VALID] = problems;
-  const shown = new Map<string, Problem>();
-  for (const each of problems) if (!shown.has(each.path)) shown.set(each.path, each);
+  const byPath = new Map<string, Problem>();
+  for (const each of problems) if (!byPath.has(each.path)) byPath.set(each.path, each);
   return new ApiError('validation_error', path === '' ? message : `${path}: ${message}`, {
     ...options,
     ...(path !== '' && { param: path }),
-    details: [...shown.values()],
+    details: [...byPath.values()],
     field: field ?? 'body',
   });
 }

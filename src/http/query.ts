@@ -77,8 +77,8 @@ function badValue(issue: z.core.$ZodIssue, sent: SentQuery): Problem {
 
 function messageFor(issue: z.core.$ZodIssue): string {
   if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return issue.message;
-  const shown = issue.input === '' ? 'an empty value' : formatPath([issue.input]);
-  return `${shown} is none of ${issue.values.map(String).join(', ')}`;
+  const value = issue.input === '' ? 'an empty value' : formatPath([issue.input]);
+  return `${value} is none of ${issue.values.map(String).join(', ')}`;
 }
 
 /** A list of `enumList` that names no more than needed has fewer characters. */

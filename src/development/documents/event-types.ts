@@ -1,4 +1,4 @@
-/** The event catalogue as a document, made from the schemas. */
+/** The event types as a document, made from the schemas. */
 
 import { describeEventTypes } from '../../events/openapi/event-type-sheets.ts';
 import { quoted } from '../first-requests.ts';
