@@ -23,7 +23,7 @@ const ANY = Number.MAX_SAFE_INTEGER;
 
 /**
  * A cached response may be stale for `graceMs`; if D1 failed or stalled in the last `faultMs`, for
- * `ANY` time. `waitMs` is the time that a read waits before, for the edge cache and then for D1.
+ * `ANY` time. `waitMs` is the wait since the moment before: first for the edge cache, then for D1.
  */
 const MOMENTS = {
   memory: { graceMs: NONE, faultMs: 0 },

@@ -35,8 +35,8 @@ export type Report = {
 export type Place = { span: number; limit: number };
 
 /**
- * `isCounted`: the counts are to be stored, and a place is granted. `others` are the requests of
- * all other records in the window.
+ * `isCounted`: the counts are to be stored, with the place if the isolate asked for one. `others`
+ * are the requests of all other records in the window.
  */
 export type Reply = { isCounted: boolean; others: Counts };
 
@@ -95,7 +95,8 @@ export function askForPlace(
   const latest = Math.max(...own.map(([each]) => each));
   let total = 0;
   for (const [each, records] of spans) if (isInWindow(each, latest)) total += totalOf(records);
-  // A later message may have counted the place. If it is too late to be counted, it is not granted.
+  // The span is unchanged if a later message has counted this place already. Outside the window,
+  // nothing is granted.
   const isKnown = spans.get(span) === last?.spans.get(span);
   const isCounted = spans.has(span) && (isKnown || total <= limit);
   return { isCounted, others, changed: isCounted ? changed : undefined };
