@@ -27,7 +27,7 @@ const ingest = (key = ''): Call => ({ path: '/api/public/events/ingest', key, bo
 const read = (path: string) => (): Call => ({ path: `/api/v1${path}` });
 
 /** `fresh=true` bypasses the caches. */
-const OPERATIONS = {
+const REQUESTS = {
   'page of 25, hot': read('/web/properties'),
   'page of 25, cold': read('/web/properties?fresh=true'),
   'listing, hot': read('/web/properties/home-150'),
@@ -74,7 +74,7 @@ export const command: Command<boolean> = {
       await startRuntime('dist/bench/least.js', {}),
     ];
     console.log('| requests per second | small | large | least |');
-    for (const [name, call] of Object.entries(OPERATIONS)) {
+    for (const [name, call] of Object.entries(REQUESTS)) {
       const rounds = services.map((): number[] => []);
       // Other work on the machine affects all services of a round.
       for (let round = 0; round < (isQuick ? 1 : 5); round += 1) {

@@ -81,7 +81,7 @@ export function addReport(last: CounterState | undefined, { record, counts }: Re
   return { isCounted: last !== undefined, others, changed: { spans, changedAt: now } };
 }
 
-/** Grants a place while all requests of the window are within the limit. Else it adds nothing. */
+/** Grants and stores a place while the window is within the limit. Else it adds nothing. */
 export function askForPlace(
   last: CounterState | undefined,
   report: Report,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { command } from '../../tools/bench.ts';
 import { runHere } from '../support/node/in-process.ts';
 
-it('has the rates of each operation, beside those of the least Worker', async () => {
+it('has the rates of each request, beside those of the least Worker', async () => {
   const { code, stdout, stderr } = await runHere(command, '--quick');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const [head, ...rows] = stdout.trim().split('\n');
