@@ -62,7 +62,7 @@ export class ClientWindow {
   readonly #record = crypto.randomUUID();
   readonly #spans = new Map<number, SpanCounts>();
   #calledAt = Number.NEGATIVE_INFINITY;
-  /** Start of the first call since the latest reply: Infinity without one, -Infinity after a fault. */
+  /** First call since the latest reply: Infinity without one, -Infinity after a fault. */
   #silentSince = Number.POSITIVE_INFINITY;
 
   constructor(quota: Quota) {
