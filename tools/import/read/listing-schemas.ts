@@ -78,7 +78,7 @@ export const url = httpUrl
   .regex(/^[^\t\n\r]*$/, 'must not contain line breaks or tabs')
   .refine((value) => !/[,;|\s]https?:/i.test(value), 'must be one URL, not two')
   // Invisible characters are dropped at the end, as those of a slug are.
-  .transform((value) => value.replace(/[\s\p{Cf}]+$/u, ''))
+  .transform((value) => value.replace(/(?<![\s\p{Cf}])[\s\p{Cf}]+$/u, ''))
   .transform((value) => URL.parse(value.replaceAll("'", '%27'))?.href ?? '')
   .pipe(
     httpUrl

@@ -37,7 +37,7 @@ function causeLine(first: ImportProblem, all: readonly ImportProblem[]): string 
 function formatCount(problems: readonly ImportProblem[], kind: string): string {
   const rows = problems.map(({ record, path }) => {
     const cell = record.cellAt?.(path).cell;
-    return cell === undefined ? formatName(record) : `row ${cell.replace(/[A-Z]+(?=\d+$)/, '')}`;
+    return cell === undefined ? formatName(record) : `row ${cell.replace(/![A-Z]+/, '!')}`;
   });
   const isInSheet = problems[0]?.record.cellAt !== undefined;
   const records = counted(new Set(rows).size, isInSheet ? 'row' : kind);
