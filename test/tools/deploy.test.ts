@@ -1,6 +1,5 @@
 /** `npm run deploy`: what it stops at, what it does, and what it says of what serves. */
 
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -24,7 +23,7 @@ import {
 } from '../support/cloudflare/deployer.ts';
 import type { Fault } from '../support/cloudflare/stand-in.ts';
 import { bundleOf } from '../support/node/bundles.ts';
-import { letGitRefuse, skipWithoutGit } from '../support/node/git.ts';
+import { letGitRefuse, runGit, skipWithoutGit } from '../support/node/git.ts';
 import { runHere } from '../support/node/in-process.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 
@@ -51,10 +50,7 @@ function failOnce(request: RegExp, fault: Fault): void {
   };
 }
 
-const git = (...args: string[]) => {
-  const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
-  return execFileSync('git', [...identity, ...args], { cwd: directory, encoding: 'utf8' });
-};
+const git = (...args: string[]) => runGit(directory, ...args);
 const commit = (subject: string) => git('commit', '-q', '--allow-empty', '-m', subject);
 const makeRepository = () => {
   skipWithoutGit();
