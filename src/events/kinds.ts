@@ -112,9 +112,10 @@ export function field(kind: keyof typeof KINDS, meaning: string, example: unknow
   return withMetadata(schema, `${meaning} As the sender wrote it: ${takes}.`, example);
 }
 
-/** e.g. `2027-06-31T10:00` → `2027-06-31 is no day. It ` */
-function namedWrongDay(value: unknown): string {
-  const [date] = (typeof value === 'string' && /^\d{4}-\d\d-\d\d/.exec(value)) || [];
+/** e.g. `2027-06-31T10:00`, also as the `date` of an object → `2027-06-31 is no day. It ` */
+export function namedWrongDay(value: unknown): string {
+  const { date: text = value } = z.looseObject({ date: z.string() }).safeParse(value).data ?? {};
+  const [date] = (typeof text === 'string' && /^\d{4}-\d\d-\d\d/.exec(text)) || [];
   return date === undefined || z.regexes.date.test(date) ? '' : `${date} is no day. It `;
 }
 

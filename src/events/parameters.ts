@@ -8,6 +8,7 @@ import { waitParameter } from '../http/wait.ts';
 import { withMetadata } from '../schema.ts';
 import { UUID_PATTERN, uuid } from '../uuid.ts';
 import { NAME_BOUNDS, name } from './event-types.ts';
+import { namedWrongDay } from './kinds.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -37,12 +38,12 @@ const TIMESTAMP =
 const TIMESTAMP_FORM =
   'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z';
 
-const isDate = (text: string) => z.iso.date().safeParse(text).success;
-
 const timestamp = z
   .string(TIMESTAMP_FORM)
   .regex(TIMESTAMP, TIMESTAMP_FORM)
-  .refine((text) => isDate(text.slice(0, 10)), TIMESTAMP_FORM);
+  .refine((text) => namedWrongDay(text) === '', {
+    error: ({ input }) => namedWrongDay(input) + TIMESTAMP_FORM,
+  });
 
 /** Returns the milliseconds of a valid timestamp since the epoch, rounded down. */
 function parseTimestamp(text: string): number {

@@ -20,6 +20,7 @@ import {
   SPAN_MS,
   SPANS,
   SPANS_AHEAD,
+  spanAt,
   WINDOW_MS,
 } from './counter-arithmetic.ts';
 
@@ -74,8 +75,8 @@ export class ClientWindow {
   /** Adds up the window. `resetSeconds` is the time until more requests remain. */
   stateAt(now: number) {
     const { limit } = this.#quota;
-    const current = Math.floor(now / SPAN_MS);
-    let [used, unconfirmed, unsent, resetMs, retryMs] = [0, 0, 0, WINDOW_MS, 0];
+    const current = spanAt(now);
+    let [used, unconfirmed, unsent, resetMs] = [0, 0, 0, WINDOW_MS];
     // From the newest span to the oldest one, which is the next to leave.
     for (let span = current + SPANS_AHEAD; span > current - SPANS; span -= 1) {
       const counts = this.#spans.get(span);
@@ -84,14 +85,13 @@ export class ClientWindow {
       unconfirmed += passed + reserved - confirmed;
       unsent += passed - Math.max(sent, confirmed);
       const count = passed + reserved + others;
-      if (count === 0) continue;
-      resetMs = span * SPAN_MS + WINDOW_MS - now;
-      if (used < limit) retryMs = resetMs;
+      // More requests remain when this span and all older ones have left.
+      if (count > 0 && used < limit) resetMs = span * SPAN_MS + WINDOW_MS - now;
       used += count;
     }
     return {
       remaining: Math.max(0, limit - used),
-      resetSeconds: Math.ceil((used < limit ? resetMs : retryMs) / 1_000),
+      resetSeconds: Math.ceil(resetMs / 1_000),
       unconfirmed,
       unsent,
     };
@@ -101,8 +101,8 @@ export class ClientWindow {
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const { remaining, unconfirmed, unsent } = this.stateAt(now);
     if (remaining === 0) return 'rejected';
-    const span = Math.floor(now / SPAN_MS);
-    const counts = this.#spans.get(span) ?? this.#addSpan(span);
+    const span = spanAt(now);
+    const counts = this.#countsOf(span);
     const isFailing = now > this.#silentSince + MAX_WAIT_MS;
     if (!isFailing && unconfirmed >= this.#maxUnconfirmed) {
       // Before the call, so that concurrent requests do not exceed the limit.
@@ -120,9 +120,11 @@ export class ClientWindow {
     return 'passed';
   }
 
-  /** Adds a span, and drops those outside the window. */
-  #addSpan(span: number): SpanCounts {
-    const current = Math.floor(Date.now() / SPAN_MS);
+  /** Returns the counts of a span. Drops all spans outside the window if it adds one. */
+  #countsOf(span: number): SpanCounts {
+    const known = this.#spans.get(span);
+    if (known !== undefined) return known;
+    const current = spanAt(Date.now());
     for (const each of this.#spans.keys()) if (!isInWindow(each, current)) this.#spans.delete(each);
     const counts = { passed: 0, reserved: 0, others: 0, sent: 0, confirmed: 0 };
     this.#spans.set(span, counts);
@@ -172,7 +174,7 @@ export class ClientWindow {
   /** Replies may overtake each other: smaller counts are old. */
   #raise(field: 'others' | 'sent' | 'confirmed', news: Counts): void {
     for (const [span, count] of news) {
-      const counts = this.#spans.get(span) ?? this.#addSpan(span);
+      const counts = this.#countsOf(span);
       counts[field] = Math.max(counts[field], count);
     }
   }

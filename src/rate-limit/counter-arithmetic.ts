@@ -35,26 +35,31 @@ export type Report = {
 export type Place = { span: number; limit: number };
 
 /**
- * `isCounted`: the counts are stored, and a place is granted. `others` are the requests of all
- * other records in the window.
+ * `isCounted`: the counts are to be stored, and a place is granted. `others` are the requests of
+ * all other records in the window.
  */
 export type Reply = { isCounted: boolean; others: Counts };
 
 export type CounterState = {
   /** Span → record → its requests. */
   spans: ReadonlyMap<number, ReadonlyMap<string, number>>;
-  isStored: boolean;
   /** The time of the latest change: every stored form has it, for the alarm. */
   changedAt: number;
 };
+
+/** Returns the span of a time in milliseconds. */
+export const spanAt = (time: number) => Math.floor(time / SPAN_MS);
 
 /** Whether a span is in the window whose last span is `current`. */
 export function isInWindow(span: number, current: number): boolean {
   return span > current - SPANS && span <= current + SPANS_AHEAD;
 }
 
-function windowOf<T>(spans: Iterable<[number, T]>, current: number): Map<number, T> {
-  return new Map([...spans].filter(([span]) => isInWindow(span, current)));
+/** Returns the spans in the window of a time, or of a request that has waited until then. */
+function windowOf<T>(spans: Iterable<[number, T]>, now: number): Map<number, T> {
+  const [current, earlier] = [spanAt(now), spanAt(now - MAX_WAIT_MS)];
+  const isNeeded = (span: number) => isInWindow(span, current) || isInWindow(span, earlier);
+  return new Map([...spans].filter(([span]) => isNeeded(span)));
 }
 
 function totalOf(counts: ReadonlyMap<unknown, number>): number {
@@ -65,17 +70,15 @@ function totalOf(counts: ReadonlyMap<unknown, number>): number {
 
 /** Adds a report. The first one alone is not stored: most clients send no second one. */
 export function addReport(last: CounterState | undefined, { record, counts }: Report, now: number) {
-  const current = Math.floor((now - MAX_WAIT_MS) / SPAN_MS);
-  const spans = windowOf(last?.spans ?? [], current);
+  const spans = windowOf(last?.spans ?? [], now);
   const countIn = (span: number) => spans.get(span)?.get(record) ?? 0;
   const others = new Map(
     spans.entries().map(([span, records]) => [span, totalOf(records) - countIn(span)]),
   );
-  for (const [span, count] of windowOf(counts, current)) {
+  for (const [span, count] of windowOf(counts, now)) {
     if (count > countIn(span)) spans.set(span, new Map(spans.get(span)).set(record, count));
   }
-  const isStored = last !== undefined;
-  return { isCounted: isStored, others, changed: { spans, isStored, changedAt: now } };
+  return { isCounted: last !== undefined, others, changed: { spans, changedAt: now } };
 }
 
 /** Grants a place while all requests of the window are within the limit. Else it adds nothing. */
@@ -95,5 +98,5 @@ export function askForPlace(
   // A later message may have counted the place. If it is too late to be counted, it is not granted.
   const isKnown = spans.get(span) === last?.spans.get(span);
   const isCounted = spans.has(span) && (isKnown || total <= limit);
-  return { isCounted, others, changed: isCounted ? { ...changed, isStored: true } : undefined };
+  return { isCounted, others, changed: isCounted ? changed : undefined };
 }

@@ -1,7 +1,7 @@
 /**
  * The Durable Object of one client, which adds up the client's requests over all isolates. It loses
  * its memory after about ten seconds without a call, and stores its state from the second report
- * on. An isolate's next report restores lost counts.
+ * or the first place on. An isolate's next report restores lost counts.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -28,21 +28,19 @@ export class RateCounter extends DurableObject<Env> {
    * Stores a state under `POLICY spans`.
    */
   add(policy: PolicyName, report: Report, place?: Place): Reply {
-    const last = this.#stateOf(policy);
+    const { kv } = this.ctx.storage;
+    const key = `${policy} spans`;
+    const last = this.#states.get(policy) ?? kv.get<CounterState>(key);
     const now = Date.now();
     const { changed, ...reply } = place
       ? askForPlace(last, report, place, now)
       : addReport(last, report, now);
     if (!changed?.spans.size) return reply;
     this.#states.set(policy, changed);
-    if (!changed.isStored) return reply;
-    this.ctx.storage.kv.put(`${policy} spans`, changed);
-    if (last?.isStored !== true) this.#setAlarm(changed.changedAt);
+    if (!reply.isCounted) return reply;
+    if (kv.get(key) === undefined) this.#setAlarm(now);
+    kv.put(key, changed);
     return reply;
-  }
-
-  #stateOf(policy: PolicyName): CounterState | undefined {
-    return this.#states.get(policy) ?? this.ctx.storage.kv.get<CounterState>(`${policy} spans`);
   }
 
   /** Deletes everything once no state is needed any more: an idle counter stores nothing. */

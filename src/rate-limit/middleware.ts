@@ -60,7 +60,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       const excess = isOverloaded
         ? 'Too many requests at once.'
         : `More than ${limit} requests in ${WINDOW_SECONDS} seconds.`;
-      // Of an overload, or of a place that was denied before requests left the window.
+      // After an overload, or if other requests have left the window since the place was denied.
       if (isOverloaded || remaining > 0) resetSeconds = 1;
       remaining = 0;
       const error = new ApiError('rate_limit_exceeded', `${excess} Retry in ${resetSeconds} s.`, {

@@ -27,13 +27,13 @@ const setSpan = (span: number, ms = 1_000) => vi.setSystemTime(START + span * SP
 /** Spans after the first one → requests. */
 type Counts = Record<number, number>;
 
-async function send(record: string, counts: Counts, place?: Place, isIngest = false) {
+async function report(record: string, counts: Counts, asked?: Place, isIngest = false) {
   const spans = Object.entries(counts).map(([span, count]): [number, number] => [
     FIRST + Number(span),
     count,
   ]);
-  const report = { record, counts: new Map(spans) };
-  using reply = await object.add(isIngest ? 'ingest' : 'default', report, place);
+  const message = { record, counts: new Map(spans) };
+  using reply = await object.add(isIngest ? 'ingest' : 'default', message, asked);
   const others = [...reply.others].filter(([, count]) => count > 0);
   return {
     isCounted: reply.isCounted,
@@ -41,11 +41,9 @@ async function send(record: string, counts: Counts, place?: Place, isIngest = fa
   };
 }
 
-const report = (record: string, counts: Counts) => send(record, counts);
-
 /** Asks for a place in the latest span. */
 const place = (record: string, counts: Counts) =>
-  send(record, counts, {
+  report(record, counts, {
     span: FIRST + Math.max(...Object.keys(counts).map(Number)),
     limit: LIMIT,
   });
@@ -151,8 +149,6 @@ describe('the storage of a counter', () => {
   it('has the spans of the window after each change from the second on, with one alarm', async () => {
     await report('a', { [-11]: 8, 0: 8 });
     await report('a', { [-11]: 8, 0: 16 });
-    const spans = { [-11]: { a: 8 }, 0: { a: 16 } };
-    expect(await stored()).toEqual({ 'default spans': spans, alarm: 121 });
     setSpan(1);
     await report('b', { [-11]: 8, 1: 1 });
     const later = { 0: { a: 16 }, 1: { b: 1 } };
@@ -171,7 +167,7 @@ describe('the storage of a counter', () => {
   it('is deleted by the alarm, two minutes after the latest change of any policy', async () => {
     const fill = async (span: number, isIngest: boolean) => {
       setSpan(span);
-      for (const count of [8, 16]) await send('a', { [span]: count }, undefined, isIngest);
+      for (const count of [8, 16]) await report('a', { [span]: count }, undefined, isIngest);
     };
     await fill(0, false);
     await fill(6, true);

@@ -117,6 +117,6 @@ export const BAD_RATE_LIMIT: Variants = {
     'counts.reserved -= 1;',
     `counts.reserved -= 1;
      const later = Math.floor(Date.now() / SPAN_MS);
-     counts = this.#spans.get(later) ?? this.#addSpan(later);`,
+     counts = this.#countsOf(later);`,
   ),
 };
