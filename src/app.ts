@@ -18,7 +18,7 @@ import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { callCounter } from './rate-limit/client-window.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
-import { databaseIdentity, operations } from './storage/table.ts';
+import { databaseIdentity, importedRows, operations } from './storage/table.ts';
 
 const TABLES = [
   databaseIdentity,
@@ -28,6 +28,7 @@ const TABLES = [
   amenities,
   importStaging,
   operations,
+  importedRows,
 ];
 
 type AppOptions = {
