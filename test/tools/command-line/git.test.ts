@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { readGit } from '../../../tools/command-line/git.ts';
 import { runGit, skipWithoutGit } from '../../support/node/git.ts';
 
@@ -9,7 +9,6 @@ const folder = mkdtempSync(join(tmpdir(), 'git-'));
 const find = (name: string) => readGit(join(folder, name), 'rev-parse', '--is-inside-work-tree');
 
 afterEach(() => vi.unstubAllEnvs());
-afterAll(() => rmSync(folder, { recursive: true }));
 
 // test/tools/deploy.test.ts has what git refuses.
 it('reads a worktree, a shallow clone and a folder in it, and knows nothing without a repository or git', () => {
