@@ -54,7 +54,6 @@ beforeAll(() => {
 });
 
 afterAll(() => {
-  vi.unstubAllEnvs();
   for (const server of servers) server.close();
 });
 

@@ -1,14 +1,12 @@
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { readGit } from '../../../tools/command-line/git.ts';
 import { runGit, skipWithoutGit } from '../../support/node/git.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'git-'));
 const find = (name: string) => readGit(join(folder, name), 'rev-parse', '--is-inside-work-tree');
-
-afterEach(() => vi.unstubAllEnvs());
 
 // test/tools/deploy.test.ts has what git refuses.
 it('reads a worktree, a shallow clone and a folder in it, and knows nothing without a repository or git', () => {
