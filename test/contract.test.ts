@@ -1,6 +1,6 @@
 /** The promises for every route, tested over every route that the app registers. */
 
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../src/app.ts';
 import { queryNamesOf } from './support/documented.ts';
@@ -68,7 +68,6 @@ describe.each(routes)('$method $path', (route) => {
 
   it('counts each request, an ingest on its own, and rejects those beyond the limit', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-01-01T00:00:00Z') });
-    onTestFinished(() => void vi.useRealTimers());
     const limits = { RATE_LIMIT_DEFAULT: '1', RATE_LIMIT_INGEST: '1' };
     const headers = { 'CF-Connecting-IP': freshAddress() };
     const init = { method: route.method, headers, ...(route.method === 'POST' && { body: '{}' }) };

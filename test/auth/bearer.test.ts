@@ -72,23 +72,12 @@ const REJECTED = {
   'alg none': `${base64url.encode('{"alg":"none"}')}.${payload}.`,
   'HS256 with the public key': hmac,
   'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextOf(signature.at(-1))}`,
-  'the key of a stranger': await stranger.sign(),
   'an unknown kid': await provider.sign({}, { kid: 'key-2' }),
   'two tokens': `${signed}, Bearer ${await stranger.sign()}`,
-  'another issuer': await provider.sign({ iss: 'https://identity.example.com' }),
-  'another audience': await provider.sign({ aud: 'other' }),
-  'no expiry': await provider.sign({ exp: undefined }),
-  'an expiry 31 seconds ago': await provider.sign({ exp: now - 31 }),
-  'a begin 40 seconds away': await provider.sign({ nbf: now + 40 }),
 };
 
 describe('a token with', () => {
-  it.each(Object.entries(REJECTED))('%s is rejected', async (name, token) => {
-    const response = await present(token);
-    const description = response.headers.get('WWW-Authenticate')?.includes('error_description');
-    expect(description).toBe(name.startsWith('an expiry'));
-    await expectError(response, 401, 'authentication_invalid');
-  });
+  it.each(Object.entries(REJECTED))('%s is rejected', (_, token) => expectInvalid(token));
 
   it.each([
     ['the audience in a list', { aud: ['other', 'events-and-property-feed'] }],
@@ -104,8 +93,9 @@ it.each(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'])('%s is accepted'
   await expectValid(await other.sign(), other.vars);
 });
 
-describe('two keys, one kid: the key that verifies a token decides about it, in any order, when it', () => {
-  const keys = [provider.jwk, stranger.jwk];
+describe('the key that verifies a token decides about it, also where two have one kid, when it', () => {
+  const { jwk } = provider;
+  const sets = [[jwk], [jwk, stranger.jwk], [stranger.jwk, jwk]];
 
   it.each([
     ['is valid', provider, {}, undefined],
@@ -117,10 +107,10 @@ describe('two keys, one kid: the key that verifies a token decides about it, in 
     ['is of neither key', rotated, {}, 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'],
   ])('%s', async (_, { sign }, claims, fault) => {
     const log = watchLog('log');
-    for (const set of [keys, keys.toReversed()]) {
+    for (const keys of sets) {
       for (const kid of ['key-1', undefined]) {
         const token = await sign(claims, { kid });
-        const response = await present(token, { JWT_JWKS: JSON.stringify({ keys: set }) });
+        const response = await present(token, { JWT_JWKS: JSON.stringify({ keys }) });
         await expectStatus(response, fault === undefined ? 200 : 401);
         expect(log().at(-1).token_fault).toBe(fault);
       }

@@ -1,10 +1,9 @@
 /** One list of faults against every program of docs/examples that calls the service. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
 import { join } from 'node:path';
 import type { Request } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { idOfKey } from '../support/keys.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
@@ -38,7 +37,6 @@ const FOREIGN_TO_OUTBOXES = [
 
 const rig = useRig();
 let folder = '';
-const servers: Server[] = [];
 
 beforeAll(() => {
   // A response that stalls is given up after a second or two.
@@ -58,10 +56,6 @@ beforeAll(() => {
     console.log((await getCards()).length, (await getListing('casa-ginebrera'))?.slug);`;
   writeFileSync(join(folder, 'renewed.ts'), renewed);
   writeFileSync(join(rig().examples, 'renewed.ts'), renewed);
-});
-
-afterAll(() => {
-  for (const server of servers) server.close();
 });
 
 const file = (program: string, name: string) => join(rig().folderOf(program), name);
@@ -222,7 +216,7 @@ it.skipIf(!hasChromium)(
       const page = await browser.newPage();
       await page.route('https://images.example.com/**', (route) => route.fulfill({ body: '' }));
       const html = readFileSync(join(folder, 'cards.html'), 'utf8');
-      const site = await listen(servers, (_, response) => {
+      const site = await listen((_, response) => {
         response.setHeader('Content-Type', 'text/html').end(html);
       });
       const allowed = { 'Access-Control-Allow-Origin': site };

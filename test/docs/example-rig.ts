@@ -118,8 +118,10 @@ export function useRig(varsFor: () => Promise<string[]> = async () => []): () =>
   return started;
 }
 
+const servers: Server[] = [];
+
 /** Serves requests on a port of its own until the rig stops. Returns the origin. */
-export async function listen(servers: Server[], listener: RequestListener): Promise<string> {
+export async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0);
   servers.push(server);
   await once(server, 'listening');
@@ -148,7 +150,6 @@ async function startRig(vars: readonly string[]) {
   const lines = ['ENVIRONMENT=development', `API_KEY=${API_KEY}`, ...limits, ...vars];
   project.write('.dev.vars', lines.join('\n'));
   const service = await project.serve();
-  const servers: Server[] = [];
   const programs: { child: ChildProcess; ended: Promise<unknown> }[] = [];
   /**
    * Of the current test: requests, their statuses, and faults of the next requests. A promise holds
@@ -182,7 +183,7 @@ async function startRig(vars: readonly string[]) {
     return { status: reply.status, headers: kept, body: await reply.text() };
   }
 
-  const origin = await listen(servers, async (request, response) => {
+  const origin = await listen(async (request, response) => {
     if (request.method !== 'OPTIONS') requests.push(`${request.method} ${request.url}`);
     agents.add(request.headers['user-agent']);
     const client = new AbortController();
@@ -244,7 +245,7 @@ async function startRig(vars: readonly string[]) {
       }
     },
     async stop() {
-      for (const server of servers) server.close();
+      for (const server of servers.splice(0)) server.close();
       await project.remove();
       rmSync(directory, { recursive: true });
     },

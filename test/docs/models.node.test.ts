@@ -6,13 +6,12 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { codeBlocksOf } from './markdown.ts';
 
 const GUIDE = 'docs/guides/typed-client.md';
@@ -22,7 +21,6 @@ const [makeSchemas = ''] = block.split(/^(?=npx )/m);
 const folder = mkdtempSync(join(tmpdir(), 'models-'));
 copyFileSync('docs/openapi.json', join(folder, 'openapi.json'));
 writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (script: string) =>
   execFileSync('bash', ['-ec', script], { cwd: folder, encoding: 'utf8' });

@@ -160,8 +160,7 @@ describe('the fields of a request', () => {
   });
 
   it.each([
-    ['read', { caller: 'site', colo: 'FRA', version: VERSION_ID, database_attempts: 1 }],
-    ['read-by-token', { caller: 'bearer' }],
+    ['read', { colo: 'FRA' }],
     ['preflight', { rejected_origin: 'https://shop.example.com' }],
     ['accepted', { outcome: 'accepted', caller: 'booking-system' }],
     ['replayed', { outcome: 'replayed', status: 200 }],

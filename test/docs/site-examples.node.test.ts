@@ -4,7 +4,6 @@ import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { extname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -21,7 +20,6 @@ const SITE_KEY = 'epf_site_of-the-cards-page';
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const SITE_URL = 'https://www.example.com';
 const SLUG = 'casa-ginebrera';
-const servers: Server[] = [];
 let site = '';
 
 vi.stubEnv('SITE_URL', SITE_URL);
@@ -29,7 +27,7 @@ vi.stubEnv('SITE_NAME', 'Sun & Snow');
 vi.stubEnv('PUBLISH_HOOK_SECRET', SECRET);
 
 const rig = useRig(async () => {
-  site = await listen(servers, async (request, response) => {
+  site = await listen(async (request, response) => {
     const { url = '', method = '' } = request;
     if (method === 'GET') {
       response.setHeader('Content-Type', extname(url) === '.css' ? 'text/css' : 'text/html');
@@ -51,11 +49,6 @@ beforeAll(() => {
   vi.stubEnv('API_URL', rig().origin);
   vi.stubEnv('API_KEY', API_KEY);
   vi.resetModules();
-});
-
-afterAll(() => {
-  vi.unstubAllEnvs();
-  for (const server of servers) server.close();
 });
 
 /** The ids or slugs of the listings that a condition lets through. */

@@ -56,8 +56,6 @@ it('another body under the key of an erased event is a 409 without details', asy
   const key = crypto.randomUUID();
   const other = bookingCreated({ payload: { guests: 3 } });
   await ingest(body, key);
-  const held = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
-  expect(held.details?.map(({ path }) => path)).toContain('payload.guests');
   await erase();
   const rejected = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
   expect(rejected.details).toBeUndefined();

@@ -110,10 +110,8 @@ describe('the schema of a request', () => {
     await expectProblems(await ingest(bookingCreated(fields)), [param]);
   });
 
-  it.each([
-    { payload: { n: [9_007_199_254_740_991, -9_007_199_254_740_991] } },
-    { aggregate_id: 'x'.repeat(255), aggregate_type: '\u{1F600}'.repeat(255) },
-  ])('accepts a valid event (%#)', async (fields) => {
+  it('accepts names of 255 characters', async () => {
+    const fields = { aggregate_id: 'x'.repeat(255), aggregate_type: '\u{1F600}'.repeat(255) };
     await expectEvent(await ingest(bookingCreated(fields)), 202);
   });
 

@@ -46,30 +46,20 @@ function samplesIn(message: string): unknown[] {
 
 it.each(rejected)(
   'a $field that means nothing is rejected, with a sample of each form that is taken',
-  async ({ field, event_type, samples, values }) => {
+  async ({ field, event_type, samples, values, fault = '' }) => {
     const eventOf = (value: unknown) => bookingCreated({ event_type, payload: { [field]: value } });
     let message = '';
     for (const value of values) {
       const problems = await expectProblems(await ingest(eventOf(value)), [`payload.${field}`]);
       [message = ''] = problems;
       expect(message).toMatch(/must be .* The field may be left out\.$/);
+      expect(message.startsWith(fault)).toBe(true);
       expect(problemsOfDocument(eventOf(value))).not.toEqual([]);
     }
     expect(samplesIn(message)).toHaveLength(samples);
     for (const sample of samplesIn(message)) await expectEvent(await ingest(eventOf(sample)), 202);
   },
 );
-
-it.each<[checkIn: unknown, day: string]>([
-  ['2027-06-31', '2027-06-31'],
-  ['2027-02-29T10:00Z', '2027-02-29'],
-  ['0000-00-00 00:00:00', '0000-00-00'],
-  [{ date: '2027-06-31 15:00:00.000000' }, '2027-06-31'],
-])('%j is of no calendar, and the message says so', async (check_in, day) => {
-  const event = bookingCreated({ payload: { check_in } });
-  const [message] = await expectProblems(await ingest(event), ['payload.check_in']);
-  expect(message).toMatch(new RegExp(`^${day} is no day\\. It must be a date such as `));
-});
 
 it.each([
   ['currency', { currency: 'ZZZ' }],
@@ -80,14 +70,4 @@ it.each([
   const event = bookingCreated({ event_type: 'booking.updated', payload });
   await expectProblems(await ingest(event), [`payload.${field}`]);
   expect(problemsOfDocument(event)).toEqual([]);
-});
-
-it.each([
-  ['2027-07-03T15:00:00Z', '2027-07-02'],
-  ['2027-07-03', '2027-07-02 23:00'],
-  ['2027-07-03', '11:00'],
-  ['16:00', '2027-07-03'],
-  ['2027-07-03', null],
-])('a stay from %s to %s may be in order', async (check_in, check_out) => {
-  await expectEvent(await ingest(bookingCreated({ payload: { check_in, check_out } })), 202);
 });

@@ -1,9 +1,9 @@
 /** The file of a backup: whatever the rows are, it is read back, and any other file is rejected. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { dump } from '../../tools/backup/dump.ts';
 import { command as backup } from '../../tools/backup.ts';
 import type { WithDatabase } from '../../tools/database/open.ts';
@@ -24,7 +24,6 @@ const TEXTS = [
 ];
 
 const folder = mkdtempSync(join(tmpdir(), 'backup-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 const path = (name: string) => join(folder, name);
 const original = new Database('original').migrate();
 let text: string;

@@ -81,7 +81,6 @@ it('a taken port is an error that names PORT', async () => {
   vi.stubEnv('PORT', String(PORT));
   const stderr = `port ${PORT}: cannot listen: address already in use. Another port: PORT=4000 npm run dev\n`;
   expect(await project.run('dev.ts')).toEqual({ code: 1, stdout: '', stderr });
-  vi.unstubAllEnvs();
 });
 
 it('shows drawings for the photos of the samples, on whichever port', async () => {

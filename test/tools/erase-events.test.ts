@@ -6,7 +6,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { command } from '../../tools/erase-events.ts';
 import { applyLedger, type Erasure, hashAggregate } from '../../tools/erasure/ledger.ts';
 import { Database } from '../support/cloudflare/database.ts';
@@ -26,7 +26,6 @@ const folder = mkdtempSync(join(tmpdir(), 'erasures-'));
 const ledgerFile = join(folder, 'erasures.jsonl');
 
 afterEach(() => rmSync(ledgerFile, { force: true }));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function ledger(): Erasure[] {
   if (!existsSync(ledgerFile)) return [];
@@ -66,7 +65,6 @@ describe('an erasure', () => {
 
   it('leaves the payload in no row, no output and no ledger, and is recorded once', async () => {
     vi.stubEnv('GITHUB_ACTOR', 'ana');
-    onTestFinished(() => void vi.unstubAllEnvs());
     const counts = '0 of its 2 events had been erased before';
     expect(await erase(store.binding, '--dry-run')).toMatchObject({
       stdout: `Dry run: 2 events would be erased; ${counts}.\n`,

@@ -1,9 +1,9 @@
 /** `export-listings`: its file is imported again, which changes nothing. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../../tools/export-listings.ts';
 import { runOn } from '../support/node/in-process.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
@@ -12,7 +12,6 @@ import { tapD1 } from '../support/tap.ts';
 const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'export-'));
 beforeAll(() => imports.load(readFileSync('tools/samples/listings.json', 'utf8')));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const exportHere = (...args: string[]) => runOn(imports.database, command, ...args);
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { command } from '../../tools/token.ts';
 import { runHere } from '../support/node/in-process.ts';
 
@@ -15,7 +15,6 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'token-'));
   for (const name of ['.dev.vars.example', 'wrangler.toml']) copyFileSync(name, join(folder, name));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const token = (...args: string[]) =>
   runHere({ ...command, run: (options) => command.run(options, folder) }, ...args);

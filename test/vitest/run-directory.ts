@@ -1,6 +1,6 @@
 /**
  * The directory of one run of the tests, which its workers and the programs that they start share.
- * Removed when the process ends, also by a signal.
+ * Removed when the process ends, also by a signal, with the folders that tests leave in it.
  */
 
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';

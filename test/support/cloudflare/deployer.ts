@@ -2,7 +2,7 @@
  * `deploy` in a scratch folder against the stand-in of Cloudflare, with a replaced wrangler.
  */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
@@ -32,10 +32,7 @@ export function useDeployer(): void {
     failsAt = undefined;
     configure(CONFIG);
   });
-  afterEach(() => {
-    cloudflare.stop();
-    rmSync(directory, { recursive: true });
-  });
+  afterEach(() => cloudflare.stop());
 }
 
 export const configure = (config: string) =>

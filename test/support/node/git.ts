@@ -1,9 +1,15 @@
 /** git, which a machine may lack: the tests that need it are skipped there. */
 
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { type RunnerTestCase, TestRunner, vi } from 'vitest';
 
 export const hasGit = spawnSync('git', ['--version']).status === 0;
+
+/** Runs git in a folder, as somebody. Returns its output. */
+export function runGit(cwd: string, ...args: string[]): string {
+  const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
+  return execFileSync('git', [...identity, ...args], { cwd, encoding: 'utf8', stdio: 'pipe' });
+}
 
 /** Skips the test that is running. The last lines of the run say what it needs. */
 export function skipWithoutGit(): void {

@@ -1,6 +1,6 @@
 /** The commands of an editor in this process, on a database in memory. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -17,10 +17,7 @@ export function openMemoryImports() {
   store.migrate();
   const database = store.binding;
   const directory = mkdtempSync(join(tmpdir(), 'imports-'));
-  afterAll(() => {
-    store.sqlite.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => store.sqlite.close());
   const exportAs = async (form: 'json' | 'workbook') => {
     const pieces: Uint8Array[] = [];
     for await (const piece of exportListings(database, () => {}, form)) {

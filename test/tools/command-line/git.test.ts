@@ -1,24 +1,19 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { readGit } from '../../../tools/command-line/git.ts';
-import { skipWithoutGit } from '../../support/node/git.ts';
+import { runGit, skipWithoutGit } from '../../support/node/git.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'git-'));
 const find = (name: string) => readGit(join(folder, name), 'rev-parse', '--is-inside-work-tree');
 
-afterEach(() => vi.unstubAllEnvs());
-afterAll(() => rmSync(folder, { recursive: true }));
-
 // test/tools/deploy.test.ts has what git refuses.
 it('reads a worktree, a shallow clone and a folder in it, and knows nothing without a repository or git', () => {
   skipWithoutGit();
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder });
-  const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
+  const git = (...args: string[]) => runGit(folder, ...args);
   git('init', '-q', 'own');
-  git(...identity, '-C', 'own', 'commit', '-q', '--allow-empty', '-m', 'first');
+  git('-C', 'own', 'commit', '-q', '--allow-empty', '-m', 'first');
   git('-C', 'own', 'worktree', 'add', '-q', '../worktree');
   git('clone', '-q', '--depth=1', `file://${join(folder, 'own')}`, 'shallow');
   mkdirSync(join(folder, 'shallow/inner'));

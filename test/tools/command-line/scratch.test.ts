@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { inScratchFolder } from '../../../tools/command-line/scratch.ts';
 import { messageOf } from '../../../tools/command-line/user-error.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'scratch-'));
-afterAll(() => rmSync(parent, { recursive: true }));
 
 /** Works in a scratch folder until it is ended. */
 const PROGRAM = `

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { unstable_getVarsForDev, unstable_readConfig } from 'wrangler';
 import { readVars } from '../../../tools/configuration/dev-vars.ts';
 
@@ -24,7 +24,6 @@ two"
 
 it('the vars are the vars that wrangler reads', () => {
   const folder = mkdtempSync(join(tmpdir(), 'vars-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
   const config = join(folder, 'wrangler.toml');
   writeFileSync(config, TOML);
   writeFileSync(join(folder, '.dev.vars'), DEV_VARS);

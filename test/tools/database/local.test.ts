@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openLocal, wrapSqlite } from '../../../tools/database/local.ts';
 
 /** Locks the database file of a folder for 300 ms, and says when. */
@@ -15,7 +15,6 @@ const LOCK = `
   setTimeout(() => database.exec('COMMIT'), 300);`;
 
 const folder = mkdtempSync(join(tmpdir(), 'local-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it('a batch is applied as a whole, or not at all, when another program has unlocked the file', async () => {
   using sqlite = openLocal(folder);

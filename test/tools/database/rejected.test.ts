@@ -1,9 +1,9 @@
 /** Which commands reject a database that is newer or older than the working copy, or whose restore is not finished. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { command as afterTimeTravel } from '../../../tools/after-time-travel.ts';
 import { command as backup } from '../../../tools/backup.ts';
 import { command as eraseEvents } from '../../../tools/erase-events.ts';
@@ -40,7 +40,6 @@ beforeAll(() => {
   writeFileSync(file('listings.json'), '{"amenities":[{"slug":"pool","label":{"en":"Pool"}}]}');
   writeFileSync(file('erasures.jsonl'), '');
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 type Run = (database: D1Database, ...args: string[]) => Promise<Finished>;
 

@@ -4,10 +4,14 @@ import { Database } from '../../support/cloudflare/database.ts';
 
 const HUGE = 400_000;
 
-it('pages have every row once', async () => {
+function makeTexts() {
   const { sqlite, binding } = new Database('pages');
   sqlite.exec('CREATE TABLE texts (place integer PRIMARY KEY, text)');
-  const insert = sqlite.prepare('INSERT INTO texts VALUES (?, ?)');
+  return { binding, insert: sqlite.prepare('INSERT INTO texts VALUES (?, ?)') };
+}
+
+it('pages have every row once', async () => {
+  const { binding, insert } = makeTexts();
   const places = Array.from({ length: 60 }, (_, row) => 3 * row - 9);
   for (const place of places) insert.run(place, 'é'.repeat(place < 90 ? HUGE / 2 : 1));
   const sizes: number[] = [];
@@ -24,10 +28,8 @@ it('pages have every row once', async () => {
 });
 
 it('a page of small rows before large ones is bounded by its size', async () => {
-  const { sqlite, binding } = new Database('pages');
-  sqlite.exec('CREATE TABLE texts (place integer PRIMARY KEY, text)');
-  const insert = sqlite.prepare('INSERT INTO texts (text) VALUES (?)');
-  for (let n = 0; n < 5_000; n += 1) insert.run('x'.repeat(n < 4_000 ? 1 : 10_000));
+  const { binding, insert } = makeTexts();
+  for (let n = 0; n < 5_000; n += 1) insert.run(n, 'x'.repeat(n < 4_000 ? 1 : 10_000));
   const sizes: number[] = [];
   for await (const { length } of readPages(binding, 'texts', ['rowid', 'text'])) sizes.push(length);
   expect(sizes.reduce((sum, size) => sum + size)).toBe(5_000);
