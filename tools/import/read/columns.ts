@@ -123,6 +123,11 @@ export function valueIn(record: Patch, { field, locale }: Column): unknown {
   return isMap(value) ? value[locale] : undefined;
 }
 
+/** e.g. `title.en` */
+export function pathOf({ field, locale }: Column): string {
+  return locale === undefined ? field : `${field}.${locale}`;
+}
+
 export function setValue(record: Patch, { field, locale }: Column, value: unknown): void {
   const texts = record[field];
   record[field] = locale === undefined ? value : { ...(isMap(texts) && texts), [locale]: value };

@@ -2,9 +2,9 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/property.ts';
+import type { MergeOptions } from './base.ts';
 import { entryFaults, referenceFaults } from './faults.ts';
 import { isMap } from './listing-schemas.ts';
-import type { MergeOptions } from './match.ts';
 import { mergeSheets } from './merge.ts';
 import { parseValue } from './parse.ts';
 import { mergeListing, mergeRecord } from './patch.ts';

@@ -2,11 +2,13 @@
 
 import { quote } from '../../command-line/printable.ts';
 import { formatOperation, type Operation } from '../../database/operations.ts';
+import type { List, Row } from './base.ts';
 import { readAs, showCell } from './cells.ts';
-import { type Column, cellsOf, HERO, LISTS, valueIn } from './columns.ts';
-import { contentOf, hashText, parseEntries } from './marks.ts';
-import { idOf, type List, type Row } from './match.ts';
+import { type Column, cellsOf, HERO, LISTS, type ListName, pathOf, valueIn } from './columns.ts';
+import { idOf } from './find-records.ts';
+import { contentOf, hashDatabase, hashText, hasMarks, parseEntries } from './marks.ts';
 import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
+import { type Catalogue, findLastChange } from './store.ts';
 
 /** A cell of a row. A list has others: the order of its rows, the hero photo, and what it removes. */
 export type Value = {
@@ -57,70 +59,85 @@ export function valuesOfRow(row: Row): Value[] {
     const { location_id } = cells;
     const isSame = location_id !== undefined && location_id === record.location_id;
     if (column.field === 'location' && isSame) return [];
-    const [theirs, ours] = [readAs(column, cells), stored && readAs(column, record)];
-    const shown = [formatCell(column, cells), formatCell(column, record)] as const;
-    return [{ row, column, place, ...findSaid(row, column.name), theirs, ours, shown }];
+    return [
+      {
+        ...findSaid(row, column),
+        place,
+        theirs: readAs(column, cells),
+        ours: stored && readAs(column, record),
+        shown: [formatCell(column, cells), formatCell(column, record)],
+      },
+    ];
   });
 }
 
-/** What somebody else's file has as the export has shown it is not said. */
-function findSaid({ base, others, shown }: Row, name: string): Pick<Value, 'base' | 'said'> {
-  const said = others.flatMap(({ marks, operation }) => {
+/** What was shown and said of a column. What a file has as its export has shown it is not said. */
+function findSaid(row: Row, column: Column) {
+  const { name } = column;
+  const said = row.others.flatMap(({ marks, operation }) => {
     const hash = marks(name);
-    return hash === undefined || hash === shown?.(name) ? [] : [{ hash, operation }];
+    return hash === undefined || hash === row.shown(name) ? [] : [{ hash, operation }];
   });
   // A column that the export did not have has shown nothing.
-  return { base: base && (base(name) ?? hashText('')), said };
+  const base = hasMarks(row.base) ? (row.base(name) ?? hashText('')) : undefined;
+  return { row, column, base, said };
 }
 
 export function valuesOfList(list: List): Value[] {
-  const { sheet, stored, base, rows, kept } = list;
+  const order = orderOf(list);
+  const isTouched = hashText(order.theirs) !== order.base;
+  const removed = isTouched ? removedFrom(list) : [];
+  return [order, ...(hasHero(list.rows) ? [heroOfList(list)] : []), ...removed];
+}
+
+/** The rows of the list, in their order. */
+function orderOf(list: List): Value {
+  const { sheet, stored, rows, kept } = list;
   const keysOf = (all: readonly Row[]) => all.map(({ key }) => key).join(' ');
-  const count = counted(rows.length, 'row');
-  const others = counted(kept.length, 'row');
-  const column = { name: sheet, field: LISTS[sheet].field, kind: 'word' } as const;
-  const order: Value = {
-    row: list,
-    column,
+  const [count, others] = [counted(rows.length, 'row'), counted(kept.length, 'row')];
+  return {
+    ...findSaid(list, columnOf(sheet)),
     place: (rows[0] ?? list).name,
-    ...findSaid(list, sheet),
     theirs: keysOf(rows),
     ours: stored && keysOf(kept),
     shown: [count, count === others ? `${kept.length} other rows` : others],
   };
-  const entries = parseEntries(base?.(`${sheet}.rows`));
-  const isTouched = hashText(order.theirs) !== order.base;
-  const removed = kept.flatMap(({ isUnlisted, stored: entry, key }): Value[] => {
-    // An entry that somebody has added since stays, or the order is a conflict.
-    if (!isUnlisted || entry === undefined || !isTouched) return [];
-    if (entries !== undefined && !entries.has(key)) return [];
-    const shown = [`without ${entry.label}`, 'an entry with other cells'] as const;
-    const ours = contentOf(sheet, entry.record);
-    const removal = {
-      row: list,
-      column,
-      place: list.name,
-      said: [],
-      theirs: '',
-      ours,
-      shown,
-    };
-    return [{ ...removal, base: entries?.get(key) }];
+}
+
+/** The entries that the file removes. One that somebody has added since stays. */
+function removedFrom(list: List): Value[] {
+  const { sheet, name: place, base, kept } = list;
+  const entries = parseEntries(base(`${sheet}.rows`));
+  return kept.flatMap(({ isUnlisted, stored, key }): Value[] => {
+    if (!isUnlisted || stored === undefined || entries?.has(key) === false) return [];
+    return [
+      {
+        ...{ row: list, column: columnOf(sheet), place, said: [] },
+        base: entries?.get(key),
+        theirs: '',
+        ours: contentOf(sheet, stored.record),
+        shown: [`without ${stored.label}`, 'an entry with other cells'],
+      },
+    ];
   });
-  if (!hasHero(rows)) return [order, ...removed];
+}
+
+function heroOfList(list: List): Value {
+  const { stored, rows, kept } = list;
   const hero = rows.find(isHero);
-  const ourId = stored?.record.hero_photo_id;
-  const address = kept.find((row) => idOf(row) === ourId)?.stored?.record.url;
-  const value: Value = {
-    row: list,
-    column: HERO,
+  const id = stored?.record.hero_photo_id;
+  const address = kept.find((row) => idOf(row) === id)?.stored?.record.url;
+  return {
+    ...findSaid(list, HERO),
     place: (hero ?? list).name,
-    ...findSaid(list, HERO.name),
     theirs: heroOf(rows),
-    ours: stored && `${ourId ?? ''}`,
+    ours: stored && `${id ?? ''}`,
     shown: [`${hero?.value.url ?? 'none'}`, `${address ?? 'none'}`],
   };
-  return [order, value, ...removed];
+}
+
+function columnOf(sheet: ListName): Column {
+  return { name: sheet, field: LISTS[sheet].field, kind: 'word' };
 }
 
 export function isHero({ value }: Row): boolean {
@@ -145,7 +162,7 @@ function formatCell(column: Column, record: Row['value']): string {
 
 /** e.g. `casa-marea price_from 298000, the file has 289000 as in its export` */
 export function formatNewer({ row, column, theirs, shown: [has, stays] }: Value): string {
-  const isShown = row.shown?.(column.name) === hashText(theirs);
+  const isShown = row.shown(column.name) === hashText(theirs);
   const before = isShown ? 'as in its export' : 'as it was imported before';
   return `${row.stored?.label} ${column.name} ${stays}, the file has ${has} ${before}`;
 }
@@ -155,9 +172,12 @@ export const EXPORT_AGAIN =
   'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
 
 /** Names who has written the stored value only if an import has said it. */
-export function describeConflict({ row, column, place, said, ours = '', shown }: Value) {
+export function describeConflict(
+  { row, column, place, said, ours = '', shown }: Value,
+  stored: Catalogue,
+) {
   const author = said.find(({ hash }) => hash === hashText(ours));
-  const last = formatLastChange(row.stored?.lastChange);
+  const last = formatLastChange(findLastChange(stored, row.record));
   const by = author
     ? `as imported ${formatLastChange(author.operation)}`
     : `changed since the export. The last change of the record was ${last}`;
@@ -166,11 +186,12 @@ export function describeConflict({ row, column, place, said, ours = '', shown }:
 }
 
 /** Cells of which nobody knows whether an editor has changed them are one problem of the file. */
-export function describeUnknown(values: readonly Value[], database: string): ImportProblem[] {
+export function describeUnknown(values: readonly Value[], stored: Catalogue): ImportProblem[] {
   const [first] = values;
   if (first === undefined) return [];
   const { column, place, shown } = first;
-  const isElsewhere = values.some(({ row }) => (row.shown?.('database') ?? database) !== database);
+  const database = hashDatabase(stored);
+  const isElsewhere = values.some(({ row }) => (row.shown('database') ?? database) !== database);
   const why = isElsewhere
     ? 'was exported from another database, or before this one was restored'
     : 'has rows that do not say what the export has shown in them: their hidden cells are lost';
@@ -183,40 +204,4 @@ export function describeUnknown(values: readonly Value[], database: string): Imp
 export function formatLastChange(operation: Operation | undefined): string {
   if (operation === undefined) return 'by an unknown operation';
   return `${formatOperation(operation)} (${operation.id})`;
-}
-
-function pathOf({ field, locale }: Column): string {
-  return locale === undefined ? field : `${field}.${locale}`;
-}
-
-/** A column was moved alone if this share of its changed cells have values of other rows. */
-const MOVED_SHARE = 0.9;
-const MIN_MOVED = 3;
-
-/** Returns the changed values that other rows had before, if they were sorted or shifted. */
-export function findShifted<T extends Pick<Value, 'theirs' | 'ours'>>(changed: readonly T[]): T[] {
-  const filled = changed.filter(({ theirs }) => theirs !== '');
-  const former = new Set(changed.map(({ ours }) => ours));
-  const moved = filled.filter(({ theirs }) => former.has(theirs));
-  const isShifted = moved.length >= MIN_MOVED && moved.length >= MOVED_SHARE * filled.length;
-  return isShifted ? moved : [];
-}
-
-/** Finds the columns that were sorted or shifted alone: their cells have the values of other rows. */
-export function findMoved(changed: readonly Value[]): ImportProblem[] {
-  const movable = changed.filter(({ column, ours }) => ours !== undefined && canBeMoved(column));
-  const columns = Map.groupBy(movable, ({ column }) => column);
-  return [...columns].flatMap(([column, cells]): ImportProblem[] => {
-    const moved = findShifted(cells);
-    const [first] = moved;
-    if (first === undefined) return [];
-    const filled = cells.filter(({ theirs }) => theirs !== '').length;
-    const sentence = `has the value of another row, as ${moved.length} of the ${filled} changed cells of this column: it was sorted or shifted alone. --many imports it`;
-    return [{ record: first.place, path: pathOf(column), sentence }];
-  });
-}
-
-/** An order, word, boolean or reference may well be equal in two rows. */
-function canBeMoved({ kind, field }: Column): boolean {
-  return (kind === 'text' || kind === 'number') && field !== 'display_order';
 }

@@ -7,7 +7,6 @@
 
 import { hash } from 'node:crypto';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import type { Operation } from '../../database/operations.ts';
 import { readAs } from './cells.ts';
 import { type Column, cellsOf, LISTS, type ListName, SHEETS } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
@@ -23,11 +22,16 @@ export type StoredRow = {
   record: Patch;
   /** In the report, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
   label: string;
-  lastChange: Operation | undefined;
 };
 
-/** Returns the hash of a column, or another text of the row, such as `key` and `database`. */
+/** Returns the hash of a column, or another text of the row. A row that has marks has its `key`. */
 export type Marks = (name: string) => string | undefined;
+
+export const NO_MARKS: Marks = () => undefined;
+
+export function hasMarks(marks: Marks): boolean {
+  return marks('key') !== undefined;
+}
 
 const DIGITS = 8;
 
@@ -52,9 +56,9 @@ export function formatMarks(
 }
 
 /** Another form, and marks that a program has cut, are none. */
-export function parseMarks(cell: unknown): Marks | undefined {
-  if (typeof cell !== 'string') return undefined;
-  if (!cell.startsWith(`${FORM} `) || !cell.endsWith(` ${FORM}`)) return undefined;
+export function parseMarks(cell: unknown): Marks {
+  if (typeof cell !== 'string') return NO_MARKS;
+  if (!cell.startsWith(`${FORM} `) || !cell.endsWith(` ${FORM}`)) return NO_MARKS;
   return (name) => cell.split(` ${name}:`)[1]?.split(' ', 1)[0];
 }
 
@@ -62,30 +66,26 @@ export function parseMarks(cell: unknown): Marks | undefined {
 export function findExport({ exportId, sheets = {} }: ListingsFile): string | undefined {
   if (exportId !== undefined) return hashText(exportId);
   const rows = Object.values(sheets).flat();
-  return rows.map(({ asOf }) => parseMarks(asOf)?.('export')).find((name) => name !== undefined);
+  return rows.map(({ marks }) => marks('export')).find((name) => name !== undefined);
 }
 
-export function rowOfListing(source: Source, lastChange?: Operation): StoredRow {
+export function rowOfListing(source: Source): StoredRow {
   const { id, slug, location } = source;
   const record = { ...toFileListing(source), location: location && (location.slug ?? location.id) };
-  return { key: hashText(id), record, label: slug, lastChange };
+  return { key: hashText(id), record, label: slug };
 }
 
 export function rowOfRecord(
   sheet: 'locations' | 'amenities',
   record: Location | Amenity,
-  lastChange?: Operation,
 ): StoredRow {
   const id = 'id' in record ? record.id : record.slug;
   const label = `${SHEETS[sheet].kind} ${record.slug ?? id}`;
-  return { key: hashText(id), record, label, lastChange };
+  return { key: hashText(id), record, label };
 }
 
 /** The rows of a list of a listing, in the order in which a site shows them. */
-export function rowsOfList(
-  { record: listing, label, lastChange }: StoredRow,
-  name: ListName,
-): StoredRow[] {
+export function rowsOfList({ record: listing, label }: StoredRow, name: ListName): StoredRow[] {
   const { field, order } = LISTS[name];
   const [address] = SHEETS[name].keys;
   const entries = listOf(listing[field]).filter(isMap);
@@ -93,7 +93,7 @@ export function rowsOfList(
   const keys = keysOfList(name, listing.id, entries);
   return entries.map((record, at): StoredRow => {
     const entry = `${label} ${`${record[address]}`.split('/').at(-1)}`;
-    return { key: keys[at] ?? '', record, label: entry, lastChange };
+    return { key: keys[at] ?? '', record, label: entry };
   });
 }
 

@@ -9,12 +9,12 @@
  */
 
 import { property } from '../../../src/properties/property.ts';
+import type { List, MergeOptions, Row } from './base.ts';
 import { cellsOf, HERO, LISTS, setValue, valueIn } from './columns.ts';
 import {
   decide,
   describeConflict,
   describeUnknown,
-  findMoved,
   formatNewer,
   hasHero,
   heroOf,
@@ -25,14 +25,8 @@ import {
   valuesOfRow,
 } from './decide.ts';
 import { compareEntries, formatList, formatMarks, hashText } from './marks.ts';
-import {
-  type List,
-  type ListingRow,
-  type MergeOptions,
-  matchSheets,
-  nameRecord,
-  type Row,
-} from './match.ts';
+import { matchSheets } from './match.ts';
+import { findMovedColumns } from './moved.ts';
 import { mergeRecord, numberInOrder } from './patch.ts';
 import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
 import { deriveId, type Patch } from './records.ts';
@@ -53,53 +47,55 @@ export function mergeSheets(
   stored: Catalogue,
   options: MergeOptions,
 ): ListingsFile {
-  const match = matchSheets(sheets, stored, options);
+  const { locations, amenities, listings, ...match } = matchSheets(sheets, stored, options);
   const { exportKey, overwrite } = options;
-  const listings = match.listings.filter((row) => !row.isRemoved);
-  const lists = listings.flatMap((each) => each.lists);
-  const records = [...match.locations, ...match.amenities, ...match.listings];
-  const rows = [...records, ...lists.flatMap((list) => list.rows)].filter((row) => !row.isRemoved);
-  const values = [...rows.flatMap(valuesOfRow), ...lists.flatMap(valuesOfList)];
+  const records = [...locations, ...amenities, ...listings];
+  // What another editor has removed stays removed.
+  const { removed = [], there = [] } = Object.groupBy(records.flatMap(rowsOf), (row) =>
+    row.isRemoved ? 'removed' : 'there',
+  );
+  const values = there.flatMap((row) => ('rows' in row ? valuesOfList(row) : valuesOfRow(row)));
   const outcomes = Object.groupBy(values, (each) => decide(each, exportKey !== undefined));
   const { take = [], keep = [], conflict = [], unknown = [] } = outcomes;
   const changed = [...take, ...conflict, ...unknown, ...(overwrite ? keep : [])];
   const taken = Map.groupBy(changed, ({ row }) => row);
-  // What another editor has removed stays removed.
-  const removed = [...records, ...lists.flatMap((list) => list.rows)].filter(
-    (row) => row.isRemoved,
+  const fold = (rows: readonly Row[]) =>
+    rows.filter((row) => !row.isRemoved).map((row) => foldRecord(row, taken));
+  const { touched = [], untouched = [] } = Object.groupBy(removed, (row) =>
+    isTouched(row) ? 'touched' : 'untouched',
   );
-  const own = (all: readonly Row[]) => all.filter((row) => !row.isUnlisted && !row.isRemoved);
-  const fold = (all: readonly Row[]) =>
-    own(all).map((row): RawRecord => ({ name: row.name, value: foldRow(row, taken) }));
-  const said = [...own([...match.locations, ...match.amenities]), ...listings].filter((row) =>
-    rowsOf(row).some((each) => taken.has(each)),
-  );
+  const conflicts = overwrite ? [...keep, ...conflict] : conflict;
+  const recorded = records.filter((record) => rowsOf(record).some((row) => taken.has(row)));
   return {
     ...file,
-    locations: fold(match.locations),
-    amenities: fold(match.amenities),
-    properties: listings.map((each) => foldListing(each, taken)),
+    locations: fold(locations),
+    amenities: fold(amenities),
+    properties: fold(listings),
     problems: distinct(file.problems, [
       ...match.problems,
-      ...lists.flatMap(findSecondHero),
-      ...removed
-        .filter(isTouched)
-        .map(({ name }) => ({ record: name, path: '', sentence: REMOVED })),
+      ...listings.flatMap(({ lists }) => lists).flatMap(findSecondHero),
+      ...touched.map(({ name }) => ({ record: name, path: '', sentence: REMOVED })),
     ]),
     notes: [
       ...(file.notes ?? []),
       ...match.notes,
-      ...removed
-        .filter((row) => !isTouched(row))
-        .map(({ name }) => `${formatName(name)} was removed from the store since the export`),
+      ...untouched.map(
+        ({ name }) => `${formatName(name)} was removed from the store since the export`,
+      ),
     ],
     newer: overwrite ? [] : keep.map(formatNewer),
-    conflicts: overwrite
-      ? [...keep, ...conflict].map(describeConflict)
-      : [...conflict.map(describeConflict), ...describeUnknown(unknown, match.database)],
-    moved: findMoved(changed),
-    importedRows: said.map((row) => ({ record: nameRecord(row), marks: formatRows(row) })),
+    conflicts: [
+      ...conflicts.map((each) => describeConflict(each, stored)),
+      ...(overwrite ? [] : describeUnknown(unknown, stored)),
+    ],
+    moved: findMovedColumns(changed),
+    importedRows: recorded.map((each) => ({ record: each.record, marks: formatRows(each) })),
   };
+}
+
+/** A record, with the lists of a listing and their rows. */
+function rowsOf(record: Row): (Row | List)[] {
+  return [record, ...record.lists, ...record.lists.flatMap(({ rows }) => rows)];
 }
 
 /** Whether its editor has changed a cell of a row since the export. */
@@ -107,19 +103,9 @@ function isTouched(row: Row): boolean {
   return valuesOfRow(row).some((value) => !isRepeated(value));
 }
 
-function isListTaken(list: List, taken: Taken): boolean {
-  return taken.get(list)?.some(({ column }) => column !== HERO) ?? false;
-}
-
-/** A row, with the lists of a listing and their rows. */
-function rowsOf(row: Row | ListingRow): Row[] {
-  const lists = 'lists' in row ? row.lists : [];
-  return [row, ...lists, ...lists.flatMap((list) => list.rows)];
-}
-
 /** The rows of a record as the file has them, for the next import by the same person. */
-function formatRows(record: Row | ListingRow): string {
-  const lists = 'lists' in record ? record.lists : [];
+function formatRows(record: Row): string {
+  const { lists } = record;
   const texts = lists.map(({ sheet, rows }) => ({
     ...formatList(
       sheet,
@@ -159,21 +145,23 @@ function foldRow(row: Row, taken: Taken): Patch {
   return patch;
 }
 
-function foldListing(listing: ListingRow, taken: Taken): RawRecord {
-  const patch = foldRow(listing, taken);
-  const rowsOf: Record<string, readonly Row[]> = {};
-  for (const list of listing.lists) {
-    const hero = taken.get(list)?.find(({ column }) => column === HERO);
-    if (hero !== undefined) patch.hero_photo_id = hero.theirs || null;
+/** A record as a patch, with the lists of a listing. */
+function foldRecord(record: Row, taken: Taken): RawRecord {
+  const patch = foldRow(record, taken);
+  const rowsIn: Record<string, readonly Row[]> = {};
+  for (const list of record.lists) {
+    const { hero, order } = Object.groupBy(taken.get(list) ?? [], ({ column }) =>
+      column === HERO ? 'hero' : 'order',
+    );
+    if (hero !== undefined) patch.hero_photo_id = hero[0]?.theirs || null;
+    const rows = order ? list.rows.filter((row) => !row.isRemoved) : list.kept;
+    if (order === undefined && !rows.some((row) => taken.has(row))) continue;
     const { field } = LISTS[list.sheet];
-    const listed = list.rows.filter((row) => !row.isRemoved);
-    const rows = isListTaken(list, taken) ? listed : list.kept;
-    if (rows === list.kept && !rows.some((row) => taken.has(row))) continue;
     patch[field] = foldList(list, rows, taken);
-    rowsOf[field] = rows;
+    rowsIn[field] = rows;
   }
-  const { isUnlisted = false } = listing;
-  return { name: withRows(listing.name, rowsOf), value: patch, isUnlisted };
+  const { name, isUnlisted } = record;
+  return { name: withRows(name, rowsIn), value: patch, isUnlisted };
 }
 
 /** The entries of a list: those of the file if the list is taken, else the stored ones. */

@@ -129,10 +129,15 @@ export function sourcesOf({ listings }: Catalogue): Source[] {
   return [...listings.values()].map(({ listing }) => listing);
 }
 
-/** Finds the last operation that changed a location or an amenity. */
+/**
+ * Finds the last operation that changed a record, e.g. `listings 38e41363-…`. For a location or an
+ * amenity it is the last one that changed any of its kind.
+ */
 export function findLastChange(
-  { operations }: Catalogue,
-  kind: 'locations' | 'amenities',
+  { listings, operations }: Catalogue,
+  record: string,
 ): Operation | undefined {
-  return [...operations.values()].find(({ counts }) => JSON.parse(counts)[kind] > 0);
+  const [sheet = '', id = ''] = record.split(' ');
+  if (sheet === 'listings') return operations.get(listings.get(id)?.operation ?? '');
+  return [...operations.values()].find(({ counts }) => JSON.parse(counts)[sheet] > 0);
 }

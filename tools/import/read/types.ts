@@ -1,6 +1,7 @@
 /** The records of a listings file. */
 
 import type { SheetName } from './columns.ts';
+import type { Marks } from './marks.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
 
@@ -28,8 +29,8 @@ export type FileForm = 'whole' | 'patch' | 'workbook';
 export type SheetRow = {
   name: RecordName;
   value: Patch;
-  /** The hidden cell of an export with the marks of the row. */
-  asOf: unknown;
+  /** Of the hidden cell: what an export has shown in the row. */
+  marks: Marks;
 };
 
 /** The rows of a workbook. A sheet that it does not have is undefined. */

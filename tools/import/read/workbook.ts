@@ -3,22 +3,21 @@
 import { colToLetter, type Sheet } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
-import { type Cell, readAs, readCell, toWord } from './cells.ts';
+import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
   type Column,
-  cellsOf,
   EXPORT_LABEL,
   LISTS,
+  pathOf,
   READ_ME,
   SHEET_NAMES,
   SHEETS,
   type SheetName,
   setValue,
-  valueIn,
 } from './columns.ts';
-import { findShifted } from './decide.ts';
-import { hashText, parseMarks } from './marks.ts';
+import { parseMarks } from './marks.ts';
+import { rejectSorted } from './moved.ts';
 import { withKey } from './parse.ts';
 import {
   type Fault,
@@ -81,28 +80,6 @@ function rejectRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, u
     return `${sheet} has the columns of the missing sheet ${meant}: give it that name`;
   });
   if (renamed.length > 0) throw new UserError(printable(renamed.join('\n')));
-}
-
-/** The first columns tell rows apart. */
-const SORTED_COLUMNS = 3;
-
-/** The marks of a row stay in their place when only the visible columns are sorted. */
-function rejectSorted(sheet: SheetName, rows: readonly SheetRow[]): void {
-  const changed = rows.flatMap(({ value, asOf }) => {
-    const marks = parseMarks(asOf);
-    if (marks === undefined) return [];
-    const columns = cellsOf(sheet)
-      .filter((column) => valueIn(value, column) !== undefined)
-      .slice(0, SORTED_COLUMNS);
-    const theirs = columns.map((column) => hashText(readAs(column, value))).join(' ');
-    const ours = columns.map(({ name }) => marks(name)).join(' ');
-    return theirs === ours ? [] : [{ theirs, ours }];
-  });
-  if (findShifted(changed).length > 0) {
-    throw new UserError(
-      `the visible columns of the sheet ${sheet} were sorted without the hidden ones: undo that, and sort all columns together`,
-    );
-  }
 }
 
 /** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
@@ -211,15 +188,15 @@ function readRow(
   const faults: Fault[] = [];
   for (const [at, column] of columns.entries()) {
     if (column === undefined) continue;
-    const { field, locale } = column;
     const cell = cells[at] ?? { value: null };
     const read = readCell(column, cell);
-    const path = locale === undefined ? field : `${field}.${locale}`;
-    if ('sentence' in read) faults.push({ path, ...read, value: cell.value ?? undefined });
+    if ('sentence' in read) {
+      faults.push({ path: pathOf(column), ...read, value: cell.value ?? undefined });
+    }
     // A faulty cell is kept, so that the field is not missing too. `distinct` drops its second fault.
     const own = 'sentence' in read ? cell.value : read.value;
     // An empty id follows from the other keys.
-    if (field === 'id' && own === null) continue;
+    if (column.field === 'id' && own === null) continue;
     setValue(value, column, own);
   }
   const cellAt = (path: string) => {
@@ -238,5 +215,5 @@ function readRow(
   // The report never names a photo by its id.
   const keys = sheet in LISTS ? { slug: value.listing } : value;
   const { [AS_OF.field]: asOf, ...own } = value;
-  return { name: withKey(name, keys), value: own, asOf, faults };
+  return { name: withKey(name, keys), value: own, marks: parseMarks(asOf), faults };
 }
