@@ -20,7 +20,7 @@
 import { changeCursor } from '../../src/properties/changes.ts';
 import { findUser } from '../database/operations.ts';
 import { plan } from './plan/plan.ts';
-import type { AcceptedPlan, Author, Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
+import type { Author, Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
 import { findExport } from './read/marks.ts';
 import { type Catalogue, readCatalogue, readImportState } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
@@ -55,7 +55,7 @@ async function attemptImport(
     // Import, 5.
     const isNew = effect.listings.length + effect.recordChanges.length > 0;
     const result = isNew
-      ? await applyWithUndo(planned, author, stored, options)
+      ? await applyWithUndo(effect, author, stored, options)
       : await confirm(stored, options);
     if (result === 'overtaken') return result;
   }
@@ -75,8 +75,8 @@ async function confirm(stored: Catalogue, { database }: ImportOptions) {
 
 /** The file that undoes the import stays if the import was applied, or may have been. */
 async function applyWithUndo(
-  { effect, file }: AcceptedPlan,
-  { who, exportKey }: Author,
+  effect: Effect,
+  { exportKey }: Author,
   stored: Catalogue,
   options: ImportOptions,
 ) {
@@ -87,14 +87,9 @@ async function applyWithUndo(
     counts: countChanges(effect),
     exportKey,
   };
-  const { importedRows = [] } = file;
-  const imported =
-    exportKey === undefined
-      ? []
-      : importedRows.map((each) => ({ ...each, export_id: exportKey, who }));
   try {
     undo?.save(effect, operation.id);
-    const result = await apply(effect, imported, operation, stored, options);
+    const result = await apply(effect, operation, stored, options);
     if (result === 'overtaken') undo?.discard();
     return result;
   } catch (error) {

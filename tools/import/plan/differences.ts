@@ -4,8 +4,8 @@ import { mapLocales } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { quote } from '../../command-line/printable.ts';
+import { counted, pluralize } from '../../command-line/words.ts';
 import { isMap } from '../read/listing-schemas.ts';
-import { counted, pluralize } from '../read/problem.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */
@@ -27,9 +27,7 @@ export function compareListings(old: Source | undefined, now: Source): Differenc
   if (found.changes.length === 0 && !isSame(old.description, now.description)) {
     found.changes.push('description has other markup');
   }
-  const lists = compareLists(old, now);
-  found.changes.push(...lists.changes);
-  found.emptied.push(...lists.emptied);
+  compareLists(old, now, found);
   const isShown = ({ photos }: Source) => photos.some((each) => each.web_visible);
   if (now.photos.length > 0 && isShown(old) && !isShown(now)) found.emptied.push('gallery');
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
@@ -45,21 +43,15 @@ export function compareRecords(
   return found;
 }
 
-function compareLists(old: Source, now: Source): Differences {
+function compareLists(old: Source, now: Source, found: Differences): void {
   const fileName = ({ url }: { url: string }) => url.split('/').at(-1) || url;
   const [was, is] = [old.unique_features, now.unique_features];
   const features = [identifyFeatures(was, is), identifyFeatures(is, was)] as const;
   const withIds = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
-  const all = [
-    compareList('photos', 'photo', old.photos, now.photos, fileName),
-    compareList('videos', 'video', old.videos, now.videos, fileName),
-    compareList('unique_features', 'unique feature', ...features, (each) => each.icon_slug),
-    compareList('amenities', 'amenity', withIds(old), withIds(now), ({ id }) => id),
-  ];
-  return {
-    changes: all.flatMap(({ changes }) => changes),
-    emptied: all.flatMap(({ emptied }) => emptied),
-  };
+  compareList('photos', 'photo', old.photos, now.photos, fileName, found);
+  compareList('videos', 'video', old.videos, now.videos, fileName, found);
+  compareList('unique_features', 'unique feature', ...features, (each) => each.icon_slug, found);
+  compareList('amenities', 'amenity', withIds(old), withIds(now), ({ id }) => id, found);
 }
 
 /** Unique features have no key: one in both lists has its content as its id, else its index. */
@@ -130,8 +122,9 @@ function compareList<T extends { id: string }>(
   old: readonly T[],
   now: readonly T[],
   labelOf: (entry: T) => string,
-): Differences {
-  if (isSame(old, now)) return { changes: [], emptied: [] };
+  found: Differences,
+): void {
+  if (isSame(old, now)) return;
   const before = new Map(old.map((each) => [each.id, each]));
   const after = new Map(now.map((each) => [each.id, each]));
   const onlyIn = (verb: string, list: readonly T[], others: ReadonlyMap<string, T>) => {
@@ -156,12 +149,8 @@ function compareList<T extends { id: string }>(
   ];
   // An amenity's own record reports what it loses.
   const texts = one === 'amenity' ? [] : entries.flatMap(({ emptied }) => emptied);
-  const emptied = [
-    ...texts.map((name) => `${field}.${name}`),
-    ...(old.length > 0 && now.length === 0 ? [field] : []),
-  ];
-  return {
-    changes: changes.length > 0 ? changes : [`${pluralize(one)} in another order`],
-    emptied,
-  };
+  found.emptied.push(...texts.map((name) => `${field}.${name}`));
+  if (old.length > 0 && now.length === 0) found.emptied.push(field);
+  if (changes.length === 0) changes.push(`${pluralize(one)} in another order`);
+  found.changes.push(...changes);
 }

@@ -54,13 +54,13 @@ export function plan(
     ...found.problems,
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };
-  const { moved = [], conflicts: ofCells = [] } = file;
+  const { moved = [], conflicts: ofCells = [], importedRows = [] } = file;
   const conflicts = [...ofCells, ...findConflicts(changes, author, stored)];
   const overridable = [
     ...(overwrite ? [] : conflicts),
     ...(many ? [] : [...moved, ...checkShare(changes, file.form, stored)]),
   ];
-  const effect = { listings: changes, recordChanges, conflicts };
+  const effect = { listings: changes, recordChanges, conflicts, importedRows };
   if (overridable.length > 0) return { kind: 'rejected', problems: overridable, effect };
   const notes = [...(file.notes ?? []), ...spared.map((id) => formatSpared(id, stored))];
   return { kind: 'accepted', file: { ...file, notes }, effect };

@@ -4,7 +4,7 @@ import type { Amenity, Location } from '../../../src/properties/source.ts';
 import type { CompleteFile } from '../read/complete.ts';
 import type { ImportProblem, RecordName } from '../read/problem.ts';
 import type { StoredListing } from '../read/store.ts';
-import type { OnProgress } from '../read/types.ts';
+import type { ImportedRow, OnProgress } from '../read/types.ts';
 import type { Differences } from './differences.ts';
 import type { ListingRow, resolveLatestChange } from './rows.ts';
 
@@ -73,6 +73,8 @@ export type Effect = {
   listings: ListingChange[];
   /** One for each listing that has changed since the file was made, and would change again. */
   conflicts: ImportProblem[];
+  /** What a workbook says, beside the changes. */
+  importedRows: readonly ImportedRow[];
 };
 
 type RejectedImport = { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect };

@@ -1,13 +1,14 @@
 /** The values of a workbook, the decision about each, and what the report says of it. Pure. */
 
 import { quote } from '../../command-line/printable.ts';
+import { counted } from '../../command-line/words.ts';
 import { formatOperation, type Operation } from '../../database/operations.ts';
 import type { List, Row } from './base.ts';
 import { readAs, showCell } from './cells.ts';
 import { type Column, cellsOf, HERO, LISTS, type ListName, pathOf, valueIn } from './columns.ts';
 import { idOf } from './find-records.ts';
 import { contentOf, hashDatabase, hashText, hasMarks, parseEntries } from './marks.ts';
-import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
+import { type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import { type Catalogue, findLastChange } from './store.ts';
 
 /** A cell of a row. A list has others: the order of its rows, the hero photo, and what it removes. */

@@ -57,14 +57,13 @@ export function matchSheets(sheets: Sheets, stored: Catalogue, options: MergeOpt
   };
 }
 
-/** The slugs of the stored listings by themselves, and by the former ones that no listing has now. */
+/** The slugs of the stored listings by themselves, and by the former ones: no two have one. */
 function slugsOfToday({ listings }: Catalogue): Map<string, string> {
-  const slugs = new Map<string, string>();
-  for (const { slug, former_slugs } of listings.values()) {
-    for (const former of JSON.parse(former_slugs)) slugs.set(former, slug);
-  }
-  for (const { slug } of listings.values()) slugs.set(slug, slug);
-  return slugs;
+  const names = [...listings.values()].flatMap(({ slug, former_slugs }) => {
+    const former: string[] = JSON.parse(former_slugs);
+    return [...former, slug].map((name) => [name, slug] as const);
+  });
+  return new Map(names);
 }
 
 function matchSheet(

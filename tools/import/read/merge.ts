@@ -48,14 +48,14 @@ export function mergeSheets(
   options: MergeOptions,
 ): ListingsFile {
   const { locations, amenities, listings, ...match } = matchSheets(sheets, stored, options);
-  const { exportKey, overwrite } = options;
+  const { exportKey: export_id, who, overwrite } = options;
   const records = [...locations, ...amenities, ...listings];
   // What another editor has removed stays removed.
   const { removed = [], there = [] } = Object.groupBy(records.flatMap(rowsOf), (row) =>
     row.isRemoved ? 'removed' : 'there',
   );
   const values = there.flatMap((row) => ('rows' in row ? valuesOfList(row) : valuesOfRow(row)));
-  const outcomes = Object.groupBy(values, (each) => decide(each, exportKey !== undefined));
+  const outcomes = Object.groupBy(values, (each) => decide(each, export_id !== undefined));
   const { take = [], keep = [], conflict = [], unknown = [] } = outcomes;
   const changed = [...take, ...conflict, ...unknown, ...(overwrite ? keep : [])];
   const taken = Map.groupBy(changed, ({ row }) => row);
@@ -89,7 +89,13 @@ export function mergeSheets(
       ...(overwrite ? [] : describeUnknown(unknown, stored)),
     ],
     moved: findMovedColumns(changed),
-    importedRows: recorded.map((each) => ({ record: each.record, marks: formatRows(each) })),
+    importedRows:
+      export_id === undefined
+        ? []
+        : recorded.map((each) => ({
+            ...{ export_id, who, record: each.record },
+            marks: formatRows(each),
+          })),
   };
 }
 

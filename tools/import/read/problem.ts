@@ -1,7 +1,5 @@
 /** The problems of a listings file. report/problem-lines.ts prints them. Pure. */
 
-import { closestMatch } from 'leven';
-
 export type RecordName = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
@@ -54,24 +52,4 @@ export function distinct(first: ImportProblem[], later: ImportProblem[]): Import
     record.cellAt?.(path).cell ?? `${record.place} ${path}`;
   const known = new Set(first.map(nameValue));
   return [...first, ...later.filter((each) => each.path === '' || !known.has(nameValue(each)))];
-}
-
-/**
- * Returns the candidate that a misspelt word most likely means. Allows an edit for each third
- * character, and at most three. The case is no edit.
- */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const maxDistance = Math.min(3, Math.round(word.length / 3));
-  const byLowerCase = new Map(candidates.map((each) => [each.toLowerCase(), each]));
-  const found = closestMatch(word.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
-  return found === undefined ? found : byLowerCase.get(found);
-}
-
-/** e.g. `1 listing`, `2 amenities` */
-export function counted(count: number, one: string): string {
-  return `${count} ${count === 1 ? one : pluralize(one)}`;
-}
-
-export function pluralize(one: string): string {
-  return `${one.replace(/y$/, 'ie')}s`;
 }

@@ -1,5 +1,6 @@
 /** The records of a listings file. */
 
+import type { importedRows } from '../../../src/storage/table.ts';
 import type { SheetName } from './columns.ts';
 import type { Marks } from './marks.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
@@ -36,6 +37,9 @@ export type SheetRow = {
 /** The rows of a workbook. A sheet that it does not have is undefined. */
 export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 
+/** The rows of a record as the file has them, in the form of marks. */
+export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
+
 /** A file as its author wrote it, before it is compared with the store. */
 export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
   form: FileForm;
@@ -51,8 +55,8 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
   conflicts?: ImportProblem[];
   /** Columns that were sorted or shifted alone. */
   moved?: ImportProblem[];
-  /** Of a workbook: the rows of each record that the file changes or adds, in the form of marks. */
-  importedRows?: { record: string; marks: string }[];
+  /** Of a workbook: the records that the file changes or adds, for the next import by this person. */
+  importedRows?: ImportedRow[];
   /** Ids of locations and slugs of amenities, removed if no listing shows them. */
   removed: string[];
 };

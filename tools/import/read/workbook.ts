@@ -3,6 +3,7 @@
 import { colToLetter, type Sheet } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
+import { nearest } from '../../command-line/words.ts';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
@@ -19,13 +20,7 @@ import {
 import { parseMarks } from './marks.ts';
 import { rejectSorted } from './moved.ts';
 import { withKey } from './parse.ts';
-import {
-  type Fault,
-  type ImportProblem,
-  nearest,
-  type Reason,
-  type RecordName,
-} from './problem.ts';
+import type { Fault, ImportProblem, Reason, RecordName } from './problem.ts';
 import type { Patch } from './records.ts';
 import { openSheets } from './sheets.ts';
 import type { ListingsFile, SheetRow } from './types.ts';

@@ -1,14 +1,8 @@
 /** Problems of a listings file in one line for each cause. Pure. */
 
 import { printable, quote } from '../../command-line/printable.ts';
-import {
-  asTyped,
-  counted,
-  type Fault,
-  formatName,
-  type ImportProblem,
-  nearest,
-} from '../read/problem.ts';
+import { counted, nearest } from '../../command-line/words.ts';
+import { asTyped, type Fault, formatName, type ImportProblem } from '../read/problem.ts';
 
 const SHOWN_VALUES = 5;
 

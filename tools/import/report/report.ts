@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util';
 import { printable } from '../../command-line/printable.ts';
+import { counted } from '../../command-line/words.ts';
 import type {
   AcceptedImport,
   Effect,
@@ -9,7 +10,7 @@ import type {
   ImportOutcome,
   ListingChange,
 } from '../plan/types.ts';
-import { counted, type ImportProblem } from '../read/problem.ts';
+import type { ImportProblem } from '../read/problem.ts';
 import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
 import { problemLines } from './problem-lines.ts';

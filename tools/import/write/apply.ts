@@ -5,7 +5,6 @@
  * (another import deletes them, a repeated call doubles them): the import is *overtaken*.
  */
 
-import type { importedRows } from '../../../src/storage/table.ts';
 import { messageOf } from '../../command-line/user-error.ts';
 import { type NewOperation, recordOperation } from '../../database/operations.ts';
 import { splitIntoBatches } from '../../database/tables.ts';
@@ -69,32 +68,28 @@ const RAISE_VERSION = `
 const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
-/** The rows of a record, as the file has them. */
-export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
-
 /** The transaction may have been applied. */
 export class OutcomeUnknown extends Error {}
 
 /** Writes all rows, or none. Throws `OutcomeUnknown`, or the error that prevented it. */
 export async function apply(
   effect: Effect,
-  imported: readonly ImportedRow[],
   operation: NewOperation,
   { newestChange, lastImport }: Catalogue,
   { database, onProgress }: ImportOptions,
 ): Promise<'applied' | 'overtaken'> {
-  const { recordChanges, listings } = effect;
+  const { recordChanges, listings, importedRows } = effect;
   const importId = operation.id;
   // First: it throws if git refuses.
   const record = recordOperation(database, operation);
   let staged = 0;
-  const rows = stagedRows(effect, imported, importId, newestChange);
+  const rows = stagedRows(effect, importId, newestChange);
   for await (const { json, count } of splitIntoBatches(rows)) {
     await database.prepare(STAGE).bind(json, importId).run();
     staged += count;
     onProgress(
       'listings staged',
-      Math.max(0, staged - imported.length - recordChanges.length),
+      Math.max(0, staged - importedRows.length - recordChanges.length),
       listings.length,
     );
   }
@@ -132,12 +127,11 @@ export function raisesVersion({ recordChanges, listings }: Effect): boolean {
 
 /** Changes follow `newestChange`, removals first: a reader frees a slug before it takes it. */
 function* stagedRows(
-  { recordChanges, listings }: Effect,
-  imported: readonly ImportedRow[],
+  { recordChanges, listings, importedRows }: Effect,
   importId: string,
   newestChange: number,
 ): Generator<string> {
-  for (const each of imported) yield stagedRow('imported', each.record, each);
+  for (const each of importedRows) yield stagedRow('imported', each.record, each);
   // The row of a removed record is `{}`, which APPLY does not insert.
   for (const { kind, key, now = {} } of recordChanges) yield stagedRow(kind, key, now);
   const { removals = [], others = [] } = Object.groupBy(listings, ({ listing }) =>
