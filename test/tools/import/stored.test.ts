@@ -174,14 +174,6 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     { new: { city: null, title: { en: 'New' }, description: {} } },
   ],
   [
-    'listings may swap their slugs',
-    whole({ ...others[0], slug: 'other-1' }, { ...others[1], slug: 'other-0' }),
-    {
-      'other-0': { slug: 'other-1' },
-      'other-1': { slug: 'other-0' },
-    },
-  ],
-  [
     'a patch changes only its fields',
     patch({ slug: 'casa-marea', price_from: 121000, title: { fr: 'La maison' } }),
     {
