@@ -54,13 +54,18 @@ const HIDDEN = {
   location_text: { en: 'All of it. '.repeat(4_000) },
   latitude: 39.74861234567893,
 };
+const [EAST, WEST] = ['East', 'West'].map((en) => ({ icon_slug: 'sea', label: { en } }));
 const CATALOGUE = {
   locations: [
     { slug: 'bay', name: { en: 'The bay' } },
     { slug: 'hill', name: { en: 'The hill' } },
   ],
   amenities: [{ slug: 'wifi', label: { en: 'Wi-Fi' } }],
-  properties: homes.with(7, { ...propertyOf({ ...homes[7], slug: 'casa-7' }), ...HIDDEN }),
+  properties: homes.with(7, {
+    ...propertyOf({ ...homes[7], slug: 'casa-7' }),
+    ...HIDDEN,
+    unique_features: [EAST, WEST],
+  }),
 };
 const REQUIRED = { name: 'New', status: 'listed', display_order: 9 };
 
@@ -279,6 +284,12 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
         ],
       },
     },
+  ],
+  [
+    'two features with one icon change places',
+    [change('features', 'casa-7', { order: 3 }), change('features', 'casa-7', { order: 1 }, 1)],
+    'casa-7: unique features in another order',
+    { 'casa-7': { unique_features: [WEST, EAST] } },
   ],
   [
     'a row without its id, whose slug is not known, is found by its mark',

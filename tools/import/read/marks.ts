@@ -97,14 +97,25 @@ export function rowsOfList({ record: listing, label }: StoredRow, name: ListName
   });
 }
 
-/** A feature has no id: two of a listing with one icon are told apart by their order. */
-export function keysOfList(name: ListName, listing: unknown, entries: readonly Patch[]): string[] {
+/**
+ * A feature has no id: two of a listing with one icon are told apart by their order, or by the keys
+ * that they had in an export.
+ */
+export function keysOfList(
+  name: ListName,
+  listing: unknown,
+  entries: readonly Patch[],
+  exported: readonly (string | undefined)[] = [],
+): string[] {
+  const used = new Set(exported);
   const counts = new Map<unknown, number>();
-  return entries.map(({ icon_slug, id = icon_slug }) => {
+  const nextKey = (id: unknown): string => {
     const count = counts.get(id) ?? 0;
     counts.set(id, count + 1);
-    return hashText(`${name} ${listing} ${id} ${count}`);
-  });
+    const key = hashText(`${name} ${listing} ${id} ${count}`);
+    return used.has(key) ? nextKey(id) : key;
+  };
+  return entries.map(({ icon_slug, id = icon_slug }, at) => exported[at] ?? nextKey(id));
 }
 
 /** A site sorts by number, then by id. */

@@ -157,12 +157,13 @@ function matchList(
   match: Match,
 ): List {
   const { stored, isUnlisted, record } = listing;
-  const keysOf = (entries: readonly Patch[]) => keysOfList(sheet, idOf(listing), entries);
-  const keyOf = (id: unknown) => keysOf([{ id }])[0];
+  const keyOf = (id: unknown) => keysOfList(sheet, idOf(listing), [{ id }])[0];
   const known = stored === undefined ? [] : rowsOfList(stored, sheet);
   const { found, unlisted } = findRecords({ sheet, rows: sheetRows, known, keyOf }, match);
   const sorted = sortRows(found, LISTS[sheet].order);
-  const keys = keysOf(sorted.map((row) => ({ ...row.value, id: idOf(row) })));
+  const entered = sorted.map((row) => ({ ...row.value, id: idOf(row) }));
+  const exported = sheet === 'features' ? sorted.map(({ marks }) => marks('key')) : [];
+  const keys = keysOfList(sheet, idOf(listing), entered, exported);
   const entries = parseEntries(listing.base(`${sheet}.rows`));
   const addBase = (row: FoundRow, key = '') => match.addBase(row, key, record, entries);
   const rows = sorted.map((row, at) => addBase(row, keys[at]));
