@@ -3,9 +3,10 @@
 import type { Operation } from '../../database/operations.ts';
 import type { ListName } from './columns.ts';
 import type { FoundRow } from './find-records.ts';
-import { hashDatabase, hasMarks, type Marks, NO_MARKS, parseMarks } from './marks.ts';
+import { hashDatabase, hasMarks, NO_MARKS, parseMarks } from './marks.ts';
 import type { ImportProblem } from './problem.ts';
 import type { Catalogue } from './store.ts';
+import type { Marks } from './types.ts';
 
 export type MergeOptions = {
   /** Undefined for a workbook that was not exported. */

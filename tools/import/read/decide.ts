@@ -113,8 +113,11 @@ function removedFrom(list: List): Value[] {
     if (!isUnlisted || stored === undefined || entries?.has(key) === false) return [];
     return [
       {
-        ...{ row: list, column: columnOf(sheet), place, said: [] },
+        row: list,
+        column: columnOf(sheet),
+        place,
         base: entries?.get(key),
+        said: [],
         theirs: '',
         ours: contentOf(sheet, stored.record),
         shown: [`without ${stored.label}`, 'an entry with other cells'],

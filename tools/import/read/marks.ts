@@ -11,7 +11,7 @@ import { readAs } from './cells.ts';
 import { type Column, cellsOf, LISTS, type ListName, SHEETS } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import { listOf, type Patch, toFileListing } from './records.ts';
-import type { ListingsFile } from './types.ts';
+import type { ListingsFile, Marks } from './types.ts';
 
 const FORM = 'm3';
 
@@ -23,9 +23,6 @@ export type StoredRow = {
   /** In the report, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
   label: string;
 };
-
-/** Returns the hash of a column, or another text of the row. A row that has marks has its `key`. */
-export type Marks = (name: string) => string | undefined;
 
 export const NO_MARKS: Marks = () => undefined;
 

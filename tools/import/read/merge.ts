@@ -31,7 +31,7 @@ import { mergeRecord, numberInOrder } from './patch.ts';
 import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
 import { deriveId, type Patch } from './records.ts';
 import type { Catalogue } from './store.ts';
-import type { ListingsFile, RawRecord, Sheets } from './types.ts';
+import type { ImportedRow, ListingsFile, RawRecord, Sheets } from './types.ts';
 
 const FEATURE = property.shape.unique_features.element;
 
@@ -89,13 +89,11 @@ export function mergeSheets(
       ...(overwrite ? [] : describeUnknown(unknown, stored)),
     ],
     moved: findMovedColumns(changed),
-    importedRows:
+    importedRows: recorded.flatMap((row): ImportedRow[] =>
       export_id === undefined
         ? []
-        : recorded.map((each) => ({
-            ...{ export_id, who, record: each.record },
-            marks: formatRows(each),
-          })),
+        : [{ export_id, who, record: row.record, marks: formatRows(row) }],
+    ),
   };
 }
 

@@ -2,7 +2,6 @@
 
 import type { importedRows } from '../../../src/storage/table.ts';
 import type { SheetName } from './columns.ts';
-import type { Marks } from './marks.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
 
@@ -25,6 +24,9 @@ export type RawRecord = {
  * empty as few fields as a whole file.
  */
 export type FileForm = 'whole' | 'patch' | 'workbook';
+
+/** Returns the hash of a column, or another text of the row. A row that has marks has its `key`. */
+export type Marks = (name: string) => string | undefined;
 
 /** A row of a sheet. */
 export type SheetRow = {
