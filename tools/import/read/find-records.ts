@@ -3,13 +3,15 @@
 import { readAs } from './cells.ts';
 import { cellsOf, SHEETS, type SheetName, valueIn } from './columns.ts';
 import { url } from './listing-schemas.ts';
-import { hashText, NO_MARKS, type StoredRow } from './marks.ts';
+import { hashText, NO_MARKS, parseMarks, type StoredRow } from './marks.ts';
 import { type ImportProblem, THE_FILE } from './problem.ts';
 import { deriveId, makeFinder, type Patch, readKeys } from './records.ts';
-import type { SheetRow } from './types.ts';
+import type { Marks, SheetRow } from './types.ts';
 
 export type FoundRow = SheetRow & {
   sheet: SheetName;
+  /** Of the hidden cell. A copied row has none. */
+  marks: Marks;
   /** Undefined for a new record. */
   stored: StoredRow | undefined;
   /** Whether the sheet has no such row: its record stays as it is stored. */
@@ -17,6 +19,7 @@ export type FoundRow = SheetRow & {
 };
 
 type NamedRow = SheetRow & {
+  marks: Marks;
   /** Whether the slug, the address or the icon is as the export has shown it. */
   isAsShown: boolean;
   /** The key of the record that the row was exported with. A copied row has it too. */
@@ -42,7 +45,14 @@ export function findRecords(from: Sheet, report: Found) {
   const { sheet, rows, known } = from;
   const found = claimRecords(from, separateCopies(sheet, rows.map(nameRow(from)), report));
   const listed = new Set(found.map(({ stored }) => stored));
-  const none = { sheet, name: THE_FILE, value: {}, marks: NO_MARKS, isUnlisted: true };
+  const none = {
+    sheet,
+    name: THE_FILE,
+    value: {},
+    asOf: undefined,
+    marks: NO_MARKS,
+    isUnlisted: true,
+  };
   const unlisted = known.filter((stored) => !listed.has(stored));
   return { found, unlisted: unlisted.map((stored): FoundRow => ({ ...none, stored })) };
 }
@@ -51,11 +61,12 @@ function nameRow({ sheet, keyOf }: Sheet) {
   const [address] = SHEETS[sheet].keys;
   const column = cellsOf(sheet).find(({ name }) => name === address);
   return (row: SheetRow): NamedRow => {
-    const { value, marks } = row;
+    const { value } = row;
+    const marks = parseMarks(row.asOf);
     const isAsShown =
       column !== undefined && hashText(readAs(column, value)) === marks(column.name);
     const isMarked = isAsShown || value.id === undefined;
-    return { ...row, isAsShown, origin: isMarked ? marks('key') : keyOf(value.id) };
+    return { ...row, marks, isAsShown, origin: isMarked ? marks('key') : keyOf(value.id) };
   };
 }
 

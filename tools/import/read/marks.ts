@@ -63,7 +63,7 @@ export function parseMarks(cell: unknown): Marks {
 export function findExport({ exportId, sheets = {} }: ListingsFile): string | undefined {
   if (exportId !== undefined) return hashText(exportId);
   const rows = Object.values(sheets).flat();
-  return rows.map(({ marks }) => marks('export')).find((name) => name !== undefined);
+  return rows.map(({ asOf }) => parseMarks(asOf)('export')).find((name) => name !== undefined);
 }
 
 export function rowOfListing(source: Source): StoredRow {

@@ -13,6 +13,7 @@ import {
   keysOfList,
   NO_MARKS,
   parseEntries,
+  parseMarks,
   rowOfListing,
   rowOfRecord,
   rowsOfList,
@@ -123,9 +124,9 @@ function matchLists(
   match: Match,
 ): Row[] {
   const find = makeReferenceFinder(listings);
-  const findListing = ({ name: record, value: { listing }, marks }: SheetRow) => {
+  const findListing = ({ name: record, value: { listing }, asOf }: SheetRow) => {
     const slug = `${listing ?? ''}`;
-    const found = find(slug, marks('listing')) ?? find(slugs.get(slug), undefined);
+    const found = find(slug, parseMarks(asOf)('listing')) ?? find(slugs.get(slug), undefined);
     if (found === undefined) {
       const unknown = { name: slug, known: [...slugs.keys()] };
       const sentence = 'must be the slug of a listing';

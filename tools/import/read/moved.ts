@@ -4,7 +4,7 @@ import { UserError } from '../../command-line/user-error.ts';
 import { readAs } from './cells.ts';
 import { type Column, cellsOf, pathOf, type SheetName, valueIn } from './columns.ts';
 import type { Value } from './decide.ts';
-import { hashText, hasMarks } from './marks.ts';
+import { hashText, hasMarks, parseMarks } from './marks.ts';
 import type { ImportProblem } from './problem.ts';
 import type { SheetRow } from './types.ts';
 
@@ -47,7 +47,8 @@ const SORTED_COLUMNS = 3;
 
 /** The marks of a row stay in their place when only the visible columns are sorted. */
 export function rejectSorted(sheet: SheetName, rows: readonly SheetRow[]): void {
-  const changed = rows.flatMap(({ value, marks }): Change[] => {
+  const changed = rows.flatMap(({ value, asOf }): Change[] => {
+    const marks = parseMarks(asOf);
     const columns = cellsOf(sheet)
       .filter((column) => valueIn(value, column) !== undefined)
       .slice(0, SORTED_COLUMNS);

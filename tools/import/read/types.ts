@@ -32,8 +32,8 @@ export type Marks = (name: string) => string | undefined;
 export type SheetRow = {
   name: RecordName;
   value: Patch;
-  /** Of the hidden cell: what an export has shown in the row. */
-  marks: Marks;
+  /** The hidden cell: what an export has shown in the row. */
+  asOf: unknown;
 };
 
 /** The rows of a workbook. A sheet that it does not have is undefined. */

@@ -17,7 +17,6 @@ import {
   type SheetName,
   setValue,
 } from './columns.ts';
-import { parseMarks } from './marks.ts';
 import { rejectSorted } from './moved.ts';
 import { withKey } from './parse.ts';
 import type { Fault, ImportProblem, Reason, RecordName } from './problem.ts';
@@ -210,5 +209,5 @@ function readRow(
   // The report never names a photo by its id.
   const keys = sheet in LISTS ? { slug: value.listing } : value;
   const { [AS_OF.field]: asOf, ...own } = value;
-  return { name: withKey(name, keys), value: own, marks: parseMarks(asOf), faults };
+  return { name: withKey(name, keys), value: own, asOf, faults };
 }
