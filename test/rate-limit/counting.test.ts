@@ -185,7 +185,7 @@ describe('the calls of the counter', () => {
 });
 
 describe('a rejected request', () => {
-  it('may retry when so many of the oldest spans have left that a request passes', async () => {
+  it('may retry when enough of the oldest spans have left for a request to pass', async () => {
     const counter = counterWith();
     const [one, other] = [isolateOf(counter), isolateOf(counter)];
     await sendAtOnce(one, 10);

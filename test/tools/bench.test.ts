@@ -1,4 +1,4 @@
-/** The benchmark runs: its figures are nobody's promise. */
+/** The benchmark runs. Its figures are no promise. */
 
 import { expect, it } from 'vitest';
 import { command } from '../../tools/bench.ts';

@@ -189,7 +189,7 @@ export function describeConflict(
   return { record: place, path: pathOf(column), sentence, remedy: EXPORT_AGAIN };
 }
 
-/** Cells of which nobody knows whether an editor has changed them are one problem of the file. */
+/** Cells without a base, which an editor may have changed, are one problem of the file. */
 export function describeUnknown(values: readonly Value[], stored: Catalogue): ImportProblem[] {
   const [first] = values;
   if (first === undefined) return [];
