@@ -48,11 +48,12 @@ const homes = Array.from({ length: 8 }, (_, at) =>
   }),
 );
 const text = { type: 'text', text: 'By the sea', marks: [{ type: 'bold' }] };
-/** What a cell cannot show: formatting, all of a long text, and sixteen digits. */
+/** What a cell cannot show: formatting, all of a long text, and a number's last digits. */
 const HIDDEN = {
   description: { en: { type: 'doc', content: [{ type: 'paragraph', content: [text] }] } },
   location_text: { en: 'All of it. '.repeat(4_000) },
   latitude: 39.74861234567893,
+  size: Number.MAX_VALUE,
 };
 const [EAST, WEST] = ['East', 'West'].map((en) => ({ icon_slug: 'sea', label: { en } }));
 const CATALOGUE = {

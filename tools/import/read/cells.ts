@@ -34,8 +34,15 @@ export function showCell(column: Column, record: Patch): ShownCell {
   const value = valueIn(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
   if (isRichText(value)) return showText(toPlainText(value));
-  if (typeof value === 'number') return Number(value.toPrecision(MAX_DIGITS));
+  if (typeof value === 'number') return toShownNumber(value);
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : null;
+}
+
+/** As a spreadsheet shows it: `=412000*1.1` is saved as 453200.00000000006. */
+function toShownNumber(value: number): number {
+  const shown = Number(value.toPrecision(MAX_DIGITS));
+  // The largest numbers would be rounded to infinity.
+  return Number.isFinite(shown) ? shown : value;
 }
 
 function isRichText(value: unknown): value is RichText {
@@ -172,6 +179,5 @@ export function readCell(
   if (isChoice && typeof value !== 'string') {
     return { sentence: `must be a text, one of ${choices.join(', ')}` };
   }
-  // As a spreadsheet shows it: =412000*1.1 is saved as 453200.00000000006.
-  return KINDS[kind](typeof value === 'number' ? Number(value.toPrecision(MAX_DIGITS)) : value);
+  return KINDS[kind](typeof value === 'number' ? toShownNumber(value) : value);
 }
