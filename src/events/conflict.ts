@@ -19,7 +19,7 @@ export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
 
 /** A template that was not filled in gives all events of its sender one key. */
 export function adviseOnKey(key: string): string | undefined {
-  return /(?<![a-z])(undefined|null|nan)(?![a-z])|\{\{|\$\{|\[object /i.test(key)
+  return /(?<![a-z])(undefined|null|none|nan)(?![a-z])|\{\{|\$\{|%[ds]|\[object /i.test(key)
     ? 'The key looks like a template that was not filled in: each event needs a key of its own.'
     : undefined;
 }

@@ -105,6 +105,8 @@ describe.each([
   'null',
   'bk_undefined',
   'NaN-created',
+  'None-created',
+  'bk_%s',
   '{{$json.id}}',
   `\${id}`,
   '[object Object]',
