@@ -6,7 +6,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
 import { loadDump } from '../../tools/backup/dump.ts';
 import { requireRestorable, restore as restoreRows } from '../../tools/backup/restore.ts';
@@ -59,7 +59,6 @@ beforeAll(async () => {
   other.sqlite.exec("UPDATE events SET received_from = 'changed'");
   expect(await runOn(other.binding, backup, '--out', otherFile)).toMatchObject({ code: 0 });
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function restoreInto({ binding }: Database, from = file, open = binding) {
   return runOn(open, restore, from, '--no-ledger');

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { type Edit, editWorkbook } from '../../support/node/workbook.ts';
@@ -30,7 +30,6 @@ const step = fc.record({
 
 const imports = openMemoryImports();
 const undo = join(tmpdir(), `editors-${process.pid}.json`);
-afterAll(() => rmSync(undo, { force: true }));
 
 const properties = ['casa-a', 'casa-b'].map((slug) => {
   const photos = [1, 2].map((at) => ({

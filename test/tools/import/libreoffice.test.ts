@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { editWorkbooks, hasLibreOffice } from '../../support/node/libreoffice.ts';
 import { fileOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
@@ -62,7 +62,6 @@ const imports = openMemoryImports();
 const saved = join(import.meta.dirname, 'libreoffice');
 const folder = mkdtempSync(join(tmpdir(), 'libreoffice-'));
 const undo = join(folder, 'undo.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 // Marks count in the database that they came from.
 beforeAll(() => {
   const id = '0'.repeat(32);

@@ -6,7 +6,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
@@ -17,7 +17,6 @@ const another = openMemoryImports();
 let imports = production;
 const folder = mkdtempSync(join(tmpdir(), 'merge-'));
 const undo = join(folder, 'undo.json');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const PHOTO = (name: string) => `https://a.example/${name}.jpg`;
 const photo = (name: string, order: number) => ({

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { workbook } from '../../support/node/workbook.ts';
@@ -16,7 +16,6 @@ const runs = (usual: number) => ({ numRuns: process.env.FULL ? usual * 8 : usual
 
 const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'undo-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it('any JSON and any bytes are read or rejected without an exception', async () => {
   const home = propertyOf({ slug: 'home' });

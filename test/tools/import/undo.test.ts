@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { UserError } from '../../../tools/command-line/user-error.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
 import { command as importCommand } from '../../../tools/import-listings.ts';
@@ -22,7 +22,6 @@ beforeEach(() => {
   imports.clear();
   rmSync(undo, { force: true });
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Imports the file, whose import `--undo` undoes, on the database that `open` opens. */
 const load = (open: WithDatabase) => runWith(open, importCommand, path, '--undo', undo);
