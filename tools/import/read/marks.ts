@@ -56,7 +56,13 @@ export function formatMarks(
 export function parseMarks(cell: unknown): Marks {
   if (typeof cell !== 'string') return NO_MARKS;
   if (!cell.startsWith(`${FORM} `) || !cell.endsWith(` ${FORM}`)) return NO_MARKS;
-  return (name) => cell.split(` ${name}:`)[1]?.split(' ', 1)[0];
+  // Of a long text, called for each cell.
+  return (name) => {
+    const label = ` ${name}:`;
+    const at = cell.indexOf(label);
+    const start = at + label.length;
+    return at === -1 ? undefined : cell.slice(start, cell.indexOf(' ', start));
+  };
 }
 
 /** Returns a hash of the id of the export that a file was made from. Each row of a workbook has it. */

@@ -47,11 +47,11 @@ const SORTED_COLUMNS = 3;
 
 /** The marks of a row stay in their place when only the visible columns are sorted. */
 export function rejectSorted(sheet: SheetName, rows: readonly SheetRow[]): void {
+  const columns = cellsOf(sheet)
+    .filter((column) => valueIn(rows[0]?.value ?? {}, column) !== undefined)
+    .slice(0, SORTED_COLUMNS);
   const changed = rows.flatMap(({ value, asOf }): Change[] => {
     const marks = parseMarks(asOf);
-    const columns = cellsOf(sheet)
-      .filter((column) => valueIn(value, column) !== undefined)
-      .slice(0, SORTED_COLUMNS);
     const theirs = columns.map((column) => hashText(readAs(column, value))).join(' ');
     const ours = columns.map(({ name }) => marks(name)).join(' ');
     return hasMarks(marks) && theirs !== ours ? [{ theirs, ours }] : [];
