@@ -48,7 +48,6 @@ export class RateCounter extends DurableObject<Env> {
     const stored = [...this.ctx.storage.kv.list<CounterState>()];
     const changedAt = Math.max(...stored.map(([, state]) => state.changedAt));
     if (changedAt + 1.5 * WINDOW_MS > Date.now()) return this.#setAlarm(changedAt);
-    this.#states.clear();
     await this.ctx.storage.deleteAll();
   }
 

@@ -76,7 +76,7 @@ const IN_THE_TEXT: Readonly<Record<string, RegExp>> = {
   'referrer-policy': /^no-referrer$/,
   'content-security-policy': /^default-src 'none'; frame-ancestors 'none'$/,
   'cross-origin-resource-policy': /^cross-origin$/,
-  'server-timing': /^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/,
+  'server-timing': /^(counter;dur=\d{1,6}, )?(database;dur=\d{1,6}, )?total;dur=\d{1,6}$/,
   'access-control-allow-origin': /^[!-~]+$/,
   'access-control-expose-headers': /^[\w-]+(,[\w-]+)*$/,
   vary: /^[\w-]+(, ?[\w-]+)*$/,
