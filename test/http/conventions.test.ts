@@ -209,6 +209,7 @@ describe('CORS', () => {
     const simple = { ...PREFLIGHT, Origin: APP };
     const { headers } = await call(LISTED, simple);
     expect(headers.has('Access-Control-Allow-Headers')).toBe(false);
+    expect(headers.get('Vary')).toContain('Access-Control-Request-Headers');
     const response = await call(LISTED, { ...simple, 'Access-Control-Request-Headers': asked });
     await expectStatus(response, 204);
     expect(response.headers.get('Access-Control-Allow-Headers')).toBe(asked);
