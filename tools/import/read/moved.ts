@@ -42,7 +42,7 @@ function canBeMoved({ kind, field }: Column): boolean {
   return (kind === 'text' || kind === 'number') && field !== 'display_order';
 }
 
-/** The first columns tell rows apart. */
+/** The first columns distinguish rows. */
 const SORTED_COLUMNS = 3;
 
 /** The marks of a row stay in their place when only the visible columns are sorted. */
