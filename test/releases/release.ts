@@ -7,9 +7,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { openLocal, wrapSqlite } from '../../tools/database/local.ts';
 import { migrate } from '../../tools/database/migrations.ts';
 
+/** Today's, which imports packages faster than Node itself. */
+const OWN_NODE = pathToFileURL('tools/own-node.js');
 const FILES = ['src', 'tools', 'migrations', 'package.json', 'wrangler.toml'];
 const DESCRIBE = ['describe', '--tags', '--abbrev=0'];
 const described = spawnSync('git', DESCRIBE, { encoding: 'utf8' });
@@ -34,7 +37,7 @@ export class Release {
 
   /** Runs a command of the release in its folder. */
   run(command: string, ...args: string[]): void {
-    const program = [`tools/${command}.ts`, ...args];
+    const program = [`--import=${OWN_NODE}`, `tools/${command}.ts`, ...args];
     execFileSync(process.execPath, program, { cwd: this.folder, stdio: 'pipe' });
   }
 

@@ -94,6 +94,8 @@ export default defineConfig({
           include: NODE_TESTS,
           // A worker's files share its modules: node-setup.ts keeps them apart.
           isolate: false,
+          // As for the commands: drizzle-orm is imported in a tenth of the time.
+          execArgv: ['--import', './tools/own-node.js'],
           setupFiles: ['./test/vitest/node-setup.ts'],
           // A program may need a minute on a busy machine.
           expect: { poll: { timeout: 100_000 } },

@@ -24,6 +24,8 @@ import { neutralConfig } from './neutral-config.ts';
 
 const COPIED =
   'src tools migrations docs README.md CONTRIBUTING.md CHANGELOG.md package.json tsconfig.json .dev.vars.example';
+/** A command begins so, as in package.json. */
+export const NODE = [process.execPath, '--import', './tools/own-node.js'];
 const READY_DEADLINE_MS = 60_000;
 /** The last of the lines that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;
@@ -72,9 +74,9 @@ export class ProjectCopy {
     return globSync(files).find((name) => /\/[0-9a-f]{64}\.sqlite$/.test(name)) ?? '';
   }
 
-  /** Runs `node tools/…` to its end. */
+  /** Runs a command to its end. */
   async run(program: string, ...args: string[]): Promise<Finished> {
-    const { child, ended } = this.#start([process.execPath, join('tools', program), ...args]);
+    const { child, ended } = this.#start([...NODE, join('tools', program), ...args]);
     const printed = Promise.all([text(child.stdout), text(child.stderr)]);
     const [code, [stdout, stderr]] = await Promise.all([ended, printed]);
     return { code, stdout, stderr };
@@ -100,7 +102,7 @@ export class ProjectCopy {
 
   /** Starts `dev` and waits until it says that it is ready. */
   async serveByDev(port: number, environment: Record<string, string> = {}) {
-    const command = [process.execPath, 'tools/dev.ts'];
+    const command = [...NODE, 'tools/dev.ts'];
     const { child, ended } = this.#start(command, { PORT: String(port), ...environment });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

@@ -57,6 +57,7 @@ it('names the fault of PUBLIC_SITE_URL, and of an unreadable file, in one line',
 });
 
 const LISTINGS = 3_000;
+const OWN = '--import=./tools/own-node.js';
 
 /** Starts a program as the leader of a process group; resolves when it is in the phase. */
 async function startImport(command: string, args: readonly string[], phase: string) {
@@ -90,7 +91,7 @@ function survivorsOf({ pid }: ChildProcess): string[] {
 
 describe('an import leaves nothing running, and no file', () => {
   it.each([
-    ['SIGKILL', 'node', ['tools/import-listings.ts', 'many.json'], 'staged'],
+    ['SIGKILL', 'node', [OWN, 'tools/import-listings.ts', 'many.json'], 'staged'],
     ['SIGINT', 'npm', ['run', 'import-listings', '--', 'many.json'], 'staged'],
   ] as const)(
     'when %s is sent to %s %j while rows are %s',
