@@ -85,12 +85,22 @@ function findAccount(): string | undefined {
   }
 }
 
+let known: string | null | undefined;
+
 /**
  * Returns e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit, and null
  * without git or a repository. Throws a `UserError` if git refuses: a command that records an
- * operation calls this before it changes anything.
+ * operation calls this before it changes anything. git is asked once per process: what has been
+ * found at the beginning is what the end records.
  */
 export function findCommit(): string | null {
+  if (known !== undefined) return known;
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
-  return readGit(PROJECT_DIRECTORY, ...args) ?? null;
+  known = readGit(PROJECT_DIRECTORY, ...args) ?? null;
+  return known;
+}
+
+/** Lets the next call ask git again: for tests, whose commands share a process. */
+export function forgetCommit(): void {
+  known = undefined;
 }

@@ -2,6 +2,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { type RunnerTestCase, TestRunner, vi } from 'vitest';
+import { forgetCommit } from '../../../tools/database/operations.ts';
 
 export const hasGit = spawnSync('git', ['--version']).status === 0;
 
@@ -21,4 +22,6 @@ export function letGitRefuse(): void {
   vi.stubEnv('GIT_TEST_ASSUME_DIFFERENT_OWNER', '1');
   // test/vitest/config.ts allows it otherwise.
   vi.stubEnv('GIT_CONFIG_COUNT', '0');
+  // Commands in this process may have asked it before.
+  forgetCommit();
 }
