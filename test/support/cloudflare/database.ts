@@ -18,7 +18,7 @@ export class Database {
   read_replication = { mode: 'disabled' };
   /** In bytes. */
   file_size = 0;
-  readonly sqlite = new DatabaseSync(':memory:');
+  sqlite = new DatabaseSync(':memory:');
 
   constructor(name: string, { primary_location_hint, jurisdiction }: Partial<Database> = {}) {
     this.name = name;
@@ -34,6 +34,17 @@ export class Database {
       this.sqlite.prepare('INSERT INTO d1_migrations (name) VALUES (?)').run(file);
     }
     return this;
+  }
+
+  /** Returns a function that brings all tables and rows back to what they are now. */
+  keep(): () => void {
+    const state = this.sqlite.serialize();
+    return () => {
+      // A connection that has been used would not survive `deserialize`.
+      this.sqlite.close();
+      this.sqlite = new DatabaseSync(':memory:');
+      this.sqlite.deserialize(state);
+    };
   }
 
   /** Returns the rows of a query. */

@@ -46,6 +46,8 @@ export function openMemoryImports() {
     /** Returns the whole catalogue as a listings file in JSON. */
     exported: async () => (await exportAs('json')).toString(),
     exportedWorkbook: () => exportAs('workbook'),
+    /** Returns a function that brings the database back to its present state. */
+    keep: () => store.keep(),
     clear() {
       for (const table of [
         'properties',

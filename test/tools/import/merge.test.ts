@@ -6,7 +6,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
@@ -71,15 +71,24 @@ const REQUIRED = { name: 'New', status: 'listed', display_order: 9 };
 
 let exported: Uint8Array;
 const files = new Map<string, Uint8Array>();
-beforeEach(async () => {
-  vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 10), toFake: ['Date'] });
+/** They bring back the databases that have just imported the catalogue. */
+const begins: (() => void)[] = [];
+const setClock = () => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 10), toFake: ['Date'] });
+
+beforeAll(async () => {
+  setClock();
+  vi.stubEnv('GITHUB_ACTOR', 'cleo');
   for (const each of [another, production]) {
-    imports = each;
-    imports.clear();
-    vi.stubEnv('GITHUB_ACTOR', 'cleo');
-    expect(await imports.load(CATALOGUE)).toMatchObject({ code: 0, stderr: '' });
+    expect(await each.load(CATALOGUE)).toMatchObject({ code: 0, stderr: '' });
+    begins.push(each.keep());
   }
-  exported = await imports.exportedWorkbook();
+  exported = await production.exportedWorkbook();
+});
+
+beforeEach(() => {
+  setClock();
+  for (const begin of begins) begin();
+  imports = production;
   files.clear();
   rmSync(undo, { force: true });
   return () => {
