@@ -214,13 +214,9 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
 
   it('makes each key of ASCII, the same in every language', async () => {
     const folder = `keys-${program}`;
-    const bookings = ['bk_日', 'bk_é', 'bk\r\nX-Other: 1', "-_.~!*'()/ %&"];
-    for (const booking of bookings) await startIn(folder, booking, '1').ended;
+    await startIn(folder, "bk_日é\r\nX-Other: 1-_.~!*'()/ %&", '1').ended;
     expect(rowsOf(folder).map(([key]) => key)).toEqual([
-      'bookings-bk_%E6%97%A5-created',
-      'bookings-bk_%C3%A9-created',
-      'bookings-bk%0D%0AX-Other%3A%201-created',
-      'bookings--_.~%21%2A%27%28%29%2F%20%25%26-created',
+      'bookings-bk_%E6%97%A5%C3%A9%0D%0AX-Other%3A%201-_.~%21%2A%27%28%29%2F%20%25%26-created',
     ]);
   });
 });
