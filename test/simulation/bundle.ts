@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
-import { build } from 'esbuild';
+import { context } from 'esbuild';
 
 /** A file of the service with a plausible mistake. Its changed source may call `makeWrong`. */
 export type Mistake = {
@@ -38,14 +38,18 @@ const ENTRY = `
 /** Replaces the platform's class. */
 const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
 
-export async function bundleSource(mistake?: Mistake): Promise<Source> {
-  const { outputFiles } = await build({
+/** The mistake of the bundle that is being made. */
+let mistake: Mistake | undefined;
+let bundling: ReturnType<typeof startBundling> | undefined;
+
+/** esbuild reads the packages once: a further bundle takes the time of the changed file. */
+function startBundling() {
+  return context({
     stdin: { contents: ENTRY, resolveDir: '.' },
     bundle: true,
     write: false,
     format: 'cjs',
     platform: 'node',
-    sourcemap: 'inline',
     plugins: [
       {
         name: 'simulated',
@@ -61,13 +65,25 @@ export async function bundleSource(mistake?: Mistake): Promise<Source> {
       },
     ],
   });
+}
+
+/** Bundles are made one after the other. */
+export async function bundleSource(made?: Mistake): Promise<Source> {
+  mistake = made;
+  bundling ??= startBundling();
+  const { outputFiles } = await (await bundling).rebuild();
   const [bundle] = outputFiles;
   return (globals) => {
     const module = { exports: {} as Service };
-    const scope = { require, module, makeWrong: mistake?.makeWrong, ...globals };
+    const scope = { require, module, makeWrong: made?.makeWrong, ...globals };
     compileFunction(bundle?.text ?? '', Object.keys(scope))(...Object.values(scope));
     return module.exports;
   };
+}
+
+export async function endBundling(): Promise<void> {
+  await (await bundling)?.dispose();
+  bundling = undefined;
 }
 
 /** Methods of workerd's byte arrays that Node does not have yet. */

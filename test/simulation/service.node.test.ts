@@ -3,8 +3,8 @@
  * docs/explain/simulation.md.
  */
 
-import { describe, expect, it } from 'vitest';
-import { bundleSource, type Mistake } from './bundle.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bundleSource, endBundling, type Mistake } from './bundle.ts';
 import { events } from './events.ts';
 import { rateLimit } from './rate-limit.ts';
 import { explain, type Part, run } from './simulation.ts';
@@ -63,6 +63,8 @@ function prove(part: Part, variants: Record<string, Mistake>): void {
     );
   });
 }
+
+afterAll(endBundling);
 
 describe('the ingest, simulated', () => prove(events, BAD_EVENTS));
 describe('the rate limit, simulated', () => prove(rateLimit, BAD_RATE_LIMIT));
