@@ -76,16 +76,24 @@ const HURRIED: Changes = {
   'cards.html': [['1_000 * seconds', '10 * seconds']],
 };
 
+/**
+ * The program that `python3` starts: a version manager puts a script in its place, which takes
+ * longer than Python itself.
+ */
+const PYTHON = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], {
+  encoding: 'utf8',
+});
+
 /** What runs an example, by the end of its name. */
 const RUNTIMES: Record<string, string[]> = {
   ts: [process.execPath, '--no-warnings'],
-  py: ['python3'],
+  py: [PYTHON.stdout?.trim() || 'python3'],
   php: ['php'],
 };
 
 /** What programs need, by the end of their names. */
 const NEEDS: Record<string, string[]> = {
-  py: ['python3', '--version'],
+  py: [...(RUNTIMES.py ?? []), '--version'],
   php: ['php', '-r', "curl_init(); new PDO('sqlite::memory:');"],
 };
 
