@@ -22,7 +22,7 @@ function parse(args: string[]) {
     // Problems cite a record by its place.
     name: { kind: 'listing', place: slug } as const,
     value: { slug, status },
-    isStored: true,
+    mustExist: true,
   }));
   const others = { locations: [], amenities: [], removed: [], problems: [] };
   const patch = { form: 'patch', properties, ...others } as const;

@@ -21,7 +21,7 @@ import { changeCursor } from '../../src/properties/changes.ts';
 import { findUser } from '../database/operations.ts';
 import { plan } from './plan/plan.ts';
 import type { Author, Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
-import { findExport } from './read/marks.ts';
+import { findExportKey } from './read/marks.ts';
 import { type Catalogue, readCatalogue, readImportState } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
@@ -46,7 +46,7 @@ async function attemptImport(
   file: ListingsFile,
   options: ImportOptions,
 ): Promise<ImportOutcome | 'overtaken'> {
-  const author = { who: findUser(), exportKey: findExport(file) };
+  const author = { who: findUser(), exportKey: findExportKey(file) };
   const stored = await readCatalogue(options.database, () => {}, author.exportKey);
   const planned = plan(file, stored, options, author);
   if (planned.kind === 'rejected') return planned;

@@ -141,8 +141,15 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ['rows-grouped', NOTHING],
   ['row-empty', NOTHING],
   ['row-new', 'New: casa-nueva'],
-  ['row-copied', 'New: casa-ginebrera-dos', 'listings!A3 is a copy of listings!A2: a new record'],
-  ['row-twice', 'slug is one of several rows with one hidden id (listings!A2, listings!A3): clear'],
+  [
+    'row-copied',
+    'New: casa-ginebrera-dos',
+    'listings!A3 is a copy of listings!A2, and becomes a new record',
+  ],
+  [
+    'row-twice',
+    'slug is ambiguous, because several rows have the same hidden id (listings!A2, listings!A3): clear',
+  ],
   ['row-moved', NOTHING],
   ['row-deleted', NOTHING],
   ['photo-deleted', 'casa-ginebrera: 1 photo removed\n'],

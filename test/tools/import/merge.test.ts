@@ -1,6 +1,7 @@
 /**
- * Edits × store → sentence and catalogue: workbooks that editors export, change and import, one after
- * the other. The last import of each story is imported again, which changes nothing, and undone.
+ * The merge of workbooks: editors export, edit and import them one after the other, and each import
+ * reports and stores the expected result. Each story ends with two checks: the last import changes
+ * nothing when it is repeated, and its undo file restores the store.
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -47,7 +48,7 @@ const homes = Array.from({ length: 8 }, (_, at) =>
   }),
 );
 const text = { type: 'text', text: 'By the sea', marks: [{ type: 'bold' }] };
-/** What a cell cannot show: formatting, all of a long text, and a number's last digits. */
+/** Values that a cell cannot display: formatting, long texts, and the last digits of a number. */
 const HIDDEN = {
   description: { en: { type: 'doc', content: [{ type: 'paragraph', content: [text] }] } },
   location_text: { en: 'All of it. '.repeat(4_000) },
@@ -97,13 +98,13 @@ beforeEach(() => {
   };
 });
 
-/** What it says is in the report. It begins with `!` if the import is rejected. */
+/** The report contains `says`. A leading `!` means that the import is rejected. */
 type Step = { says: string; run: () => Promise<Finished> };
 const DONE: Finished = { code: 0, stdout: '', stderr: '' };
 
 let last: Parameters<typeof importAs>;
 
-/** Imports content as a user. */
+/** Imports a file as a user. */
 async function importAs(who: string, content: unknown, ...options: string[]): Promise<Finished> {
   last = [who, content, ...options];
   vi.stubEnv('GITHUB_ACTOR', who);
@@ -111,7 +112,7 @@ async function importAs(who: string, content: unknown, ...options: string[]): Pr
   return await imports.load(content, '--undo', undo, ...options);
 }
 
-/** Editors go on in their own copy of one export, unless they export again. */
+/** All editors start from one export, and keep editing their own copy until they export again. */
 const editor =
   (who: string) =>
   (says: string, edits: Edit[] = [], ...options: string[]): Step => ({
@@ -141,7 +142,7 @@ const goesTo = (store: typeof imports) =>
   does(() => {
     imports = store;
   });
-/** An export as JSON, with other fields of some listings. */
+/** Imports the JSON export with changed fields of some listings. */
 const json = (who: string, says: string, changes: Record<string, object>): Step => ({
   says,
   run: async () => {
@@ -188,7 +189,7 @@ const newPhoto = (name: string, order: number) =>
   add('photos', { listing: 'casa-0', order, url: PHOTO(name), 'alt.en': 'New' });
 const removePhoto: Edit = ({ photos = [] }) => photos.splice(1, 1);
 const setStatus = (status: string) => change('listings', 'casa-0', { status });
-const ELSEWHERE = '!was exported from another database, or before this one was restored';
+const FROM_ELSEWHERE = '!was exported from another database, or before this one was restored';
 
 type Stored = Record<string, object>;
 type Story = [title: string, steps: Step[], stored?: Stored | undefined];
@@ -251,13 +252,13 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
   [
     'a copied row of a photo with another address is a new photo',
     [({ photos = [] }) => photos.push({ ...photos[0], url: PHOTO('new'), order: 4, hero: null })],
-    'photos!A26 is a copy of photos!A2: a new record with its own id\n',
+    'photos!A26 is a copy of photos!A2, and becomes a new record\n',
     { 'casa-0': { photos: addresses('0-a', '0-b', '0-c', 'new') } },
   ],
   ...[{}, { id: null }].map((hidden): (typeof ONE_EDITOR)[number] => [
     `a copied row of a home with another slug is a new home ${JSON.stringify(hidden)}`,
     [copyHome({ slug: 'new', ...hidden })],
-    'listings!A10 is a copy of listings!A2: a new record with its own id\n',
+    'listings!A10 is a copy of listings!A2, and becomes a new record\n',
     { new: { hid: null, price_from: 100, photos: [] }, 'casa-0': { hid: 'H-0' } },
   ]),
   [
@@ -430,7 +431,7 @@ const STORIES: Story[] = [
         add('photos', { listing: 'new', order: 2, url: PHOTO('two') }),
       ]),
       ana(
-        '9 cells are newer in the store, and stay: location isle name.fr "Île", the file has none as it was imported before',
+        'Kept 9 newer values of the store: location isle name.fr "Île" (no value in an earlier import)',
         [price(1)],
       ),
     ],
@@ -447,11 +448,11 @@ const STORIES: Story[] = [
     },
   ],
   [
-    'an import that was undone does not come back',
+    'does not repeat an import that was undone',
     [
       ana('New: new', addAll),
       undoes,
-      ana('locations!A4 (slug "isle") was removed from the store since the export', [price(1)]),
+      ana('locations!A4 (slug "isle") was removed from the store after your export', [price(1)]),
     ],
     {
       new: { status: 'hidden' },
@@ -468,30 +469,29 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100, status: 'listed', title: { en: 'By Ben' } } },
   ],
   [
-    'a value that another editor sets back stays so',
+    'keeps a value that another editor has reverted',
     [
       ana('price_from 100 → 295', [price(295)]),
       exports('ben'),
       ben('price_from 295 → 100', [price(100)]),
-      ana(
-        '1 cell is newer in the store, and stays: casa-0 price_from 100, the file has 295 as it was imported before',
-        [price(1, 'casa-1')],
-      ),
+      ana('Kept 1 newer value of the store: casa-0 price_from 100 (295 in an earlier import)', [
+        price(1, 'casa-1'),
+      ]),
     ],
     { 'casa-0': { price_from: 100 } },
   ],
   [
-    'a price of another editor is not overwritten after an import of another cell of the home',
+    'does not overwrite a price of another editor after an import of another cell',
     [
       exports('ben'),
       ben('price_from 100 → 300', [price(300)]),
-      ana('price_from 300, the file has 100 as in its export', [title('New')]),
+      ana('price_from 300 (100 in your export)', [title('New')]),
       ana(
-        '!price_from 310 is 300 in the store now, changed since the export. The last change of the record was 2026-11-21 10:00 UTC by ana',
+        '!price_from has changed since your export: the store has 300, your file has 310. The record was last changed 2026-11-21 10:00 UTC by ana',
         [price(310)],
       ),
       ana(
-        'Warning: listings!Q2 (slug "casa-0"): price_from 310 is 300 in the store now',
+        'Warning: listings!Q2 (slug "casa-0"): price_from has changed since your export: the store has 300, your file has 310',
         [],
         '--overwrite',
       ),
@@ -499,24 +499,24 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 310 } },
   ],
   [
-    'who has written a value is named if an import of the export has said it',
+    'names the author of a conflicting value that was imported from the same export',
     [
       ben('price_from 100 → 300', [price(300)]),
       ana(
-        '!price_from 310 is 300 in the store now, as imported 2026-11-21 10:00 UTC by ben, import-listings',
+        '!price_from has changed since your export: the store has 300, your file has 310. The stored value was imported 2026-11-21 10:00 UTC by ben, import-listings',
         [price(310)],
       ),
     ],
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'a value from the file of another editor is not her own',
+    'does not treat values from the file of another editor as edits',
     [
       ana('price_from 100 → 295', [price(295)]),
       gives('ana', 'ben'),
       exports('cleo'),
       editor('cleo')('price_from 295 → 300', [price(300)]),
-      ben('1 cell is newer in the store, and stays: casa-0 price_from 300', [title('New')]),
+      ben('Kept 1 newer value of the store: casa-0 price_from 300', [title('New')]),
     ],
     { 'casa-0': { price_from: 300, title: { en: 'New' } } },
   ],
@@ -525,18 +525,18 @@ const STORIES: Story[] = [
     [
       ana('1 photo added', [newPhoto('one', 4)]),
       ben(
-        '!photos!A2 (slug "casa-0"): photos 4 rows is 4 other rows in the store now, as imported 2026-11-21 10:00 UTC by ana',
+        '!photos!A2 (slug "casa-0"): photos has changed since your export: the store has 4 other rows, your file has 4 rows. The stored value was imported 2026-11-21 10:00 UTC by ana',
         [newPhoto('two', 4)],
       ),
     ],
     { 'casa-0': { photos: addresses('0-a', '0-b', '0-c', 'one') } },
   ],
   [
-    'a photo that another editor has translated is not removed',
+    'does not remove a photo that another editor has translated',
     [
       ben('alt.fr', [change('photos', 'casa-0', { 'alt.fr': 'Photo' }, 1)]),
       ana(
-        '!listings!A2 (slug "casa-0"): photos without casa-0 0-b.jpg is an entry with other cells in the store now',
+        '!listings!A2 (slug "casa-0"): photos is without casa-0 0-b.jpg, an entry that has changed since your export',
         [removePhoto],
       ),
       ana('1 photo removed', [], '--overwrite'),
@@ -544,20 +544,20 @@ const STORIES: Story[] = [
     { 'casa-0': { photos: addresses('0-a', '0-c') } },
   ],
   [
-    'a list that another import has numbered again is no conflict',
+    'does not report a renumbered list as a conflict',
     [
       exports('ana'),
       patch({ slug: 'casa-0', photos: [...addresses('0-c', '0-b', '0-a', 'd')] }),
-      ana('photos 4 rows, the file has 3 rows as in its export', [price(1)]),
+      ana('photos 4 rows (3 rows in your export)', [price(1)]),
     ],
     { 'casa-0': { price_from: 1, photos: addresses('0-c', '0-b', '0-a', 'd') } },
   ],
   [
-    'without marks, a file may add, and changes nothing stored',
+    'without marks, adds records but does not change stored ones',
     [
       patch({ slug: 'casa-0', price_from: 300 }),
       ana(
-        '!the file: has rows that do not say what the export has shown in them: their hidden cells are lost: 1 cell would change what is stored, first listings!Q2: price_from 300 → 100',
+        '!the file: has rows whose hidden cells are lost, so that an import cannot tell which cells you edited. 1 cell differs from the store, first listings!Q2: price_from 300 → 100',
         [withoutMarks],
       ),
       exports('ana'),
@@ -566,18 +566,18 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'without the sheet "read me", the marks name the export',
+    'finds the export by the marks if the sheet "read me" is missing',
     [
       patch({ slug: 'casa-0', price_from: 300 }),
-      ana('1 cell is newer in the store', [(sheets) => delete sheets['read me'], title('New')]),
+      ana('Kept 1 newer value', [(sheets) => delete sheets['read me'], title('New')]),
       ana('New', [title('Newer')]),
     ],
     { 'casa-0': { price_from: 300, title: { en: 'Newer' } } },
   ],
   [
-    'the mark of another row is none',
+    'ignores the mark of another row',
     [
-      ana('!1 cell would change what is stored', [
+      ana('!1 cell differs from the store', [
         price(1),
         ({ listings = [] }) => {
           const [first, second] = listings;
@@ -590,7 +590,7 @@ const STORIES: Story[] = [
     'a workbook is rehearsed in another database, and then imported',
     [
       goesTo(another),
-      ana(ELSEWHERE, [price(295)]),
+      ana(FROM_ELSEWHERE, [price(295)]),
       ana('price_from 100 → 295', [], '--overwrite'),
       goesTo(production),
       ana('price_from 100 → 295'),
@@ -598,13 +598,13 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 295 } },
   ],
   [
-    'a workbook of another database does not set back what is newer here',
+    'a workbook of another database does not revert newer values',
     [
       patch({ slug: 'casa-0', price_from: 300 }),
       goesTo(another),
       exports('ana'),
       goesTo(production),
-      ana(ELSEWHERE, [title('New')]),
+      ana(FROM_ELSEWHERE, [title('New')]),
     ],
     { 'casa-0': { price_from: 300 } },
   ],
@@ -619,11 +619,11 @@ const STORIES: Story[] = [
     { copy: { price_from: 2 } },
   ],
   [
-    'what was removed is named, a problem if it is touched, and there again with --overwrite',
+    'rejects an edited row of a removed record, unless --overwrite adds it again',
     [
       does(() => imports.load({ removed: { locations: [], amenities: ['wifi'] } })),
-      ana('amenities!A2 (slug "wifi") was removed from the store since the export\n'),
-      ana('!has been removed from the store since the export', [
+      ana('amenities!A2 (slug "wifi") was removed from the store after your export\n'),
+      ana('!was removed from the store after your export: delete the row', [
         change('amenities', 'wifi', { 'label.es': 'Red' }),
         change('listings', 'casa-0', { amenities: 'wifi' }),
       ]),
@@ -632,7 +632,7 @@ const STORIES: Story[] = [
     { 'casa-0': { amenities: [{ label: { en: 'Wi-Fi', es: 'Red' } }] } },
   ],
   [
-    '--prune spares what others have changed since the export',
+    '--prune keeps listings that others have changed since the export',
     [
       ben('1 changed', [price(7, 'casa-7')]),
       ana(
@@ -645,11 +645,11 @@ const STORIES: Story[] = [
     { 'casa-6': { status: 'hidden' }, 'casa-7': { status: 'listed' } },
   ],
   [
-    'an untouched export takes back what others have changed with --overwrite, and names it',
+    'with --overwrite, an unedited export reverts and reports the changes of others',
     [
       patch({ slug: 'casa-0', price_from: 298, hero_photo: PHOTO('0-b') }),
       ana(
-        'Warning: listings!Q2 (slug "casa-0"): price_from 100 is 298 in the store now',
+        'Warning: listings!Q2 (slug "casa-0"): price_from has changed since your export: the store has 298, your file has 100',
         [],
         '--overwrite',
       ),
@@ -657,10 +657,10 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100 } },
   ],
   [
-    'a column that was shifted alone is rejected, and imported with --many',
+    'rejects a column that was shifted on its own, unless --many is given',
     [
       ana(
-        '!2 (slug "casa-0"): price_from has the value of another row, as 8 of the 8 changed cells of this column: it was sorted or shifted alone. --many imports it',
+        '!2 (slug "casa-0"): price_from has the value of another row, as do 8 of the 8 changed cells in this column: the column seems to have been sorted or shifted on its own. Use --many to import it',
         [shiftPrices],
       ),
       ana('price_from 100 → 107', [], '--many'),

@@ -417,7 +417,7 @@ const edited =
       '--many',
       '--dry-run',
     );
-const CHANGED = 'a hidden id that was changed since the export: undo that, or clear the cell';
+const CHANGED = 'a hidden id, which must not be changed: undo the change, or clear the cell';
 
 const google = (value: string) =>
   formulaCell(`IFERROR(__xludf.DUMMYFUNCTION("GOOGLETRANSLATE(A1)"),"${value}")`, value);
@@ -483,7 +483,7 @@ ${HELP}`,
     'a photo twice, and two hero photos',
     sheets(`${PHOTOS}casa-marea | ${PHOTO} | Pool | hero | yes`),
     `
-photos!E3 (slug "casa-marea"): hero is a second hero photo: one photo of a listing may have yes
+photos!E3 (slug "casa-marea"): hero marks a second hero photo: only one photo of a listing can have yes
 photos!B3 (slug "casa-marea"): url "${PHOTO}" repeats photos!B2`,
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | Pool | hero | no`),
   ],
@@ -504,7 +504,7 @@ photos!B3 (slug "casa-marea"): url "${PHOTO}" repeats photos!B2`,
       const sorted = listings.toReversed().map(({ id, 'as of': marks, ...cells }) => cells);
       for (const [at, cells] of sorted.entries()) Object.assign(listings[at] ?? {}, cells);
     }),
-    'the visible columns of the sheet listings were sorted without the hidden ones: undo that, and sort all columns together',
+    'the sheet listings was sorted without its hidden columns: undo that, and sort all columns together',
     edited(({ listings }) => listings?.reverse()),
   ],
   [
@@ -516,8 +516,8 @@ casa-marea | ${marea.id} | A | listed | 1
 one | ${other.id} | B | listed | 2
 two | ${other.id} | C | listed | 3`),
     `
-slug is one of several rows with one hidden id (listings!A2, listings!A3): clear the hidden cells of each copy, and give it its own slug: 2 rows, first casa-marea (listings!A2)
-slug is one of several rows with one hidden id (listings!A4, listings!A5): clear the hidden cells of each copy, and give it its own slug: 2 rows, first one (listings!A4)`,
+slug is ambiguous, because several rows have the same hidden id (listings!A2, listings!A3): clear the hidden cells of the copies, and give each its own slug: 2 rows, first casa-marea (listings!A2)
+slug is ambiguous, because several rows have the same hidden id (listings!A4, listings!A5): clear the hidden cells of the copies, and give each its own slug: 2 rows, first one (listings!A4)`,
     sheets(`
 slug | id | name | status | display_order
 casa-marea | ${marea.id} | A | listed | 1

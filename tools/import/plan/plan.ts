@@ -33,7 +33,7 @@ export function plan(
     if (each.slug !== null) known.locations.set(each.slug, each);
   }
   const recordChanges = [...locations.changes, ...amenities.changes];
-  const listed = properties.filter(({ isUnlisted }) => !isUnlisted);
+  const listed = properties.filter(({ isAbsent }) => !isAbsent);
   const named = new Set(listed.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
   const isSparing = prunes && !overwrite;
@@ -54,11 +54,11 @@ export function plan(
     ...found.problems,
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };
-  const { moved = [], conflicts: ofCells = [], importedRows = [] } = file;
-  const conflicts = [...ofCells, ...findConflicts(changes, author, stored)];
+  const { sortedColumns = [], conflicts: cellConflicts = [], importedRows = [] } = file;
+  const conflicts = [...cellConflicts, ...findConflicts(changes, author, stored)];
   const overridable = [
     ...(overwrite ? [] : conflicts),
-    ...(many ? [] : [...moved, ...checkShare(changes, file.form, stored)]),
+    ...(many ? [] : [...sortedColumns, ...checkShare(changes, file.form, stored)]),
   ];
   const effect = { listings: changes, recordChanges, conflicts, importedRows };
   if (overridable.length > 0) return { kind: 'rejected', problems: overridable, effect };

@@ -96,13 +96,13 @@ function completeRecord<T>(
 
 /** A patch that names no stored record may have a misspelt key: its missing fields are one problem. */
 function summarizeMissing(
-  { name: { kind }, isStored = false }: RawRecord,
+  { name: { kind }, mustExist = false }: RawRecord,
   unknown: NonNullable<Fault['unknown']>,
   faults: readonly Fault[],
 ): Fault[] {
   const missing = faults.filter(({ isMissing }) => isMissing).map(({ path }) => path);
   if (missing.length === 0) return [...faults];
-  const needs = isStored ? '' : `, and a new one needs ${missing.join(', ')}`;
+  const needs = mustExist ? '' : `, and a new one needs ${missing.join(', ')}`;
   const sentence = `is no stored ${kind}${needs}`;
   return [{ path: '', sentence, unknown }, ...faults.filter(({ isMissing }) => !isMissing)];
 }

@@ -1,207 +1,232 @@
-/** The values of a workbook, the decision about each, and what the report says of it. Pure. */
+/**
+ * Decides about each value of a workbook, by a three-way comparison of the base (base.ts), the
+ * workbook (*theirs*) and the store (*ours*):
+ *
+ *     base     theirs   ours     outcome
+ *     289000   289000   289000   unchanged
+ *     289000   275000   289000   apply       edited in the workbook
+ *     289000   289000   298000   keep        changed in the store
+ *     289000   275000   298000   conflict    changed in both
+ *     ?        275000   298000   unknown     the mark of the row is lost
+ *
+ * A cell that repeats what another person has imported is not an edit either.
+ */
 
 import { quote } from '../../command-line/printable.ts';
 import { counted } from '../../command-line/words.ts';
 import { formatOperation, type Operation } from '../../database/operations.ts';
-import type { List, Row } from './base.ts';
+import { getBaseHash, type List, type Row } from './base.ts';
 import { readAs, showCell } from './cells.ts';
 import { type Column, cellsOf, HERO, LISTS, type ListName, pathOf, valueIn } from './columns.ts';
-import { idOf } from './find-records.ts';
-import { contentOf, hashDatabase, hashText, hasMarks, parseEntries } from './marks.ts';
+import { getId } from './find-records.ts';
+import { formatContent, hashDatabase, hashText, parseEntryHashes } from './marks.ts';
 import { type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import { type Catalogue, findLastChange } from './store.ts';
 
-/** A cell of a row. A list has others: the order of its rows, the hero photo, and what it removes. */
+/**
+ * A part of the workbook that is compared with the store: a cell, the order of a list, its hero photo
+ * or the removal of an entry.
+ */
 export type Value = {
-  row: Row;
+  kind: 'cell' | 'order' | 'hero' | 'removal';
+  owner: Row | List;
   column: Column;
-  place: RecordName;
-  /** The hash of what this person has seen or said. Undefined if nothing is known of it. */
-  base: string | undefined;
-  /** The hashes of what other people's imports of the export have said, by their operation. */
-  said: readonly { hash: string; operation: Operation | undefined }[];
-  /** What the workbook has. */
+  name: RecordName;
+  /** The hash of its text in the base; undefined if the owner has no base. */
+  baseHash: string | undefined;
+  /** Its edits in other people's imports of the same export. */
+  editsOfOthers: readonly { hash: string; operation: Operation | undefined }[];
+  /** Its text in the workbook. */
   theirs: string;
-  /** What the store has. Undefined for a new record. */
+  /** Its text in the store; undefined for a new record. */
   ours: string | undefined;
-  /** Both in words, for the report. */
-  shown: readonly [theirs: string, ours: string];
+  /** Both as the report quotes them. For a removal, `theirs` is the name of the entry. */
+  quoted: { theirs: string; ours: string };
 };
 
-/**
- * `same`: nothing to do. `take`: the editor alone has changed the value. `keep`: the editor has not,
- * or has it from another one, and the store has a newer one. `conflict`: both have changed it.
- * `unknown`: nothing says whether the editor has.
- */
-export type Outcome = 'same' | 'take' | 'keep' | 'conflict' | 'unknown';
+/** The table above has an example of each. */
+export type Outcome = 'unchanged' | 'apply' | 'keep' | 'conflict' | 'unknown';
 
 export function decide(value: Value, isExport: boolean): Outcome {
-  const { row, base, theirs, ours } = value;
-  if (theirs === ours) return 'same';
-  if (ours === undefined || !isExport) return 'take';
-  if (isRepeated(value)) return 'keep';
-  if (hashText(ours) === base) return 'take';
-  return base === undefined && row.others.length === 0 ? 'unknown' : 'conflict';
+  const { owner, baseHash, theirs, ours } = value;
+  if (theirs === ours) return 'unchanged';
+  if (ours === undefined || !isExport) return 'apply';
+  if (!isEdited(value)) return 'keep';
+  if (hashText(ours) === baseHash) return 'apply';
+  const isUnknown = baseHash === undefined && owner.history.importedByOthers.length === 0;
+  return isUnknown ? 'unknown' : 'conflict';
 }
 
-/** Whether the value is as it was shown, or as an import has said it. */
-export function isRepeated({ base, said, theirs }: Value): boolean {
-  const own = hashText(theirs);
-  return own === base || said.some(({ hash }) => hash === own);
+/** Whether the workbook differs from its base, and from what others have imported. */
+export function isEdited({ baseHash, editsOfOthers, theirs }: Value): boolean {
+  const theirHash = hashText(theirs);
+  return theirHash !== baseHash && !editsOfOthers.some(({ hash }) => hash === theirHash);
 }
 
-export function valuesOfRow(row: Row): Value[] {
-  const { sheet, name: place, value: cells, stored } = row;
+export function listRowValues(row: Row): Value[] {
+  const { sheet, name, cells, stored } = row;
   return cellsOf(sheet).flatMap((column): Value[] => {
     const cell = valueIn(cells, column);
     const record = stored?.record ?? {};
-    // Most cells are as stored. A location may have another slug.
+    // A quick exit for most cells.
     if (cell === undefined || cell === valueIn(record, column)) return [];
+    // The same location, which has been renamed in the workbook or in the store.
     const { location_id } = cells;
-    const isSame = location_id !== undefined && location_id === record.location_id;
-    if (column.field === 'location' && isSame) return [];
+    const isSameLocation = location_id !== undefined && location_id === record.location_id;
+    if (column.field === 'location' && isSameLocation) return [];
     return [
       {
-        ...findSaid(row, column),
-        place,
+        kind: 'cell',
+        ...findHistory(row, column),
+        name,
         theirs: readAs(column, cells),
         ours: stored && readAs(column, record),
-        shown: [formatCell(column, cells), formatCell(column, record)],
+        quoted: { theirs: quoteCell(column, cells), ours: quoteCell(column, record) },
       },
     ];
   });
 }
 
-/** What was shown and said of a column. What a file has as its export has shown it is not said. */
-function findSaid(row: Row, column: Column) {
+/** Finds what the base and other people's imports contain of a column. */
+function findHistory(owner: Row | List, column: Column) {
+  const { history } = owner;
   const { name } = column;
-  const said = row.others.flatMap(({ marks, operation }) => {
-    const hash = marks(name);
-    return hash === undefined || hash === row.shown(name) ? [] : [{ hash, operation }];
+  const editsOfOthers = history.importedByOthers.flatMap(({ mark, operation }) => {
+    const hash = mark.get(name);
+    const isEdit = hash !== undefined && hash !== history.exported?.get(name);
+    return isEdit ? [{ hash, operation }] : [];
   });
-  // A column that the export did not have has shown nothing.
-  const base = hasMarks(row.base) ? (row.base(name) ?? hashText('')) : undefined;
-  return { row, column, base, said };
+  // A column that the export did not have was empty in it.
+  const hash = getBaseHash(history, name) ?? hashText('');
+  return { owner, column, baseHash: history.base.length > 0 ? hash : undefined, editsOfOthers };
 }
 
-export function valuesOfList(list: List): Value[] {
-  const order = orderOf(list);
-  const isTouched = hashText(order.theirs) !== order.base;
-  const removed = isTouched ? removedFrom(list) : [];
-  return [order, ...(hasHero(list.rows) ? [heroOfList(list)] : []), ...removed];
+export function listListValues(list: List): Value[] {
+  const order = getOrder(list);
+  const hero = hasHeroColumn(list.rows) ? [getHero(list)] : [];
+  // Rows can only be missing from a list whose order has been edited.
+  const removals = hashText(order.theirs) === order.baseHash ? [] : listRemovals(list);
+  return [order, ...hero, ...removals];
 }
 
-/** The rows of the list, in their order. */
-function orderOf(list: List): Value {
-  const { sheet, stored, rows, kept } = list;
-  const keysOf = (all: readonly Row[]) => all.map(({ key }) => key).join(' ');
-  const [count, others] = [counted(rows.length, 'row'), counted(kept.length, 'row')];
+function getOrder(list: List): Value {
+  const { sheet, stored, rows, storedRows } = list;
+  const joinKeys = (all: readonly Row[]) => all.map(({ key }) => key).join(' ');
+  const [theirs, ours] = [counted(rows.length, 'row'), counted(storedRows.length, 'row')];
   return {
-    ...findSaid(list, columnOf(sheet)),
-    place: (rows[0] ?? list).name,
-    theirs: keysOf(rows),
-    ours: stored && keysOf(kept),
-    shown: [count, count === others ? `${kept.length} other rows` : others],
+    kind: 'order',
+    ...findHistory(list, makeListColumn(sheet)),
+    name: (rows[0] ?? list).name,
+    theirs: joinKeys(rows),
+    ours: stored && joinKeys(storedRows),
+    quoted: { theirs, ours: ours === theirs ? `${storedRows.length} other rows` : ours },
   };
 }
 
-/** The entries that the file removes. One that somebody has added since stays. */
-function removedFrom(list: List): Value[] {
-  const { sheet, name: place, base, kept } = list;
-  const entries = parseEntries(base(`${sheet}.rows`));
-  return kept.flatMap(({ isUnlisted, stored, key }): Value[] => {
-    if (!isUnlisted || stored === undefined || entries?.has(key) === false) return [];
+/** Lists the stored entries without a row, except those that were added after the export. */
+function listRemovals(list: List): Value[] {
+  const { sheet, name, history, storedRows } = list;
+  const baseEntries = parseEntryHashes(getBaseHash(history, `${sheet}.rows`));
+  return storedRows.flatMap(({ isAbsent, stored, key }): Value[] => {
+    if (!isAbsent || stored === undefined || baseEntries?.has(key) === false) return [];
     return [
       {
-        row: list,
-        column: columnOf(sheet),
-        place,
-        base: entries?.get(key),
-        said: [],
+        kind: 'removal',
+        owner: list,
+        column: makeListColumn(sheet),
+        name,
+        baseHash: baseEntries?.get(key),
+        editsOfOthers: [],
         theirs: '',
-        ours: contentOf(sheet, stored.record),
-        shown: [`without ${stored.label}`, 'an entry with other cells'],
+        ours: formatContent(sheet, stored.record),
+        quoted: { theirs: `without ${stored.label}`, ours: `with ${stored.label}` },
       },
     ];
   });
 }
 
-function heroOfList(list: List): Value {
-  const { stored, rows, kept } = list;
-  const hero = rows.find(isHero);
-  const id = stored?.record.hero_photo_id;
-  const address = kept.find((row) => idOf(row) === id)?.stored?.record.url;
+function getHero(list: List): Value {
+  const { stored, rows, storedRows } = list;
+  const heroRow = rows.find(isHero);
+  const storedId = stored?.record.hero_photo_id;
+  const storedUrl = storedRows.find((row) => getId(row) === storedId)?.stored?.record.url;
   return {
-    ...findSaid(list, HERO),
-    place: (hero ?? list).name,
-    theirs: heroOf(rows),
-    ours: stored && `${id ?? ''}`,
-    shown: [`${hero?.value.url ?? 'none'}`, `${address ?? 'none'}`],
+    kind: 'hero',
+    ...findHistory(list, HERO),
+    name: (heroRow ?? list).name,
+    theirs: getHeroId(rows),
+    ours: stored && `${storedId ?? ''}`,
+    quoted: { theirs: `${heroRow?.cells.url ?? 'no photo'}`, ours: `${storedUrl ?? 'no photo'}` },
   };
 }
 
-function columnOf(sheet: ListName): Column {
+function makeListColumn(sheet: ListName): Column {
   return { name: sheet, field: LISTS[sheet].field, kind: 'word' };
 }
 
-export function isHero({ value }: Row): boolean {
-  return value[HERO.field] === true;
+export function isHero({ cells }: Row): boolean {
+  return cells[HERO.field] === true;
 }
 
-/** Whether the sheet has the column. */
-export function hasHero(rows: readonly Row[]): boolean {
-  return rows.some(({ value }) => HERO.field in value);
+export function hasHeroColumn(rows: readonly Row[]): boolean {
+  return rows.some(({ cells }) => HERO.field in cells);
 }
 
 /** Returns the id of the hero photo, or `''`. */
-export function heroOf(rows: readonly Row[]): string {
-  const hero = rows.find(isHero);
-  return hero === undefined ? '' : `${idOf(hero)}`;
+export function getHeroId(rows: readonly Row[]): string {
+  const heroRow = rows.find(isHero);
+  return heroRow === undefined ? '' : `${getId(heroRow)}`;
 }
 
-function formatCell(column: Column, record: Row['value']): string {
+function quoteCell(column: Column, record: Row['cells']): string {
   const cell = showCell(column, record);
-  return cell === null ? 'none' : quote(cell);
+  return cell === null ? 'no value' : quote(cell);
 }
 
-/** e.g. `casa-marea price_from 298000, the file has 289000 as in its export` */
-export function formatNewer({ row, column, theirs, shown: [has, stays] }: Value): string {
-  const isShown = row.shown(column.name) === hashText(theirs);
-  const before = isShown ? 'as in its export' : 'as it was imported before';
-  return `${row.stored?.label} ${column.name} ${stays}, the file has ${has} ${before}`;
+/** e.g. `casa-marea price_from 298000 (289000 in your export)` */
+export function describeKept({ owner, column, theirs, quoted }: Value): string {
+  const isExported = owner.history.exported?.get(column.name) === hashText(theirs);
+  const source = isExported ? 'your export' : 'an earlier import';
+  return `${owner.stored?.label} ${column.name} ${quoted.ours} (${quoted.theirs} in ${source})`;
 }
 
-/** The remedy of a conflict. */
+/** Tells the editor how to resolve a conflict. */
 export const EXPORT_AGAIN =
-  'Export the catalogue again, and repeat the change there. --overwrite replaces what is stored.';
+  'Export the catalogue again and repeat the change there, or use --overwrite to replace what is stored.';
 
-/** Names who has written the stored value only if an import has said it. */
-export function describeConflict(
-  { row, column, place, said, ours = '', shown }: Value,
-  stored: Catalogue,
-) {
-  const author = said.find(({ hash }) => hash === hashText(ours));
-  const last = formatLastChange(findLastChange(stored, row.record));
-  const by = author
-    ? `as imported ${formatLastChange(author.operation)}`
-    : `changed since the export. The last change of the record was ${last}`;
-  const sentence = `${shown[0]} is ${shown[1]} in the store now, ${by}`;
-  return { record: place, path: pathOf(column), sentence, remedy: EXPORT_AGAIN };
+/** e.g. `has changed since your export: the store has 298000, your file has 275000. The record …` */
+export function describeConflict(value: Value, stored: Catalogue): ImportProblem {
+  const { kind, owner, column, name, editsOfOthers, ours = '', quoted } = value;
+  const change =
+    kind === 'removal'
+      ? `is ${quoted.theirs}, an entry that has changed since your export`
+      : `has changed since your export: the store has ${quoted.ours}, your file has ${quoted.theirs}`;
+  // Only imports of the same export name the author of a single value.
+  const edit = editsOfOthers.find(({ hash }) => hash === hashText(ours));
+  const author = edit
+    ? `The stored value was imported ${formatLastChange(edit.operation)}`
+    : `The record was last changed ${formatLastChange(findLastChange(stored, owner.recordKey))}`;
+  const sentence = `${change}. ${author}`;
+  return { record: name, path: pathOf(column), sentence, remedy: EXPORT_AGAIN };
 }
 
-/** Cells without a base, which an editor may have changed, are one problem of the file. */
+/** Reports all cells without a base as one problem of the file. */
 export function describeUnknown(values: readonly Value[], stored: Catalogue): ImportProblem[] {
   const [first] = values;
   if (first === undefined) return [];
-  const { column, place, shown } = first;
+  const { column, name, quoted } = first;
   const database = hashDatabase(stored);
-  const isElsewhere = values.some(({ row }) => (row.shown('database') ?? database) !== database);
-  const why = isElsewhere
+  const isFromElsewhere = values.some(({ owner }) => {
+    return (owner.history.exported?.get('database') ?? database) !== database;
+  });
+  const reason = isFromElsewhere
     ? 'was exported from another database, or before this one was restored'
-    : 'has rows that do not say what the export has shown in them: their hidden cells are lost';
-  const cell = place.cellAt?.(pathOf(column)).cell ?? place.place;
-  const would = `${counted(values.length, 'cell')} would change what is stored, first ${cell}: ${column.name} ${shown[1]} → ${shown[0]}`;
-  return [{ record: THE_FILE, path: '', sentence: `${why}: ${would}`, remedy: EXPORT_AGAIN }];
+    : 'has rows whose hidden cells are lost, so that an import cannot tell which cells you edited';
+  const cell = name.cellAt?.(pathOf(column)).cell ?? name.place;
+  const verb = values.length === 1 ? 'differs' : 'differ';
+  const difference = `${counted(values.length, 'cell')} ${verb} from the store, first ${cell}: ${column.name} ${quoted.ours} → ${quoted.theirs}`;
+  const sentence = `${reason}. ${difference}`;
+  return [{ record: THE_FILE, path: '', sentence, remedy: EXPORT_AGAIN }];
 }
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx (7c1d2c0e-…)` */

@@ -1,166 +1,201 @@
-/** Finds the stored record of each row of a sheet. A copied row is a new record. Pure. */
+/**
+ * Finds the stored record of each row of a sheet:
+ *
+ *     row of the workbook                    stored record
+ *     casa-marea, as exported                casa-marea: by the hidden id or the mark
+ *     casa-nova, in the row of casa-marea    casa-marea: renamed, the hidden id is the same
+ *     casa-marea, typed into an empty row    casa-marea: by its slug
+ *     casa-nova, in a copy of that row       a new record, because the original keeps the id
+ */
 
 import { readAs } from './cells.ts';
 import { cellsOf, SHEETS, type SheetName, valueIn } from './columns.ts';
 import { url } from './listing-schemas.ts';
-import { hashText, NO_MARKS, parseMarks, type StoredRow } from './marks.ts';
+import { hashText, RowMark, type StoredRow } from './marks.ts';
 import { type ImportProblem, THE_FILE } from './problem.ts';
 import { deriveId, makeFinder, type Patch, readKeys } from './records.ts';
-import type { Marks, SheetRow } from './types.ts';
+import type { SheetRow } from './types.ts';
 
 export type FoundRow = SheetRow & {
   sheet: SheetName;
-  /** Of the hidden cell. A copied row has none. */
-  marks: Marks;
-  /** Undefined for a new record. */
+  /** The mark of the export; undefined for a new or copied row. */
+  mark: RowMark | undefined;
+  /** The stored record; undefined for a new record. */
   stored: StoredRow | undefined;
-  /** Whether the sheet has no such row: its record stays as it is stored. */
-  isUnlisted: boolean;
+  /** Whether the sheet has no row for the stored record, which then stays unchanged. */
+  isAbsent: boolean;
 };
 
-type NamedRow = SheetRow & {
-  marks: Marks;
-  /** Whether the slug, the address or the icon is as the export has shown it. */
-  isAsShown: boolean;
+type IdentifiedRow = SheetRow & {
+  mark: RowMark | undefined;
+  /** Whether the slug, the URL or the icon is the exported one. */
+  hasExportedAddress: boolean;
   /** The key of the record that the row was exported with. A copied row has it too. */
-  origin: string | undefined;
+  exportedKey: string | undefined;
 };
 
 export type Sheet = {
   sheet: SheetName;
   rows: readonly SheetRow[];
-  /** The records that the store has. */
-  known: readonly StoredRow[];
-  /** Returns the key of the record with this id. */
-  keyOf: (id: unknown) => string | undefined;
-  /** Today's slugs by former ones, of listings. */
-  slugs?: ReadonlyMap<string, string> | undefined;
+  storedRows: readonly StoredRow[];
+  /** Returns the key of the record with an id. */
+  makeKey: (id: unknown) => string | undefined;
+  /** Current slugs of listings by previous slugs. */
+  currentSlugs?: ReadonlyMap<string, string> | undefined;
 };
 
-/** For the report. */
-type Found = { problems: ImportProblem[]; notes: string[] };
+type Report = { problems: ImportProblem[]; notes: string[] };
 
-/** Returns the rows with their records, and a row without cells for each other record. */
-export function findRecords(from: Sheet, report: Found) {
-  const { sheet, rows, known } = from;
-  const found = claimRecords(from, separateCopies(sheet, rows.map(nameRow(from)), report));
-  const listed = new Set(found.map(({ stored }) => stored));
-  const none = {
-    sheet,
-    name: THE_FILE,
-    value: {},
-    asOf: undefined,
-    marks: NO_MARKS,
-    isUnlisted: true,
-  };
-  const unlisted = known.filter((stored) => !listed.has(stored));
-  return { found, unlisted: unlisted.map((stored): FoundRow => ({ ...none, stored })) };
+/** Returns the rows of a sheet with their records, and a row without cells for each other record. */
+export function findRecords(sheet: Sheet, report: Report) {
+  const identifiedRows = sheet.rows.map((row) => identify(row, sheet));
+  const found = assignRecords(sheet, separateCopies(sheet.sheet, identifiedRows, report));
+  const assigned = new Set(found.map(({ stored }) => stored));
+  const emptyRow = { sheet: sheet.sheet, name: THE_FILE, cells: {}, markCell: undefined };
+  const absent = sheet.storedRows
+    .filter((stored) => !assigned.has(stored))
+    .map((stored): FoundRow => ({ ...emptyRow, mark: undefined, stored, isAbsent: true }));
+  return { found, absent };
 }
 
-function nameRow({ sheet, keyOf }: Sheet) {
+function identify(row: SheetRow, { sheet, makeKey }: Sheet): IdentifiedRow {
+  const mark = RowMark.parse(row.markCell);
   const [address] = SHEETS[sheet].keys;
   const column = cellsOf(sheet).find(({ name }) => name === address);
-  return (row: SheetRow): NamedRow => {
-    const { value } = row;
-    const marks = parseMarks(row.asOf);
-    const isAsShown =
-      column !== undefined && hashText(readAs(column, value)) === marks(column.name);
-    const isMarked = isAsShown || value.id === undefined;
-    return { ...row, marks, isAsShown, origin: isMarked ? marks('key') : keyOf(value.id) };
-  };
+  const hasExportedAddress =
+    column !== undefined && hashText(readAs(column, row.cells)) === mark?.get(column.name);
+  const { id } = row.cells;
+  const exportedKey = hasExportedAddress || id === undefined ? mark?.key : makeKey(id);
+  return { ...row, mark, hasExportedAddress, exportedKey };
 }
 
 /**
- * Of several rows with one origin, the original is the one whose address is as it was exported. Each
- * other one is a new record.
+ * Makes copied rows new records. If several rows have the same exported key, the original is the one
+ * with the exported slug or URL.
  */
 function separateCopies(
   sheet: SheetName,
-  rows: readonly NamedRow[],
-  { notes, problems }: Found,
-): NamedRow[] {
-  const originals = new Map<NamedRow, NamedRow>();
-  for (const [origin, group] of Map.groupBy(rows, (row) => row.origin)) {
-    const [shown, second] = group.filter(({ isAsShown }) => isAsShown);
-    const original = shown ?? group[0];
-    if (origin === undefined || original === undefined || group.length === 1) continue;
+  rows: readonly IdentifiedRow[],
+  { notes, problems }: Report,
+): IdentifiedRow[] {
+  const originals = new Map<IdentifiedRow, IdentifiedRow>();
+  for (const [exportedKey, group] of Map.groupBy(rows, (row) => row.exportedKey)) {
+    const [unchanged, alsoUnchanged] = group.filter((row) => row.hasExportedAddress);
+    const original = unchanged ?? group[0];
+    if (exportedKey === undefined || original === undefined || group.length === 1) continue;
     for (const row of group) originals.set(row, original);
-    // Two features may have one icon.
-    if (sheet === 'features' || (shown !== undefined && second === undefined)) continue;
-    const places = group.map(({ name }) => name.place).join(', ');
+    // Two features can have the same icon.
+    if (sheet === 'features' || (unchanged !== undefined && alsoUnchanged === undefined)) continue;
+    const cells = group.map(({ name }) => name.place).join(', ');
     const [path] = SHEETS[sheet].keys;
-    const sentence = `is one of several rows with one hidden id (${places}): clear the hidden cells of each copy, and give it its own ${path}`;
+    const sentence = `is ambiguous, because several rows have the same hidden id (${cells}): clear the hidden cells of the copies, and give each its own ${path}`;
     problems.push(...group.map(({ name: record }) => ({ record, path, sentence })));
   }
   return rows.map((row) => {
     const original = originals.get(row) ?? row;
     if (original === row) return row;
-    notes.push(
-      `${row.name.place} is a copy of ${original.name.place}: a new record with its own id`,
-    );
-    const { id, hid, ...cells } = row.value;
-    const value = hid === original.value.hid ? cells : { ...cells, hid };
-    return { ...row, value, marks: NO_MARKS, isAsShown: false, origin: undefined };
+    notes.push(`${row.name.place} is a copy of ${original.name.place}, and becomes a new record`);
+    const { id, hid, ...otherCells } = row.cells;
+    const cells = hid === original.cells.hid ? otherCells : { ...otherCells, hid };
+    return { ...row, cells, mark: undefined, hasExportedAddress: false, exportedKey: undefined };
   });
 }
 
+/** Returns a candidate for a row. It is ignored if another row has been assigned the record. */
+type Pass = (row: IdentifiedRow, store: StoreIndex) => StoredRow | undefined;
+
 /**
- * The rows claim their records in rounds, the surest way first, so that two rows never have one
- * record: a renamed home keeps its record, and a new home with its former slug gets none.
+ * The passes in which rows are assigned their records, most reliable first. A renamed listing thus
+ * keeps its record even if another row now has its previous slug.
  */
-function claimRecords({ sheet, known, slugs }: Sheet, rows: readonly NamedRow[]): FoundRow[] {
-  const byKey = new Map(known.map((row) => [row.key, row]));
+const PASSES: Readonly<Record<SheetName, readonly Pass[]>> = {
+  listings: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
+  photos: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
+  videos: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
+  features: [byAllCells, byMark, byIcon],
+  locations: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
+  // The slug of an amenity is its id, so an amenity with another slug is another amenity.
+  amenities: [byExportedKey, byUniqueCell],
+};
+
+function byExportedKey(row: IdentifiedRow, store: StoreIndex) {
+  const isReliable = row.hasExportedAddress || row.cells.id !== undefined;
+  return isReliable ? store.getByKey(row.exportedKey) : undefined;
+}
+
+/** If the row has a hidden id, its slug and `hid` may have been edited, so only its URL counts. */
+function byUniqueCell({ cells }: IdentifiedRow, store: StoreIndex) {
+  const address = url.safeParse(cells.url).data;
+  const { id, hid, slug = address } = readKeys(cells);
+  return store.find(id === undefined ? { hid, slug } : { slug: address });
+}
+
+function byPreviousSlugOrMark(row: IdentifiedRow, store: StoreIndex) {
+  const { id, slug } = row.cells;
+  const currentSlug = id === undefined ? store.currentSlugs?.get(`${slug}`) : undefined;
+  return store.find({ slug: currentSlug }) ?? byMark(row, store);
+}
+
+function byMark({ mark }: IdentifiedRow, store: StoreIndex) {
+  return store.getByKey(mark?.key);
+}
+
+function byAllCells({ cells }: IdentifiedRow, store: StoreIndex) {
+  return store.findUnassigned((record) => displaysSameCells(cells, record));
+}
+
+function byIcon({ cells }: IdentifiedRow, store: StoreIndex) {
+  return store.findUnassigned(({ icon_slug }) => icon_slug === cells.icon_slug);
+}
+
+type StoreIndex = ReturnType<typeof indexStoredRows>;
+
+function indexStoredRows({ storedRows, currentSlugs }: Sheet, assigned: ReadonlySet<StoredRow>) {
+  const byKey = new Map(storedRows.map((row) => [row.key, row]));
   const find = makeFinder(
-    known.map((row) => {
+    storedRows.map((row) => {
       const { hid, slug, url: address } = row.record;
       return { hid, slug: slug ?? address, row };
     }),
   );
-  const found = new Map<NamedRow, StoredRow>();
-  const claimed = new Set<StoredRow>();
-  const claim = (findStored: (row: NamedRow) => StoredRow | undefined) => {
-    for (const row of rows) {
-      const stored = found.has(row) ? undefined : findStored(row);
-      if (stored === undefined || claimed.has(stored)) continue;
-      found.set(row, stored);
-      claimed.add(stored);
-    }
+  return {
+    currentSlugs,
+    getByKey: (key = '') => byKey.get(key),
+    find: (keys: Parameters<typeof find>[0]) => find(keys)?.row,
+    findUnassigned: (isMatch: (record: Patch) => boolean) =>
+      storedRows.find((row) => !assigned.has(row) && isMatch(row.record)),
   };
-  const findFeature = (isSame: (record: Patch) => boolean) =>
-    known.find((each) => !claimed.has(each) && isSame(each.record));
-  const findMarked = ({ marks }: NamedRow) => byKey.get(marks('key') ?? '');
-  if (sheet === 'features') {
-    claim(({ value }) => findFeature((record) => showsAll(value, record)));
-    claim(findMarked);
-    claim(({ value }) => findFeature(({ icon_slug }) => icon_slug === value.icon_slug));
-  } else {
-    claim(({ value, isAsShown, origin = '' }) =>
-      isAsShown || value.id !== undefined ? byKey.get(origin) : undefined,
-    );
-    claim(({ value }) => {
-      const address = url.safeParse(value.url).data;
-      const { id, hid, slug = address } = readKeys(value);
-      return find(id === undefined ? { hid, slug } : { slug: address })?.row;
-    });
-    claim((row) => {
-      // An amenity with another slug is another amenity.
-      if (sheet === 'amenities') return undefined;
-      const slug = row.value.id === undefined ? slugs?.get(`${row.value.slug}`) : undefined;
-      return find({ slug })?.row ?? findMarked(row);
-    });
-  }
-  return rows.map((row) => ({ ...row, sheet, stored: found.get(row), isUnlisted: false }));
 }
 
-function showsAll(cells: Patch, record: Patch): boolean {
+function assignRecords(sheet: Sheet, rows: readonly IdentifiedRow[]): FoundRow[] {
+  const records = new Map<IdentifiedRow, StoredRow>();
+  const assigned = new Set<StoredRow>();
+  const store = indexStoredRows(sheet, assigned);
+  for (const findCandidate of PASSES[sheet.sheet]) {
+    for (const row of rows) {
+      const candidate = records.has(row) ? undefined : findCandidate(row, store);
+      if (candidate === undefined || assigned.has(candidate)) continue;
+      records.set(row, candidate);
+      assigned.add(candidate);
+    }
+  }
+  return rows.map((row) => ({
+    ...row,
+    sheet: sheet.sheet,
+    stored: records.get(row),
+    isAbsent: false,
+  }));
+}
+
+function displaysSameCells(cells: Patch, record: Patch): boolean {
   return cellsOf('features').every(
     (column) =>
       valueIn(cells, column) === undefined || readAs(column, cells) === readAs(column, record),
   );
 }
 
-/** Of the stored record, or of the one that the row would add. A feature has none. */
-export function idOf({ sheet, stored, value }: FoundRow): unknown {
-  const record = stored?.record ?? deriveId(value);
+/** Returns the id of the stored record, or of the record that the row would add. */
+export function getId({ sheet, stored, cells }: FoundRow): unknown {
+  const record = stored?.record ?? deriveId(cells);
   return sheet === 'amenities' ? record.slug : record.id;
 }

@@ -1,8 +1,10 @@
 /**
- * Stored records as the rows of an export, and the mark of each row in the hidden column `as of`: a
- * hash of what each cell shows. An import records the rows of a file in the same form. Pure.
+ * Row marks. An export writes one into the hidden column `as of` of each row: a hash of the text that
+ * each cell displays. The next import compares them to detect edited cells.
  *
  *     m3 key:1f0c22ab export:9d21c0e7 database:40c1d2aa slug:0b5e8f10 hid:77de68da … m3
+ *
+ * The rows of an import are stored in the same form, in `imported_rows`.
  */
 
 import { hash } from 'node:crypto';
@@ -11,74 +13,93 @@ import { readAs } from './cells.ts';
 import { type Column, cellsOf, LISTS, type ListName, SHEETS } from './columns.ts';
 import { isMap } from './listing-schemas.ts';
 import { listOf, type Patch, toFileListing } from './records.ts';
-import type { ListingsFile, Marks } from './types.ts';
+import type { ListingsFile } from './types.ts';
 
-const FORM = 'm3';
+const FORMAT_VERSION = 'm3';
 
-export type StoredRow = {
-  /** A hash of the id, which identifies the row in its sheet. */
-  key: string;
-  /** As the row shows it. */
-  record: Patch;
-  /** In the report, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
-  label: string;
-};
+/** The mark of one row. */
+export class RowMark {
+  /** Identifies the row in its sheet. */
+  readonly key: string;
+  readonly #text: string;
 
-export const NO_MARKS: Marks = () => undefined;
+  private constructor(text: string, key: string) {
+    this.#text = text;
+    this.key = key;
+  }
 
-export function hasMarks(marks: Marks): boolean {
-  return marks('key') !== undefined;
+  /** Returns undefined for another version of the format, or a cell that a program has truncated. */
+  static parse(cell: unknown): RowMark | undefined {
+    if (typeof cell !== 'string') return undefined;
+    if (!cell.startsWith(`${FORMAT_VERSION} `) || !cell.endsWith(` ${FORMAT_VERSION}`)) {
+      return undefined;
+    }
+    const key = findEntry(cell, 'key');
+    return key === undefined ? undefined : new RowMark(cell, key);
+  }
+
+  /** Returns an entry of the mark, e.g. `export`, or the hash of the column `slug`. */
+  get(name: string): string | undefined {
+    return findEntry(this.#text, name);
+  }
 }
 
-const DIGITS = 8;
+/** Searches the text, because splitting it takes four times as long. */
+function findEntry(text: string, name: string): string | undefined {
+  const label = ` ${name}:`;
+  const at = text.indexOf(label);
+  const start = at + label.length;
+  return at === -1 ? undefined : text.slice(start, text.indexOf(' ', start));
+}
+
+/** Returns the text of a mark. `entries` are added to the hashes of the columns. */
+export function formatMark(
+  columns: readonly Column[],
+  record: Patch,
+  entries: Readonly<Record<string, string>>,
+): string {
+  const hashes = columns.map((column) => `${column.name}:${hashText(readAs(column, record))}`);
+  const others = Object.entries(entries).map(([name, text]) => `${name}:${text}`);
+  return [FORMAT_VERSION, ...others, ...hashes, FORMAT_VERSION].join(' ');
+}
+
+const HASH_DIGITS = 8;
 
 export function hashText(text: string): string {
-  return hash('sha1', text).slice(0, DIGITS);
+  return hash('sha1', text).slice(0, HASH_DIGITS);
 }
 
-/** Names a database. A restore or a rewind changes its generation. */
+/** Identifies a database. A restore or Time Travel changes its generation, and so the hash. */
 export function hashDatabase({ lineage, generation }: Record<'lineage' | 'generation', string>) {
   return hashText(`${lineage} ${generation}`);
 }
 
-/** Returns the cell `as of`. `others` have what the row says beside its cells. */
-export function formatMarks(
-  columns: readonly Column[],
-  record: Patch,
-  others: Readonly<Record<string, string>>,
-): string {
-  const cells = columns.map((column) => `${column.name}:${hashText(readAs(column, record))}`);
-  const texts = Object.entries(others).map(([name, text]) => `${name}:${text}`);
-  return [FORM, ...texts, ...cells, FORM].join(' ');
-}
-
-/** Another form, and marks that a program has cut, are none. */
-export function parseMarks(cell: unknown): Marks {
-  if (typeof cell !== 'string') return NO_MARKS;
-  if (!cell.startsWith(`${FORM} `) || !cell.endsWith(` ${FORM}`)) return NO_MARKS;
-  // Called for each cell of a long text: splitting it takes four times as long.
-  return (name) => {
-    const label = ` ${name}:`;
-    const at = cell.indexOf(label);
-    const start = at + label.length;
-    return at === -1 ? undefined : cell.slice(start, cell.indexOf(' ', start));
-  };
-}
-
-/** Returns a hash of the id of the export that a file was made from. Each row of a workbook has it. */
-export function findExport({ exportId, sheets = {} }: ListingsFile): string | undefined {
+/** Returns the hash of the export's id. In a workbook, every row contains it. */
+export function findExportKey({ exportId, sheets = {} }: ListingsFile): string | undefined {
   if (exportId !== undefined) return hashText(exportId);
   const rows = Object.values(sheets).flat();
-  return rows.map(({ asOf }) => parseMarks(asOf)('export')).find((name) => name !== undefined);
+  return rows
+    .map(({ markCell }) => RowMark.parse(markCell)?.get('export'))
+    .find((exportKey) => exportKey !== undefined);
 }
 
-export function rowOfListing(source: Source): StoredRow {
+/** A stored record as a row of an export. */
+export type StoredRow = {
+  /** Identifies the row in its sheet: the hash of its id. */
+  key: string;
+  /** The record in the form in which the row displays it. */
+  record: Patch;
+  /** The name in reports, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
+  label: string;
+};
+
+export function toListingRow(source: Source): StoredRow {
   const { id, slug, location } = source;
   const record = { ...toFileListing(source), location: location && (location.slug ?? location.id) };
   return { key: hashText(id), record, label: slug };
 }
 
-export function rowOfRecord(
+export function toRecordRow(
   sheet: 'locations' | 'amenities',
   record: Location | Amenity,
 ): StoredRow {
@@ -87,65 +108,73 @@ export function rowOfRecord(
   return { key: hashText(id), record, label };
 }
 
-/** The rows of a list of a listing, in the order in which a site shows them. */
-export function rowsOfList({ record: listing, label }: StoredRow, name: ListName): StoredRow[] {
+/** Returns the entries of a listing's list, in the order in which a site shows them. */
+export function toListRows({ record: listing, label }: StoredRow, name: ListName): StoredRow[] {
   const { field, order } = LISTS[name];
   const [address] = SHEETS[name].keys;
   const entries = listOf(listing[field]).filter(isMap);
   entries.sort((a, b) => compareEntries(order, a, b));
-  const keys = keysOfList(name, listing.id, entries);
-  return entries.map((record, at): StoredRow => {
-    const entry = `${label} ${`${record[address]}`.split('/').at(-1)}`;
-    return { key: keys[at] ?? '', record, label: entry };
+  const keys = makeEntryKeys(name, listing.id, entries);
+  return entries.map((record, index): StoredRow => {
+    const fileName = `${record[address]}`.split('/').at(-1);
+    return { key: keys[index] ?? '', record, label: `${label} ${fileName}` };
   });
 }
 
 /**
- * A feature has no id. The order of two with one icon distinguishes them, or the keys that they had
- * in an export.
+ * Returns a key for each entry of a list. A feature has no id, so several features with one icon are
+ * numbered, unless they have kept their keys of the export (`exportedKeys`).
  */
-export function keysOfList(
+export function makeEntryKeys(
   name: ListName,
-  listing: unknown,
+  listingId: unknown,
   entries: readonly Patch[],
-  exported: readonly (string | undefined)[] = [],
+  exportedKeys: readonly (string | undefined)[] = [],
 ): string[] {
-  const used = new Set(exported);
+  const usedKeys = new Set(exportedKeys);
   const counts = new Map<unknown, number>();
-  const nextKey = (id: unknown): string => {
+  const makeKey = (id: unknown): string => {
     const count = counts.get(id) ?? 0;
     counts.set(id, count + 1);
-    const key = hashText(`${name} ${listing} ${id} ${count}`);
-    return used.has(key) ? nextKey(id) : key;
+    const key = hashText(`${name} ${listingId} ${id} ${count}`);
+    return usedKeys.has(key) ? makeKey(id) : key;
   };
-  return entries.map(({ icon_slug, id = icon_slug }, at) => exported[at] ?? nextKey(id));
+  return entries.map(({ icon_slug, id = icon_slug }, index) => exportedKeys[index] ?? makeKey(id));
 }
 
-/** A site sorts by number, then by id. */
+/** Compares two entries as a site sorts them: by number, then by id. */
 export function compareEntries(order: string, a: Patch, b: Patch): number {
   const [first, second] = [`${a.id ?? ''}`, `${b.id ?? ''}`];
   const byId = first < second ? -1 : Number(first > second);
   return Number(a[order] ?? 0) - Number(b[order] ?? 0) || byId;
 }
 
-/** What the cells of an entry show, but for its place in the list. */
-export function contentOf(sheet: ListName, record: Patch): string {
+/** Returns the text that the cells of an entry display, without its number. */
+export function formatContent(sheet: ListName, record: Patch): string {
   return cellsOf(sheet)
     .map((column) => readAs(column, record))
     .join('\n');
 }
 
-/** What the row of a listing says of a list: its order, and the content of each entry by its key. */
-export function formatList(sheet: ListName, rows: readonly Pick<StoredRow, 'key' | 'record'>[]) {
+/**
+ * Returns the entries of a listing's mark about one of its lists: the hash of the order, and the key
+ * of each entry with the hash of its content.
+ */
+export function formatListMark(
+  sheet: ListName,
+  rows: readonly Pick<StoredRow, 'key' | 'record'>[],
+) {
   const keys = rows.map(({ key }) => key);
-  const contents = rows.map(({ key, record }) => key + hashText(contentOf(sheet, record)));
+  const contents = rows.map(({ key, record }) => key + hashText(formatContent(sheet, record)));
   return { [sheet]: hashText(keys.join(' ')), [`${sheet}.rows`]: contents.join(',') };
 }
 
-/** Returns the hash of the content of each entry by its key. */
-export function parseEntries(rows: string | undefined): ReadonlyMap<string, string> | undefined {
+/** Returns the hash of each entry's content by the entry's key. */
+export function parseEntryHashes(
+  rows: string | undefined,
+): ReadonlyMap<string, string> | undefined {
   const entries = rows
     ?.split(',')
-    .map((each) => [each.slice(0, DIGITS), each.slice(DIGITS)] as const);
+    .map((entry) => [entry.slice(0, HASH_DIGITS), entry.slice(HASH_DIGITS)] as const);
   return entries && new Map(entries);
 }

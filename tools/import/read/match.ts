@@ -1,23 +1,27 @@
 /**
- * Matches the rows of a workbook with the stored records: which record is this row, and which records
- * do its cells name? Nothing is compared or merged here. Pure.
+ * Matches the rows of a workbook with stored records, and resolves the names in their cells:
+ *
+ *     sheet      cell                    refers to
+ *     listings   location: bay           the row or the stored location with this slug
+ *     photos     listing: casa-marea     the row of this listing, or the stored listing
+ *     photos     listing: casa-old       the stored listing that had this slug before
+ *
+ * Nothing is compared or merged here.
  */
 
-import { either, type List, type MergeOptions, makeBase, type Row } from './base.ts';
+import { getBaseHash, type List, type MergeOptions, makeRowBuilder, type Row } from './base.ts';
 import { LIST_NAMES, LISTS, type ListName } from './columns.ts';
-import { type FoundRow, findRecords, idOf } from './find-records.ts';
+import { type FoundRow, findRecords, getId } from './find-records.ts';
 import {
   compareEntries,
   hashText,
-  hasMarks,
-  keysOfList,
-  NO_MARKS,
-  parseEntries,
-  parseMarks,
-  rowOfListing,
-  rowOfRecord,
-  rowsOfList,
+  makeEntryKeys,
+  parseEntryHashes,
+  RowMark,
   type StoredRow,
+  toListingRow,
+  toListRows,
+  toRecordRow,
 } from './marks.ts';
 import type { ImportProblem } from './problem.ts';
 import type { Patch } from './records.ts';
@@ -26,128 +30,137 @@ import type { SheetRow, Sheets } from './types.ts';
 
 type Match = {
   sheets: Sheets;
-  addBase: ReturnType<typeof makeBase>;
+  buildRow: ReturnType<typeof makeRowBuilder>;
   problems: ImportProblem[];
-  /** The copies, for the report. */
+  /** Remarks about copied rows, for the report. */
   notes: string[];
 };
 
-/** The rows of locations, amenities and listings, and those of records that only lists name. */
+/**
+ * Returns the rows of locations and amenities, and those of listings, including listings that only
+ * the sheets of photos, videos and features name.
+ */
 export function matchSheets(sheets: Sheets, stored: Catalogue, options: MergeOptions) {
-  const problems: ImportProblem[] = [];
-  const match = { sheets, addBase: makeBase(stored, options, problems), problems, notes: [] };
+  const match: Match = {
+    sheets,
+    buildRow: makeRowBuilder(stored, options),
+    problems: [],
+    notes: [],
+  };
   const matchRecords = (sheet: 'locations' | 'amenities') =>
     matchSheet(
       sheet,
-      stored[sheet].map((record) => rowOfRecord(sheet, record)),
+      stored[sheet].map((record) => toRecordRow(sheet, record)),
       match,
     );
   const [locations, amenities] = [matchRecords('locations'), matchRecords('amenities')];
-  const homes = [...stored.listings.values()].map(({ listing }) => rowOfListing(listing));
-  const slugs = slugsOfToday(stored);
-  // A sheet of one's own may have a new home with the former slug of another one.
-  const formerSlugs = options.exportKey === undefined ? undefined : slugs;
-  const rows = nameLocations(matchSheet('listings', homes, match, formerSlugs), locations);
-  const listings = matchLists(rows, slugs, match);
-  const isListed = (row: Row) => !row.isUnlisted;
+  const storedListings = [...stored.listings.values()].map(({ listing }) => toListingRow(listing));
+  const currentSlugs = mapCurrentSlugs(stored);
+  // In a workbook that was not exported, a new listing may reuse the previous slug of another one.
+  const previousSlugs = options.exportKey === undefined ? undefined : currentSlugs;
+  const rows = matchSheet('listings', storedListings, match, previousSlugs);
+  const listings = matchLists(resolveLocations(rows, locations), currentSlugs, match);
+  const hasRow = (row: Row) => !row.isAbsent;
   return {
     ...match,
-    locations: locations.filter(isListed),
-    amenities: amenities.filter(isListed),
+    locations: locations.filter(hasRow),
+    amenities: amenities.filter(hasRow),
     listings,
   };
 }
 
-/** The slugs of the stored listings by themselves, and by the former ones: no two have one. */
-function slugsOfToday({ listings }: Catalogue): Map<string, string> {
-  const names = [...listings.values()].flatMap(({ slug, former_slugs }) => {
-    const former: string[] = JSON.parse(former_slugs);
-    return [...former, slug].map((name) => [name, slug] as const);
+/** Maps the current and the previous slugs of stored listings to the current ones. */
+function mapCurrentSlugs({ listings }: Catalogue): Map<string, string> {
+  const entries = [...listings.values()].flatMap(({ slug, former_slugs }) => {
+    const previousSlugs: string[] = JSON.parse(former_slugs);
+    return [...previousSlugs, slug].map((name) => [name, slug] as const);
   });
-  return new Map(names);
+  return new Map(entries);
 }
 
 function matchSheet(
   sheet: 'listings' | 'locations' | 'amenities',
-  known: readonly StoredRow[],
+  storedRows: readonly StoredRow[],
   match: Match,
-  slugs?: ReadonlyMap<string, string>,
+  currentSlugs?: ReadonlyMap<string, string>,
 ): Row[] {
   const rows = match.sheets[sheet] ?? [];
-  const keyOf = (id: unknown) => hashText(`${id}`);
-  const { found, unlisted } = findRecords({ sheet, rows, known, keyOf, slugs }, match);
-  return [...found, ...unlisted].map((row) => {
-    const id = idOf(row);
-    return match.addBase(row, keyOf(id), `${sheet} ${id}`);
+  const makeKey = (id: unknown) => hashText(`${id}`);
+  const { found, absent } = findRecords({ sheet, rows, storedRows, makeKey, currentSlugs }, match);
+  return [...found, ...absent].map((row) => {
+    const id = getId(row);
+    return match.buildRow(row, makeKey(id), `${sheet} ${id}`);
   });
 }
 
 /**
- * Finds the row that a cell names by a slug: in the export if the cell is untouched, else in the
- * file, in the export or in the store.
+ * Returns a function that finds the row that a cell names by its slug. An unedited cell means the row
+ * that had the slug in the export, even if that row has been renamed. An edited cell means the row that
+ * has the slug in the file, otherwise in the export, otherwise in the store.
  */
 function makeReferenceFinder(rows: readonly Row[]) {
   const byKey = new Map(rows.map((row) => [row.key, row]));
-  const nameIn = ({ slug, id }: Patch) => hashText(`${slug ?? id ?? ''}`);
-  const inExport = rows.flatMap(({ marks }) => {
-    const row = byKey.get(marks('key') ?? '');
-    return row === undefined ? [] : [[marks('slug'), row] as const];
+  const hashName = ({ slug, id }: Patch) => hashText(`${slug ?? id ?? ''}`);
+  const exportedEntries = rows.flatMap(({ mark }) => {
+    const row = byKey.get(mark?.key ?? '');
+    return row === undefined ? [] : [[mark?.get('slug'), row] as const];
   });
-  const exported = new Map(inExport);
-  // The last one of a name counts.
-  const all = new Map([
-    ...rows.map((row) => [nameIn(row.stored?.record ?? {}), row] as const),
-    ...inExport,
-    ...rows.map((row) => [nameIn(row.value), row] as const),
+  const byExportedSlug = new Map(exportedEntries);
+  // Later entries replace earlier ones.
+  const byName = new Map([
+    ...rows.map((row) => [hashName(row.stored?.record ?? {}), row] as const),
+    ...exportedEntries,
+    ...rows.map((row) => [hashName(row.cells), row] as const),
   ]);
-  return (name: unknown, cell: string | undefined): Row | undefined => {
+  return (name: unknown, exportedHash: string | undefined): Row | undefined => {
     if (typeof name !== 'string' || name === '') return undefined;
-    const mark = hashText(name);
-    return (mark === cell ? exported.get(mark) : undefined) ?? all.get(mark);
+    const hash = hashText(name);
+    return (hash === exportedHash ? byExportedSlug.get(hash) : undefined) ?? byName.get(hash);
   };
 }
 
-/** Adds the id of the location that a listing names. The cell counts only if it is another one. */
-function nameLocations(listings: readonly Row[], locations: readonly Row[]): Row[] {
+/** Adds the id of the location that a listing names. */
+function resolveLocations(listings: readonly Row[], locations: readonly Row[]): Row[] {
   const find = makeReferenceFinder(locations);
   return listings.map((row) => {
-    const named = find(row.value.location, row.marks('location'));
-    const location_id = named?.stored?.record.id ?? named?.value.id;
-    return { ...row, value: { ...row.value, location_id } };
+    const location = find(row.cells.location, row.mark?.get('location'));
+    const location_id = location?.stored?.record.id ?? location?.cells.id;
+    return { ...row, cells: { ...row.cells, location_id } };
   });
 }
 
-/** Adds the rows of `photos`, `videos` and `features` to those of their listings. */
+/** Adds the rows of `photos`, `videos` and `features` to their listings. */
 function matchLists(
   listings: readonly Row[],
-  slugs: ReadonlyMap<string, string>,
+  currentSlugs: ReadonlyMap<string, string>,
   match: Match,
 ): Row[] {
   const find = makeReferenceFinder(listings);
-  const findListing = ({ name: record, value: { listing }, asOf }: SheetRow) => {
+  const findListing = ({ name: record, cells: { listing }, markCell }: SheetRow) => {
     const slug = `${listing ?? ''}`;
-    const found = find(slug, parseMarks(asOf)('listing')) ?? find(slugs.get(slug), undefined);
-    if (found === undefined) {
-      const unknown = { name: slug, known: [...slugs.keys()] };
+    const exportedHash = RowMark.parse(markCell)?.get('listing');
+    const row = find(slug, exportedHash) ?? find(currentSlugs.get(slug), undefined);
+    if (row === undefined) {
+      const unknown = { name: slug, known: [...currentSlugs.keys()] };
       const sentence = 'must be the slug of a listing';
       match.problems.push({ record, path: 'listing', value: slug || undefined, sentence, unknown });
     }
-    return found;
+    return row;
   };
   const groups = LIST_NAMES.flatMap((sheet) => {
     const rows = match.sheets[sheet];
     return rows === undefined ? [] : [{ sheet, byListing: Map.groupBy(rows, findListing) }];
   });
   return listings.flatMap((listing) => {
-    const { isUnlisted, isRemoved, name } = listing;
+    const { isAbsent, isRemoved, name } = listing;
     const lists = groups.flatMap(({ sheet, byListing }) => {
       const rows = byListing.get(listing) ?? [];
-      const isThere = !isRemoved && (!isUnlisted || rows.length > 0);
-      return isThere ? [matchList(sheet, rows, listing, match)] : [];
+      const isNamed = !isRemoved && (!isAbsent || rows.length > 0);
+      return isNamed ? [matchList(sheet, rows, listing, match)] : [];
     });
-    const [first] = lists;
-    if (isUnlisted && first === undefined) return [];
-    return [{ ...listing, name: isUnlisted && first ? first.name : name, lists }];
+    const [firstList] = lists;
+    if (isAbsent && firstList === undefined) return [];
+    return [{ ...listing, name: isAbsent && firstList ? firstList.name : name, lists }];
   });
 }
 
@@ -157,36 +170,51 @@ function matchList(
   listing: Row,
   match: Match,
 ): List {
-  const { stored, isUnlisted, record } = listing;
-  const keyOf = (id: unknown) => keysOfList(sheet, idOf(listing), [{ id }])[0];
-  const known = stored === undefined ? [] : rowsOfList(stored, sheet);
-  const { found, unlisted } = findRecords({ sheet, rows: sheetRows, known, keyOf }, match);
+  const { stored, isAbsent, recordKey, history } = listing;
+  const makeKey = (id: unknown) => makeEntryKeys(sheet, getId(listing), [{ id }])[0];
+  const storedEntries = stored === undefined ? [] : toListRows(stored, sheet);
+  const entries = { sheet, rows: sheetRows, storedRows: storedEntries, makeKey };
+  const { found, absent } = findRecords(entries, match);
   const sorted = sortRows(found, LISTS[sheet].order);
-  const entered = sorted.map((row) => ({ ...row.value, id: idOf(row) }));
-  const exported = sheet === 'features' ? sorted.map(({ marks }) => marks('key')) : [];
-  const keys = keysOfList(sheet, idOf(listing), entered, exported);
-  const entries = parseEntries(listing.base(`${sheet}.rows`));
-  const addBase = (row: FoundRow, key = '') => match.addBase(row, key, record, entries);
-  const rows = sorted.map((row, at) => addBase(row, keys[at]));
-  const all = [...rows, ...unlisted.map((row) => addBase(row, row.stored?.key))];
-  const kept = known.flatMap((entry) => all.find((row) => row.stored === entry) ?? []);
-  // Without the row of the listing, those of the entries know their order.
-  const shown = rows.find((row) => hasMarks(row.base))?.base ?? NO_MARKS;
-  const base = either(listing.base, shown);
-  const name = (isUnlisted && rows[0]?.name) || listing.name;
-  return { ...listing, sheet, name, base, value: {}, rows, kept };
+  const keys = findEntryKeys(sheet, listing, sorted);
+  const baseEntries = parseEntryHashes(getBaseHash(history, `${sheet}.rows`));
+  const buildRow = (row: FoundRow, key = '') => match.buildRow(row, key, recordKey, baseEntries);
+  const rows = sorted.map((row, index) => buildRow(row, keys[index]));
+  const allRows = [...rows, ...absent.map((row) => buildRow(row, row.stored?.key))];
+  const storedRows = storedEntries.flatMap((entry) => {
+    return allRows.find((row) => row.stored === entry) ?? [];
+  });
+  // The marks of entries know the exported order too, if the row of their listing is missing.
+  const entryBase = rows.find((row) => row.history.base.length > 0)?.history.base ?? [];
+  return {
+    sheet,
+    name: (isAbsent && rows[0]?.name) || listing.name,
+    stored,
+    recordKey,
+    history: { ...history, base: [...history.base, ...entryBase] },
+    rows,
+    storedRows,
+  };
 }
 
-/** Sorts as a site does. */
+function findEntryKeys(sheet: ListName, listing: Row, rows: readonly FoundRow[]): string[] {
+  const entries = rows.map((row) => ({ ...row.cells, id: getId(row) }));
+  const exportedKeys = sheet === 'features' ? rows.map(({ mark }) => mark?.key) : [];
+  return makeEntryKeys(sheet, getId(listing), entries, exportedKeys);
+}
+
+/** Sorts rows as a site does. A row without a number follows the row above it. */
 function sortRows(rows: readonly FoundRow[], order: string): FoundRow[] {
-  let place: Patch = {};
-  const placed = rows.map((row) => {
-    const number = row.value[order];
-    const isNumbered = typeof number === 'number';
-    // A row without number follows the row before it.
-    place = isNumbered ? { [order]: number, id: idOf(row) } : { ...place, id: `${place.id}+` };
-    return { row, place };
+  let sortKey: Patch = {};
+  const keyedRows = rows.map((row) => {
+    const number = row.cells[order];
+    // `+` sorts after the id of the row above, and before any other id.
+    sortKey =
+      typeof number === 'number'
+        ? { [order]: number, id: getId(row) }
+        : { ...sortKey, id: `${sortKey.id}+` };
+    return { row, sortKey };
   });
-  placed.sort((a, b) => compareEntries(order, a.place, b.place));
-  return placed.map(({ row }) => row);
+  keyedRows.sort((a, b) => compareEntries(order, a.sortKey, b.sortKey));
+  return keyedRows.map(({ row }) => row);
 }

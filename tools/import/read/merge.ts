@@ -1,11 +1,10 @@
 /**
- * Merges a workbook with the store, in three ways, as version control merges a file. Pure.
+ * Merges a workbook with the store, as version control merges a file:
  *
- *     match    Which stored record is each row? Rows without one are new.
- *     values   Each cell has a base (what its editor has said before, or the export has shown),
- *              theirs (what the workbook has) and ours (what the store has).
- *     decide   A value is the same, kept, taken, or a conflict.
- *     fold     What is taken is a patch of each record, which complete.ts merges and checks.
+ *     match.ts    finds the stored record of each row
+ *     base.ts     finds what its cells contained in the export, or in an earlier import
+ *     decide.ts   decides which values to apply, to keep or to reject
+ *     merge.ts    turns the applied values into a patch of each record, for complete.ts
  */
 
 import { property } from '../../../src/properties/property.ts';
@@ -14,32 +13,32 @@ import { cellsOf, HERO, LISTS, setValue, valueIn } from './columns.ts';
 import {
   decide,
   describeConflict,
+  describeKept,
   describeUnknown,
-  formatNewer,
-  hasHero,
-  heroOf,
+  getHeroId,
+  hasHeroColumn,
+  isEdited,
   isHero,
-  isRepeated,
+  listListValues,
+  listRowValues,
   type Value,
-  valuesOfList,
-  valuesOfRow,
 } from './decide.ts';
-import { compareEntries, formatList, formatMarks, hashText } from './marks.ts';
+import { compareEntries, formatListMark, formatMark, hashText } from './marks.ts';
 import { matchSheets } from './match.ts';
-import { findMovedColumns } from './moved.ts';
 import { mergeRecord, numberInOrder } from './patch.ts';
 import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
 import { deriveId, type Patch } from './records.ts';
+import { findSortedColumns } from './sorted-alone.ts';
 import type { Catalogue } from './store.ts';
 import type { ImportedRow, ListingsFile, RawRecord, Sheets } from './types.ts';
 
 const FEATURE = property.shape.unique_features.element;
 
 const REMOVED =
-  'has been removed from the store since the export: delete the row. --overwrite adds it again';
+  'was removed from the store after your export: delete the row, or use --overwrite to add it again';
 
-/** The taken values by their row, or by the list that they are of. */
-type Taken = ReadonlyMap<Row, readonly Value[]>;
+/** The values to write, by their row or list. */
+type Changes = ReadonlyMap<Row | List, readonly Value[]>;
 
 export function mergeSheets(
   file: ListingsFile,
@@ -48,99 +47,114 @@ export function mergeSheets(
   options: MergeOptions,
 ): ListingsFile {
   const { locations, amenities, listings, ...match } = matchSheets(sheets, stored, options);
-  const { exportKey: export_id, who, overwrite } = options;
+  const { exportKey, who, overwrite } = options;
   const records = [...locations, ...amenities, ...listings];
-  // What another editor has removed stays removed.
-  const { removed = [], there = [] } = Object.groupBy(records.flatMap(rowsOf), (row) =>
-    row.isRemoved ? 'removed' : 'there',
-  );
-  const values = there.flatMap((row) => ('rows' in row ? valuesOfList(row) : valuesOfRow(row)));
-  const outcomes = Object.groupBy(values, (each) => decide(each, export_id !== undefined));
-  const { take = [], keep = [], conflict = [], unknown = [] } = outcomes;
-  const changed = [...take, ...conflict, ...unknown, ...(overwrite ? keep : [])];
-  const taken = Map.groupBy(changed, ({ row }) => row);
-  const fold = (rows: readonly Row[]) =>
-    rows.filter((row) => !row.isRemoved).map((row) => foldRecord(row, taken));
-  const { touched = [], untouched = [] } = Object.groupBy(removed, (row) =>
-    isTouched(row) ? 'touched' : 'untouched',
-  );
+  const rows = records.flatMap(listRows);
+  const values = records.flatMap(listValues);
+  const outcomes = Object.groupBy(values, (value) => decide(value, exportKey !== undefined));
+  const { apply = [], keep = [], conflict = [], unknown = [] } = outcomes;
+  // A rejected import shows its conflicts as changes too: plan.ts rejects them after the merge.
+  const changedValues = [...apply, ...conflict, ...unknown, ...(overwrite ? keep : [])];
+  const changes = Map.groupBy(changedValues, ({ owner }) => owner);
   const conflicts = overwrite ? [...keep, ...conflict] : conflict;
-  const recorded = records.filter((record) => rowsOf(record).some((row) => taken.has(row)));
+  const { edited = [], unedited = [] } = Object.groupBy(
+    rows.filter((row) => row.isRemoved),
+    (row) => (listRowValues(row).some(isEdited) ? 'edited' : 'unedited'),
+  );
+  const toRecords = (all: readonly Row[]) =>
+    all.filter((row) => !row.isRemoved).map((row) => toRecordPatch(row, changes));
   return {
     ...file,
-    locations: fold(locations),
-    amenities: fold(amenities),
-    properties: fold(listings),
+    locations: toRecords(locations),
+    amenities: toRecords(amenities),
+    properties: toRecords(listings),
     problems: distinct(file.problems, [
+      ...rows.flatMap(findChangedId),
       ...match.problems,
       ...listings.flatMap(({ lists }) => lists).flatMap(findSecondHero),
-      ...touched.map(({ name }) => ({ record: name, path: '', sentence: REMOVED })),
+      ...edited.map(({ name }) => ({ record: name, path: '', sentence: REMOVED })),
     ]),
     notes: [
       ...(file.notes ?? []),
       ...match.notes,
-      ...untouched.map(
-        ({ name }) => `${formatName(name)} was removed from the store since the export`,
+      ...unedited.map(
+        ({ name }) => `${formatName(name)} was removed from the store after your export`,
       ),
     ],
-    newer: overwrite ? [] : keep.map(formatNewer),
+    keptValues: overwrite ? [] : keep.map(describeKept),
     conflicts: [
-      ...conflicts.map((each) => describeConflict(each, stored)),
+      ...conflicts.map((value) => describeConflict(value, stored)),
       ...(overwrite ? [] : describeUnknown(unknown, stored)),
     ],
-    moved: findMovedColumns(changed),
-    importedRows: recorded.flatMap((row): ImportedRow[] =>
-      export_id === undefined
+    sortedColumns: findSortedColumns(changedValues),
+    importedRows:
+      exportKey === undefined
         ? []
-        : [{ export_id, who, record: row.record, marks: formatRows(row) }],
-    ),
+        : records
+            .filter((record) =>
+              [...listRows(record), ...record.lists].some((owner) => changes.has(owner)),
+            )
+            .map((record) => toImportedRow(record, exportKey, who)),
   };
 }
 
-/** A record, with the lists of a listing and their rows. */
-function rowsOf(record: Row): (Row | List)[] {
-  return [record, ...record.lists, ...record.lists.flatMap(({ rows }) => rows)];
+/** Lists the row of a record and the rows of its lists. */
+function listRows(record: Row): Row[] {
+  return [record, ...record.lists.flatMap(({ rows }) => rows)];
 }
 
-/** Whether its editor has changed a cell of a row since the export. */
-function isTouched(row: Row): boolean {
-  return valuesOfRow(row).some((value) => !isRepeated(value));
+/** Lists the values of a record. A row whose record another person has removed has no values. */
+function listValues(record: Row): Value[] {
+  const [recordRow, ...entries] = listRows(record).map((row) => {
+    return row.isRemoved ? [] : listRowValues(row);
+  });
+  return [...(recordRow ?? []), ...record.lists.flatMap(listListValues), ...entries.flat()];
 }
 
-/** The rows of a record as the file has them, for the next import by the same person. */
-function formatRows(record: Row): string {
-  const { lists } = record;
-  const texts = lists.map(({ sheet, rows }) => ({
-    ...formatList(
+/** Returns the rows of a record for `imported_rows`: they are the base of this person's next import. */
+function toImportedRow(record: Row, export_id: string, who: string): ImportedRow {
+  const { lists, recordKey } = record;
+  const listMarks = lists.map(({ sheet, rows }) => ({
+    ...formatListMark(
       sheet,
-      rows.map(({ key, value }) => ({ key, record: value })),
+      rows.map(({ key, cells }) => ({ key, record: cells })),
     ),
-    ...(hasHero(rows) && { hero: hashText(heroOf(rows)) }),
+    ...(hasHeroColumn(rows) && { hero: hashText(getHeroId(rows)) }),
   }));
-  const first = formatRow(record, Object.assign({}, ...texts));
-  return [first, ...lists.flatMap(({ rows }) => rows).map((row) => formatRow(row))].join('\n');
+  const marks = [
+    formatRowMark(record, Object.assign({}, ...listMarks)),
+    ...lists.flatMap(({ rows }) => rows).map((row) => formatRowMark(row)),
+  ];
+  return { export_id, who, record: recordKey, marks: marks.join('\n') };
 }
 
-function formatRow({ sheet, key, value }: Row, others: Record<string, string> = {}): string {
-  const columns = cellsOf(sheet).filter((column) => valueIn(value, column) !== undefined);
-  return formatMarks(columns, value, { key, ...others });
+function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, string> = {}): string {
+  const columns = cellsOf(sheet).filter((column) => valueIn(cells, column) !== undefined);
+  return formatMark(columns, cells, { key, ...entries });
+}
+
+function findChangedId({ name, cells: { id }, stored, history }: Row): ImportProblem[] {
+  const isChanged = id !== undefined && stored !== undefined && id !== stored.record.id;
+  if (history.exported === undefined || !isChanged) return [];
+  const sentence = 'is a hidden id, which must not be changed: undo the change, or clear the cell';
+  return [{ record: name, path: 'id', value: id, sentence }];
 }
 
 function findSecondHero({ rows }: List): ImportProblem[] {
   const [, second] = rows.filter(isHero);
   if (second === undefined) return [];
-  const sentence = 'is a second hero photo: one photo of a listing may have yes';
+  const sentence = 'marks a second hero photo: only one photo of a listing can have yes';
   return [{ record: second.name, path: HERO.field, sentence }];
 }
 
-/** The taken cells of a row as a patch of its record. */
-function foldRow(row: Row, taken: Taken): Patch {
-  const { stored, value: cells } = row;
+/** Returns the changed cells of a row as a patch of its record. */
+function toPatch(row: Row, changes: Changes): Patch {
+  const { stored, cells } = row;
   const { id, slug }: Patch = stored?.record ?? { id: cells.id };
   const patch: Patch = id !== undefined ? { id } : slug !== undefined ? { slug } : {};
-  for (const { column } of taken.get(row) ?? []) {
+  for (const { column } of changes.get(row) ?? []) {
     const cell = valueIn(cells, column);
-    // A new record has no field to empty, but a text without languages.
+    // A new record has nothing to clear. A translated text without any language becomes empty.
     if (stored === undefined && cell === null && column.locale === undefined) continue;
     if (column.field === 'location' && cells.location_id !== undefined) {
       patch.location_id = cells.location_id;
@@ -149,51 +163,51 @@ function foldRow(row: Row, taken: Taken): Patch {
   return patch;
 }
 
-/** A record as a patch, with the lists of a listing. */
-function foldRecord(record: Row, taken: Taken): RawRecord {
-  const patch = foldRow(record, taken);
-  const rowsIn: Record<string, readonly Row[]> = {};
+/** Returns a record as a patch, which includes the lists of a listing. */
+function toRecordPatch(record: Row, changes: Changes): RawRecord {
+  const patch = toPatch(record, changes);
+  const rowsByField: Record<string, readonly Row[]> = {};
   for (const list of record.lists) {
-    const { hero, order } = Object.groupBy(taken.get(list) ?? [], ({ column }) =>
-      column === HERO ? 'hero' : 'order',
-    );
-    if (hero !== undefined) patch.hero_photo_id = hero[0]?.theirs || null;
-    const rows = order ? list.rows.filter((row) => !row.isRemoved) : list.kept;
-    if (order === undefined && !rows.some((row) => taken.has(row))) continue;
+    const listChanges = changes.get(list) ?? [];
+    const hero = listChanges.find(({ kind }) => kind === 'hero');
+    if (hero !== undefined) patch.hero_photo_id = hero.theirs || null;
+    // The rows of the workbook if they replace the list, otherwise the stored ones.
+    const isReplaced = listChanges.some(({ kind }) => kind !== 'hero');
+    const rows = isReplaced ? list.rows.filter((row) => !row.isRemoved) : list.storedRows;
+    if (!isReplaced && !rows.some((row) => changes.has(row))) continue;
     const { field } = LISTS[list.sheet];
-    patch[field] = foldList(list, rows, taken);
-    rowsIn[field] = rows;
+    patch[field] = toListPatch(list, rows, changes);
+    rowsByField[field] = rows;
   }
-  const { name, isUnlisted } = record;
-  return { name: withRows(name, rowsIn), value: patch, isUnlisted };
+  const { name, isAbsent } = record;
+  return { name: withEntryCells(name, rowsByField), value: patch, isAbsent };
 }
 
-/** The entries of a list: those of the file if the list is taken, else the stored ones. */
-function foldList({ sheet, kept }: List, rows: readonly Row[], taken: Taken): Patch[] {
+function toListPatch({ sheet, storedRows }: List, rows: readonly Row[], changes: Changes): Patch[] {
   const { order } = LISTS[sheet];
   const entries = rows.map((row): Patch => {
-    const patch = foldRow(row, taken);
+    const patch = toPatch(row, changes);
     const record = row.stored?.record ?? {};
     if (sheet === 'features') return mergeRecord(record, patch, FEATURE);
-    const number = rows === kept ? undefined : row.value[order];
-    // An editor may write 1.5.
+    const number = rows === storedRows ? undefined : row.cells[order];
+    // An editor can insert an entry by the number 1.5.
     return { ...patch, [order]: typeof number === 'number' ? Math.floor(number) : record[order] };
   });
-  const places = entries.map(deriveId);
-  const isInOrder = places.every(
-    (each, at) => compareEntries(order, places[at - 1] ?? each, each) <= 0,
+  const sortKeys = entries.map(deriveId);
+  const isInOrder = sortKeys.every(
+    (key, index) => compareEntries(order, sortKeys[index - 1] ?? key, key) <= 0,
   );
   if (!isInOrder) numberInOrder(entries, order);
   return entries;
 }
 
-/** The cells of an entry are in its own row, e.g. `photos.3.alt.en` in `photos!E12`. */
-function withRows(name: RecordName, rows: Record<string, readonly Row[]>): RecordName {
+/** Finds the cells of an entry in its own row, e.g. `photos.3.alt.en` in `photos!E12`. */
+function withEntryCells(name: RecordName, rowsByField: Record<string, readonly Row[]>): RecordName {
   const cellAt: RecordName['cellAt'] = (path) => {
     const [field = '', index, ...rest] = path.split('.');
-    const entry = rows[field]?.[Number(index ?? 0)]?.name;
-    const found = entry ? entry.cellAt?.(rest.join('.')) : name.cellAt?.(path);
-    return found ?? { cell: (entry ?? name).place, column: '' };
+    const entry = rowsByField[field]?.[Number(index ?? 0)]?.name;
+    const cell = entry ? entry.cellAt?.(rest.join('.')) : name.cellAt?.(path);
+    return cell ?? { cell: (entry ?? name).place, column: '' };
   };
   return { ...name, cellAt };
 }

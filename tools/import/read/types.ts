@@ -1,74 +1,75 @@
-/** The records of a listings file. */
+/** The types of a listings file, from its cells to its records. */
 
 import type { importedRows } from '../../../src/storage/table.ts';
 import type { SheetName } from './columns.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import type { Patch, RecordKeys } from './records.ts';
 
-/** `done` and `total` count what the phase names, e.g. `listings read`. */
+/** Reports progress. `phase` names what is counted, e.g. `listings read`. */
 export type OnProgress = (phase: string, done: number, total: number) => void;
 
 export type RawRecord = {
   name: RecordName;
   value: unknown;
-  /** In JSON, the `versionOf` the listing that it was made from. */
+  /** The `versionOf` the listing when a JSON file was exported. */
   version?: string | undefined;
-  /** Whether only sheets of lists name the listing: with `--prune` it is hidden. */
-  isUnlisted?: boolean;
-  /** Whether the record must be a stored one. */
-  isStored?: boolean;
+  /** Whether a listing has photos, videos or features, but no row in the sheet `listings`. */
+  isAbsent?: boolean;
+  /** Whether the record must already be stored. */
+  mustExist?: boolean;
 };
 
 /**
- * `whole` records replace the stored ones, and the others are merged into them. A `workbook` may
- * empty as few fields as a whole file.
+ * The way in which the records of a file reach the store:
+ *
+ *     whole      replace the stored records
+ *     patch      are merged into them
+ *     workbook   are merged into them, but may clear only as many fields as a whole file
  */
 export type FileForm = 'whole' | 'patch' | 'workbook';
-
-/** Returns the hash of a column, or another text of the row. A row that has marks has its `key`. */
-export type Marks = (name: string) => string | undefined;
 
 /** A row of a sheet. */
 export type SheetRow = {
   name: RecordName;
-  value: Patch;
-  /** The hidden cell: what an export has shown in the row. */
-  asOf: unknown;
+  /** The values of its visible cells and of its hidden id. */
+  cells: Patch;
+  /** The hidden cell `as of`, with the mark of the export: see marks.ts. */
+  markCell: unknown;
 };
 
-/** The rows of a workbook. A sheet that it does not have is undefined. */
+/** The rows of a workbook by sheet; undefined for a sheet that the workbook does not have. */
 export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 
-/** The rows of a record as the file has them, in the form of marks. */
+/** The rows of one record as an import contained them, in the form of marks. */
 export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
 
 /** A file as its author wrote it, before it is compared with the store. */
 export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
   form: FileForm;
-  /** Names the export that the file was made from. */
+  /** The id of the export that the file was made from. */
   exportId?: string | undefined;
   problems: ImportProblem[];
   sheets?: Sheets;
-  /** For the report: ignored sheets, copied rows, removed records. */
+  /** Remarks for the report: ignored sheets, copied rows, removed records. */
   notes?: string[];
-  /** Values that another import has changed since the export, and that the editor has not touched. */
-  newer?: string[];
-  /** Touched values that another import has changed too. */
+  /** Stored values that have changed since the export, and that this file does not edit. */
+  keptValues?: string[];
+  /** Values that have changed since the export, and that this file edits too. */
   conflicts?: ImportProblem[];
-  /** Columns that were sorted or shifted alone. */
-  moved?: ImportProblem[];
-  /** Of a workbook: the records that the file changes or adds, for the next import by this person. */
+  /** Columns that seem to have been sorted or shifted on their own. */
+  sortedColumns?: ImportProblem[];
+  /** The changed records of a workbook, stored for this person's next import of the same export. */
   importedRows?: ImportedRow[];
-  /** Ids of locations and slugs of amenities, removed if no listing shows them. */
+  /** Location ids and amenity slugs to remove, unless a listing still shows them. */
   removed: string[];
 };
 
-/** A whole record of the file. */
-export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version' | 'isUnlisted'> & {
+/** A record of the file after its merge with the stored one. */
+export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version' | 'isAbsent'> & {
   keys: RecordKeys;
-  /** The keys in the file. The others are stored, or follow from these. */
+  /** The keys that the file contains. Others are stored, or derived from these. */
   writtenKeys: RecordKeys;
-  /** Undefined if it is invalid. */
+  /** The parsed record; undefined if it is invalid. */
   value: T | undefined;
   faults: Fault[];
 };

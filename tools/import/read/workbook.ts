@@ -17,11 +17,12 @@ import {
   type SheetName,
   setValue,
 } from './columns.ts';
-import { rejectSorted } from './moved.ts';
+
 import { withKey } from './parse.ts';
 import type { Fault, ImportProblem, Reason, RecordName } from './problem.ts';
 import type { Patch } from './records.ts';
 import { openSheets } from './sheets.ts';
+import { rejectPartialSort } from './sorted-alone.ts';
 import type { ListingsFile, SheetRow } from './types.ts';
 
 type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
@@ -38,7 +39,7 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
     } else if (toWord(sheet.name) !== READ_ME) others.push(sheet);
   }
   rejectRenamed(others, known);
-  for (const [name, { rows }] of known) rejectSorted(name, rows);
+  for (const [name, { rows }] of known) rejectPartialSort(name, rows);
   const ignored = others.map(({ name }) => name);
   if (known.size === 0) {
     const own = ignored.join(', ') || READ_ME;
@@ -208,6 +209,6 @@ function readRow(
   const name: RecordName = { kind, place: cellAt('').cell, cellAt };
   // The report never names a photo by its id.
   const keys = sheet in LISTS ? { slug: value.listing } : value;
-  const { [AS_OF.field]: asOf, ...own } = value;
-  return { name: withKey(name, keys), value: own, asOf, faults };
+  const { [AS_OF.field]: markCell, ...values } = value;
+  return { name: withKey(name, keys), cells: values, markCell, faults };
 }

@@ -62,7 +62,7 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 
 function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOptions): string[] {
   const { recordChanges, listings } = effect;
-  const { notes = [], newer = [] } = file;
+  const { notes = [], keptValues = [] } = file;
   const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
   const kept = recordChanges.filter(({ now }) => now !== undefined);
   const { location, amenity } = Object.groupBy(kept, ({ kind }) => kind);
@@ -76,7 +76,7 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
     const count = counted(outside.length, 'other listing');
     lines.push(`Rendered again, because their location or amenities changed: ${count}`);
   }
-  if (newer.length > 0) lines.push(newerLine(newer));
+  if (keptValues.length > 0) lines.push(formatKept(keptValues));
   else if (listings.length + recordChanges.length === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
@@ -89,13 +89,10 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
   return lines;
 }
 
-/** e.g. `3 cells are newer in the store, and stay: casa-marea price_from 298000 (21 Nov, ana), …` */
-function newerLine(newer: readonly string[]): string {
-  const verb =
-    newer.length === 1 ? 'is newer in the store, and stays' : 'are newer in the store, and stay';
-  return printable(
-    `${counted(newer.length, 'cell')} ${verb}: ${formatList(newer, MAX_EXAMPLES, '; ')}`,
-  );
+/** e.g. `Kept 1 newer value of the store: casa-marea price_from 298000 (289000 in your export)` */
+function formatKept(values: readonly string[]): string {
+  const head = `Kept ${counted(values.length, 'newer value')} of the store`;
+  return printable(`${head}: ${formatList(values, MAX_EXAMPLES, '; ')}`);
 }
 
 function summaryLine(

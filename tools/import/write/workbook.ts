@@ -21,14 +21,14 @@ import {
   type SheetName,
 } from '../read/columns.ts';
 import {
-  formatList,
-  formatMarks,
+  formatListMark,
+  formatMark,
   hashDatabase,
   hashText,
-  rowOfListing,
-  rowOfRecord,
-  rowsOfList,
   type StoredRow,
+  toListingRow,
+  toListRows,
+  toRecordRow,
 } from '../read/marks.ts';
 import type { Patch } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
@@ -57,26 +57,26 @@ export async function writeWorkbook(
 ): Promise<Uint8Array> {
   const { locations, amenities } = stored;
   const source = { export: hashText(exportId), database: hashDatabase(stored) };
-  const withMarks = (
+  const withMark = (
     name: SheetName,
     { key, record }: StoredRow,
     others: Record<string, string> = {},
   ): Patch => ({
     ...record,
-    [AS_OF.field]: formatMarks(cellsOf(name), record, { key, ...source, ...others }),
+    [AS_OF.field]: formatMark(cellsOf(name), record, { key, ...source, ...others }),
   });
-  const homes = listings.map((each) => rowOfListing(each));
+  const homes = listings.map((each) => toListingRow(each));
   const rowsOf = (name: ListName) =>
     homes.flatMap((home) => {
       const { slug: listing, hero_photo_id } = home.record;
-      const rows = rowsOfList(home, name);
-      const { [name]: order = '' } = formatList(name, rows);
+      const rows = toListRows(home, name);
+      const { [name]: order = '' } = formatListMark(name, rows);
       const texts = { listing: hashText(home.label), [name]: order, ...formatHero(home) };
       return rows.map(
         (row, index): Patch => ({
           // A feature has no number of its own.
           order: index + 1,
-          ...withMarks(name, row, texts),
+          ...withMark(name, row, texts),
           hero: row.record.id === hero_photo_id ? true : null,
           listing,
         }),
@@ -84,14 +84,14 @@ export async function writeWorkbook(
     });
   const records: Record<SheetName, readonly Patch[]> = {
     listings: homes.map((home) => {
-      const lists = LIST_NAMES.map((name) => formatList(name, rowsOfList(home, name)));
-      return withMarks('listings', home, Object.assign(formatHero(home), ...lists));
+      const lists = LIST_NAMES.map((name) => formatListMark(name, toListRows(home, name)));
+      return withMark('listings', home, Object.assign(formatHero(home), ...lists));
     }),
     photos: rowsOf('photos'),
     videos: rowsOf('videos'),
     features: rowsOf('features'),
-    locations: locations.map((each) => withMarks('locations', rowOfRecord('locations', each))),
-    amenities: amenities.map((each) => withMarks('amenities', rowOfRecord('amenities', each))),
+    locations: locations.map((each) => withMark('locations', toRecordRow('locations', each))),
+    amenities: amenities.map((each) => withMark('amenities', toRecordRow('amenities', each))),
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
   const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
