@@ -16,7 +16,7 @@ import { renderError, renderThrown } from './http/render-error.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
-import { callCounter } from './rate-limit/client-window.ts';
+import { callCounter } from './rate-limit/isolate-counter.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
 import { databaseIdentity, importedRows, operations } from './storage/table.ts';
 

@@ -1,18 +1,18 @@
-/** The client of a request, as the rate limit knows it. */
+/** Identifies the client whose requests the rate limit counts. */
 
 import * as z from 'zod';
 
-/** Requests of other zones' Workers all come from this network. `CF-Worker` names the zone. */
+/** The network of all Workers in other zones. The header `CF-Worker` names the zone. */
 const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
-/** All requests without a readable address share one limit. */
+/** The shared client of all requests without a readable address. */
 export const UNKNOWN = 'unknown';
 
 const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
 const MAX_ZONE_CHARACTERS = 255;
 
 /**
- * Names the client by `CF-Connecting-IP`: a client can forge `X-Forwarded-For`. Returns an IPv4
- * address, an IPv6 /64 (one subscriber), `worker ZONE`, or `unknown`.
+ * Names the client by `CF-Connecting-IP`, because a client can forge `X-Forwarded-For`. Returns an
+ * IPv4 address, an IPv6 /64 (one subscriber), `worker ZONE`, or `unknown`.
  */
 export function resolveClient(
   connectingIp: string | undefined,
@@ -25,11 +25,16 @@ export function resolveClient(
   return `worker ${worker.slice(0, MAX_ZONE_CHARACTERS).toLowerCase()}`;
 }
 
-/** Returns the /64 of an IPv6 address; the IPv4 address in one (RFC 4291 section 2.5.5.2). */
+/**
+ * Returns the /64 of an IPv6 address, or the IPv4 address that it maps (RFC 4291 section 2.5.5.2).
+ *
+ * @example parseNetwork('2001:db8::1') // '2001:db8:0:0::/64'
+ * @example parseNetwork('::ffff:cb00:7107') // '203.0.113.7'
+ */
 function parseNetwork(address: string): string | undefined {
   const url = IPV6_CHARACTERS.test(address) ? URL.parse(`http://[${address}]`) : null;
   if (url === null) return undefined;
-  // E.g. `[2001:db8::1]`: the URL parser writes each group in its shortest form.
+  // The URL parser writes each group in its shortest form, e.g. `[2001:db8::1]`.
   const halves = url.hostname.slice(1, -1).split('::');
   const [before = [], after = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
   const zeros = Array<string>(8 - before.length - after.length).fill('0');

@@ -1,103 +1,133 @@
 /**
- * The arithmetic of a counter. Requests are counted by spans of the clock, and the window is the
- * last twelve spans, so that isolates and counters agree on it without a word. Counts only grow:
- * the counter keeps the greatest of each span, so a message may be repeated, late or lost.
+ * The arithmetic of the rate limit: a sliding window of twelve buckets of five seconds. Buckets are
+ * numbered since the epoch, so isolates and counters agree on them without coordinating:
  *
- *     span      … 360000  360001  360002 …      five seconds each, numbered since the epoch
- *     requests         3      40       2
+ *     bucket      … 360000  360001  360002 …
+ *     requests           3      40       2
+ *
+ * Counts only grow, and a counter keeps the largest count of each reporter. Reports can therefore
+ * be repeated, late or lost:
+ *
+ *     report for bucket 360001     counter keeps          total
+ *     7c1d…: 8                     7c1d…: 8               8
+ *     7c1d…: 24                    7c1d…: 24              24
+ *     7c1d…: 16  (late)            7c1d…: 24              24
+ *     e02b…: 16                    7c1d…: 24, e02b…: 16   40
  */
 
 export const WINDOW_SECONDS = 60;
 export const WINDOW_MS = WINDOW_SECONDS * 1_000;
-export const SPAN_MS = 5_000;
-/** In a window, with the current one. */
-export const SPANS = WINDOW_MS / SPAN_MS;
-/** By another clock, a later span may have begun. An even later one is of a clock set back since. */
-export const SPANS_AHEAD = 2;
-/** How long a request waits for its counter. Meanwhile the next span may begin. */
+export const BUCKET_MS = 5_000;
+/** Buckets in a window, including the current one. */
+export const BUCKETS_PER_WINDOW = WINDOW_MS / BUCKET_MS;
+/**
+ * Accepted buckets after the current one, because another machine's clock can be ahead. Later
+ * buckets come from a clock that has been set back since.
+ */
+export const MAX_BUCKETS_AHEAD = 2;
+/** Maximum wait of a request for its counter. The next bucket can begin during the wait. */
 export const MAX_WAIT_MS = 300;
 
-/** The limits of an address. A key with a limit of its own uses `default` for all routes. */
+/** The policies of an address. A key with its own limit uses `default` on all routes. */
 export type PolicyName = 'default' | 'ingest';
 
-/** Span → requests. */
+/** Bucket → number of requests. */
 export type Counts = ReadonlyMap<number, number>;
 
-/** What an isolate has let pass of one client's requests. */
+// Isolates and counters of two releases exchange and store the next four types, so their field names
+// are fixed: docs/explain/formats.md. A `span` is a bucket, and a `record` is a reporter.
+
+/** The requests of one client that one isolate has admitted. */
 export type Report = {
-  /** A random id of the isolate's counts: a restarted isolate hides none. */
+  /** Random reporter id. A restarted isolate gets a new one, so its earlier counts still apply. */
   record: string;
-  /** Of the span of a place, with this place, and with those that were asked for before it. */
+  /** Total per bucket. For a permit request, its bucket includes all requests that wait for one. */
   counts: Counts;
 };
 
-/** The place that a waiting request asks for. */
-export type Place = { span: number; limit: number };
+/** A request for permission to admit one more request in a bucket. */
+export type PermitRequest = { span: number; limit: number };
 
 /**
- * `isCounted`: the counts are to be stored, with the place if the isolate asked for one. `others`
- * are the requests of all other records in the window.
+ * `isCounted`: whether the counter stores the counts. For a permit request, whether the permit is
+ * granted. `others`: the requests of all other reporters in the window.
  */
 export type Reply = { isCounted: boolean; others: Counts };
 
 export type CounterState = {
-  /** Span → record → its requests. */
+  /** Bucket → reporter → number of requests. */
   spans: ReadonlyMap<number, ReadonlyMap<string, number>>;
-  /** The time of the latest change: every stored form has it, for the alarm. */
+  /** Time of the last change. Every release stores it, because the alarm of any release reads it. */
   changedAt: number;
 };
 
-/** Returns the span of a time in milliseconds. */
-export const spanAt = (time: number) => Math.floor(time / SPAN_MS);
+/** Returns the bucket of a time in milliseconds. */
+export const bucketAt = (time: number) => Math.floor(time / BUCKET_MS);
 
-/** Whether a span is in the window whose last span is `current`. */
-export function isInWindow(span: number, current: number): boolean {
-  return span > current - SPANS && span <= current + SPANS_AHEAD;
+/** Whether a bucket is in the window that ends with the bucket `current`. */
+export function isInWindow(bucket: number, current: number): boolean {
+  return bucket > current - BUCKETS_PER_WINDOW && bucket <= current + MAX_BUCKETS_AHEAD;
 }
 
-/** Returns the spans in the window of a time, or of a request that has waited until then. */
-function windowOf<T>(spans: Iterable<[number, T]>, now: number): Map<number, T> {
-  const [current, earlier] = [spanAt(now), spanAt(now - MAX_WAIT_MS)];
-  const isNeeded = (span: number) => isInWindow(span, current) || isInWindow(span, earlier);
-  return new Map([...spans].filter(([span]) => isNeeded(span)));
+/** Keeps the buckets in the window of `now`, or of a request that has been waiting until `now`. */
+function selectWindow<T>(buckets: Iterable<[number, T]>, now: number): Map<number, T> {
+  const [current, earlier] = [bucketAt(now), bucketAt(now - MAX_WAIT_MS)];
+  const isNeeded = (bucket: number) => isInWindow(bucket, current) || isInWindow(bucket, earlier);
+  return new Map([...buckets].filter(([bucket]) => isNeeded(bucket)));
 }
 
-function totalOf(counts: ReadonlyMap<unknown, number>): number {
+function sumCounts(counts: ReadonlyMap<unknown, number>): number {
   let total = 0;
   for (const count of counts.values()) total += count;
   return total;
 }
 
-/** Adds a report. The first one alone is not stored: most clients send no second one. */
-export function addReport(last: CounterState | undefined, { record, counts }: Report, now: number) {
-  const spans = windowOf(last?.spans ?? [], now);
-  const countIn = (span: number) => spans.get(span)?.get(record) ?? 0;
-  const others = new Map(
-    spans.entries().map(([span, records]) => [span, totalOf(records) - countIn(span)]),
-  );
-  for (const [span, count] of windowOf(counts, now)) {
-    if (count > countIn(span)) spans.set(span, new Map(spans.get(span)).set(record, count));
-  }
-  return { isCounted: last !== undefined, others, changed: { spans, changedAt: now } };
-}
-
-/** Grants and stores a place while the window is within the limit. Else it adds nothing. */
-export function askForPlace(
-  last: CounterState | undefined,
-  report: Report,
-  { span, limit }: Place,
+/** Adds a report. A single report is not stored, because most clients never send a second one. */
+export function addReport(
+  state: CounterState | undefined,
+  { record: reporter, counts }: Report,
   now: number,
 ) {
-  const { others, changed } = addReport(last, report, now);
-  const { spans } = changed;
-  // Messages overtake each other: the window is that of the record's latest place.
-  const own = spans.entries().filter(([, records]) => records.has(report.record));
-  const latest = Math.max(...own.map(([each]) => each));
+  const buckets = selectWindow(state?.spans ?? [], now);
+  const reportedIn = (bucket: number) => buckets.get(bucket)?.get(reporter) ?? 0;
+  const others = new Map(
+    buckets
+      .entries()
+      .map(([bucket, reporters]) => [bucket, sumCounts(reporters) - reportedIn(bucket)]),
+  );
+  for (const [bucket, count] of selectWindow(counts, now)) {
+    if (count > reportedIn(bucket)) {
+      buckets.set(bucket, new Map(buckets.get(bucket)).set(reporter, count));
+    }
+  }
+  const nextState: CounterState = { spans: buckets, changedAt: now };
+  return { isCounted: state !== undefined, others, nextState };
+}
+
+/**
+ * Grants a permit while the window is within the limit, and stores its counts. A denied permit
+ * changes nothing.
+ */
+export function acquirePermit(
+  state: CounterState | undefined,
+  report: Report,
+  { span: bucket, limit }: PermitRequest,
+  now: number,
+) {
+  const { others, nextState } = addReport(state, report, now);
+  const buckets = nextState.spans;
+  // Messages can overtake each other, so the window ends at the reporter's latest bucket.
+  let latest = Number.NEGATIVE_INFINITY;
+  for (const [reported, reporters] of buckets) {
+    if (reporters.has(report.record)) latest = Math.max(latest, reported);
+  }
   let total = 0;
-  for (const [each, records] of spans) if (isInWindow(each, latest)) total += totalOf(records);
-  // The span is unchanged if a later message has counted this place already. Outside the window,
-  // nothing is granted.
-  const isKnown = spans.get(span) === last?.spans.get(span);
-  const isCounted = spans.has(span) && (isKnown || total <= limit);
-  return { isCounted, others, changed: isCounted ? changed : undefined };
+  for (const [counted, reporters] of buckets) {
+    if (isInWindow(counted, latest)) total += sumCounts(reporters);
+  }
+  // A later message that overtook this one has already counted this request.
+  const isAlreadyCounted = buckets.get(bucket) === state?.spans.get(bucket);
+  // A bucket outside the window is dropped, so its permit is denied.
+  const isCounted = buckets.has(bucket) && (isAlreadyCounted || total <= limit);
+  return { isCounted, others, nextState: isCounted ? nextState : undefined };
 }

@@ -1,5 +1,6 @@
-/** The rate limit of all of /api, its headers and its 429. Counting comes before the work. */
+/** The rate limit of /api, its response headers and its 429. Counts a request before it is handled. */
 
+import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
 import type { AppEnv } from '../app-env.ts';
@@ -9,72 +10,105 @@ import { ApiError } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { resolveClient, UNKNOWN } from './client-address.ts';
-import { ClientWindow } from './client-window.ts';
-import { WINDOW_SECONDS } from './counter-arithmetic.ts';
+import { type PolicyName, WINDOW_SECONDS } from './counter-arithmetic.ts';
+import { IsolateCounter } from './isolate-counter.ts';
 
 /** More clients than one isolate serves in a window. */
 const MAX_CLIENTS = 10_000;
 
+type RateLimitOptions = { ingestPaths: readonly string[] };
+
+/** `policyName` is the name in the response headers. */
+type ClientQuota = {
+  client: string;
+  isKey: boolean;
+  policy: PolicyName;
+  policyName: string;
+  limit: number;
+};
+
 /**
- * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
- * of draft-ietf-httpapi-ratelimit-headers-10. A key with a limit of its own is the client of all
- * its requests, under one policy. The client of all other requests is their address: a POST to one
- * of `ingestPaths` has the policy `ingest`, all else `default`.
+ * Rejects with 429 `rate_limit_exceeded`, and sets two families of headers: `X-RateLimit-*`, and
+ * those of draft-ietf-httpapi-ratelimit-headers-10.
+ *
+ *     request                         client            policy
+ *     any, with a key that has        key site          default, with the limit of the key;
+ *       its own limit                                     the headers call it `site`
+ *     POST to one of `ingestPaths`    203.0.113.7       ingest
+ *     any other                       203.0.113.7       default
  */
-export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
-  // With `max`, the cache would allocate the place of every client at the start of the isolate.
-  const windows = new LRUCache<string, ClientWindow>({ maxSize: MAX_CLIENTS });
+export function rateLimit(options: RateLimitOptions) {
+  // `maxSize` instead of `max`, which would allocate all entries when the isolate starts.
+  const counters = new LRUCache<string, IsolateCounter>({ maxSize: MAX_CLIENTS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
-    const config = readConfig(c.env);
     const now = Date.now();
-    // For the limit, the route and the log.
-    const key = identifyKey(c.req.header(API_KEY_HEADER), config, now);
+    const key = identifyKey(c.req.header(API_KEY_HEADER), readConfig(c.env), now);
     c.set('key', key);
     if (key !== undefined && 'caller' in key) c.set('caller', key.caller);
-    const { method, path } = c.req;
-    if (path !== '/api' && !path.startsWith('/api/')) return next();
-    const own = key?.outcome === 'valid' && key.rateLimit !== undefined ? key : undefined;
-    const isIngest = method === 'POST' && ingestPaths.includes(path) && own === undefined;
-    const policy = isIngest ? 'ingest' : 'default';
-    const limit = own?.rateLimit ?? config.rateLimits[policy];
-    const address = c.req.header('CF-Connecting-IP');
-    const client = own ? `key ${own.caller}` : resolveClient(address, c.req.header('CF-Worker'));
-    if (client === UNKNOWN) {
-      setLogFields({ client_fault: address === undefined ? 'no address' : 'malformed address' });
+    if (c.req.path !== '/api' && !c.req.path.startsWith('/api/')) return next();
+    const quota = resolveQuota(c, options);
+    c.set('client', quota.client);
+    const name = `${quota.policy} ${quota.client}`;
+    let counter = counters.get(name);
+    if (counter === undefined) {
+      counter = new IsolateCounter(quota);
+      counters.set(name, counter, { size: 1 });
     }
-    c.set('client', client);
-    const name = `${policy} ${client}`;
-    let window = windows.get(name);
-    if (window === undefined) {
-      window = new ClientWindow({ client, isKey: own !== undefined, policy, limit });
-      windows.set(name, window, { size: 1 });
-    }
-    // Feed read, 1; ingest, 1.
-    const verdict = await window.admit(c, now);
-    if (verdict === 'passed') await next();
+    const verdict = await counter.admit(c, now);
+    if (verdict === 'admitted') await next();
 
-    // Feed read, 8.
-    let { remaining, resetSeconds } = window.stateAt(Date.now());
-    if (verdict !== 'passed') {
+    let { remaining, resetSeconds } = counter.quotaAt(Date.now());
+    if (verdict !== 'admitted') {
       const isOverloaded = verdict === 'overloaded';
-      const excess = isOverloaded
-        ? 'Too many requests at once.'
-        : `More than ${limit} requests in ${WINDOW_SECONDS} seconds.`;
-      // After an overload, or if other requests have left the window since the place was denied.
+      // Requests may have left the window since the permit was denied.
       if (isOverloaded || remaining > 0) resetSeconds = 1;
       remaining = 0;
+      const excess = isOverloaded
+        ? 'Too many requests at once.'
+        : `More than ${quota.limit} requests in ${WINDOW_SECONDS} seconds.`;
       const error = new ApiError('rate_limit_exceeded', `${excess} Retry in ${resetSeconds} s.`, {
         headers: { 'Retry-After': String(resetSeconds) },
       });
       c.res = renderError(error, c);
     }
-    const { headers } = c.res;
-    headers.set('X-RateLimit-Limit', String(limit));
-    headers.set('X-RateLimit-Remaining', String(remaining));
-    headers.set('X-RateLimit-Reset', String(resetSeconds));
-    const policyName = own?.caller ?? policy;
-    headers.set('RateLimit-Policy', `"${policyName}";q=${limit};w=${WINDOW_SECONDS}`);
-    headers.set('RateLimit', `"${policyName}";r=${remaining};t=${resetSeconds}`);
+    setRateLimitHeaders(c.res.headers, quota, remaining, resetSeconds);
     return undefined;
   });
+}
+
+/** Identifies the client of a request, and chooses its policy. */
+function resolveQuota(c: Context<AppEnv>, { ingestPaths }: RateLimitOptions): ClientQuota {
+  const { rateLimits } = readConfig(c.env);
+  const key = c.get('key');
+  if (key?.outcome === 'valid' && key.rateLimit !== undefined) {
+    const { caller, rateLimit } = key;
+    return {
+      client: `key ${caller}`,
+      isKey: true,
+      policy: 'default',
+      policyName: caller,
+      limit: rateLimit,
+    };
+  }
+  const address = c.req.header('CF-Connecting-IP');
+  const client = resolveClient(address, c.req.header('CF-Worker'));
+  if (client === UNKNOWN) {
+    setLogFields({ client_fault: address === undefined ? 'no address' : 'malformed address' });
+  }
+  const isIngest = c.req.method === 'POST' && ingestPaths.includes(c.req.path);
+  const policy = isIngest ? 'ingest' : 'default';
+  return { client, isKey: false, policy, policyName: policy, limit: rateLimits[policy] };
+}
+
+function setRateLimitHeaders(
+  headers: Headers,
+  { policyName, limit }: ClientQuota,
+  remaining: number,
+  resetSeconds: number,
+): void {
+  headers.set('X-RateLimit-Limit', String(limit));
+  headers.set('X-RateLimit-Remaining', String(remaining));
+  headers.set('X-RateLimit-Reset', String(resetSeconds));
+  headers.set('RateLimit-Policy', `"${policyName}";q=${limit};w=${WINDOW_SECONDS}`);
+  headers.set('RateLimit', `"${policyName}";r=${remaining};t=${resetSeconds}`);
 }

@@ -1,16 +1,14 @@
-/**
- * The counter: what it adds up, what it stores, and what an eviction and an alarm change.
- */
+/** The counter of one client: its totals, its permits and its storage. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Place } from '../../src/rate-limit/counter-arithmetic.ts';
+import type { PermitRequest } from '../../src/rate-limit/counter-arithmetic.ts';
 import { freshAddress } from '../support/http.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
-const SPAN_MS = 5_000;
-const FIRST = START / SPAN_MS;
+const BUCKET_MS = 5_000;
+const FIRST_BUCKET = START / BUCKET_MS;
 const LIMIT = 100;
 
 let object: ReturnType<typeof env.RATE_COUNTER.get>;
@@ -18,61 +16,64 @@ let object: ReturnType<typeof env.RATE_COUNTER.get>;
 beforeEach(() => {
   object = env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(freshAddress()));
   vi.useFakeTimers({ toFake: ['Date'] });
-  setSpan(0);
+  setBucket(0);
 });
 
-/** Sets the time to the first second of a span after the first one. */
-const setSpan = (span: number, ms = 1_000) => vi.setSystemTime(START + span * SPAN_MS + ms);
+/** Sets the time to `ms` after the start of a bucket. The test starts in bucket 0. */
+const setBucket = (bucket: number, ms = 1_000) => vi.setSystemTime(START + bucket * BUCKET_MS + ms);
 
-/** Spans after the first one → requests. */
+/** Bucket, relative to the first one → number of requests. */
 type Counts = Record<number, number>;
 
-async function report(record: string, counts: Counts, asked?: Place, isIngest = false) {
-  const spans = Object.entries(counts).map(([span, count]): [number, number] => [
-    FIRST + Number(span),
+async function report(reporter: string, counts: Counts, permit?: PermitRequest, isIngest = false) {
+  const buckets = Object.entries(counts).map(([bucket, count]): [number, number] => [
+    FIRST_BUCKET + Number(bucket),
     count,
   ]);
-  const message = { record, counts: new Map(spans) };
-  using reply = await object.add(isIngest ? 'ingest' : 'default', message, asked);
+  const message = { record: reporter, counts: new Map(buckets) };
+  using reply = await object.add(isIngest ? 'ingest' : 'default', message, permit);
   const others = [...reply.others].filter(([, count]) => count > 0);
   return {
     isCounted: reply.isCounted,
-    others: Object.fromEntries(others.map(([span, count]) => [span - FIRST, count])),
+    others: Object.fromEntries(others.map(([bucket, count]) => [bucket - FIRST_BUCKET, count])),
   };
 }
 
-/** Asks for a place in the latest span. */
-const place = (record: string, counts: Counts) =>
-  report(record, counts, {
-    span: FIRST + Math.max(...Object.keys(counts).map(Number)),
+/** Requests a permit in the latest bucket of the counts. */
+const requestPermit = (reporter: string, counts: Counts) =>
+  report(reporter, counts, {
+    span: FIRST_BUCKET + Math.max(...Object.keys(counts).map(Number)),
     limit: LIMIT,
   });
 
-/** All that has been counted: of a record that has reported nothing. */
-const total = async () => (await report('none', {})).others;
+/** Returns all counted requests, as a reporter without any requests of its own sees them. */
+const getTotal = async () => (await report('none', {})).others;
 
 type Stored = { spans: Map<number, Map<string, number>> };
 
-/** The stored spans of each policy, and the seconds after the start at which the alarm comes. */
-function stored() {
+/** Returns the stored buckets of each policy, and the time of the alarm in seconds after the start. */
+function readStored() {
   return runInDurableObject(object, async (_, { storage }) => {
     const alarm = await storage.getAlarm();
     const values = [...storage.kv.list<Stored>()].map(([key, { spans }]) => {
-      const records = [...spans].map(([span, each]) => [span - FIRST, Object.fromEntries(each)]);
-      return [key, Object.fromEntries(records)];
+      const buckets = [...spans].map(([bucket, reporters]) => [
+        bucket - FIRST_BUCKET,
+        Object.fromEntries(reporters),
+      ]);
+      return [key, Object.fromEntries(buckets)];
     });
     return { ...Object.fromEntries(values), alarm: alarm && (alarm - START) / 1_000 };
   });
 }
 
 describe('the total of a window', () => {
-  it('is the sum of the greatest count of each record and span, in any order', async () => {
+  it('is the sum of the largest count per reporter and bucket, whatever the order', async () => {
     await report('a', { 0: 8 });
     await report('b', { 0: 16 });
     await report('a', { 0: 24, 1: 2 });
     expect(await report('a', { 0: 16, 1: 1 })).toMatchObject({ others: { 0: 16 } });
     expect(await report('b', { 0: 17 })).toMatchObject({ others: { 0: 24, 1: 2 } });
-    expect(await total()).toEqual({ 0: 41, 1: 2 });
+    expect(await getTotal()).toEqual({ 0: 41, 1: 2 });
   });
 
   it.each([
@@ -81,104 +82,104 @@ describe('the total of a window', () => {
     [2, { 2: 8 }],
     [3, {}],
     [720, {}],
-  ])(
-    'of a report of the span %i is %o: twelve spans, and two of clocks ahead',
-    async (span, all) => {
-      await report('a', { [span]: 8 });
-      expect(await total()).toEqual(all);
-    },
-  );
+  ])('includes a report for bucket %i as %o', async (bucket, total) => {
+    await report('a', { [bucket]: 8 });
+    expect(await getTotal()).toEqual(total);
+  });
 
-  it('loses a span when it leaves', async () => {
+  it('drops a bucket that leaves the window', async () => {
     await report('a', { 0: 60, 2: 20 });
-    setSpan(11);
-    expect(await place('b', { 11: 21 })).toEqual({ isCounted: false, others: { 0: 60, 2: 20 } });
-    setSpan(12);
-    expect(await place('b', { 12: 80 })).toEqual({ isCounted: true, others: { 2: 20 } });
+    setBucket(11);
+    expect(await requestPermit('b', { 11: 21 })).toEqual({
+      isCounted: false,
+      others: { 0: 60, 2: 20 },
+    });
+    setBucket(12);
+    expect(await requestPermit('b', { 12: 80 })).toEqual({ isCounted: true, others: { 2: 20 } });
   });
 });
 
-describe('a place', () => {
-  it('is granted while all requests of the window are within the limit', async () => {
+describe('a permit', () => {
+  it('is granted while the requests in the window are within the limit', async () => {
     await report('a', { [-3]: 50, 0: 20 });
-    expect(await place('b', { [-1]: 9, 0: 20 })).toMatchObject({ isCounted: true });
-    expect(await place('b', { [-1]: 9, 0: 21 })).toMatchObject({ isCounted: true });
-    expect(await place('b', { [-1]: 9, 0: 22 })).toMatchObject({ isCounted: false });
-    expect(await total()).toEqual({ [-3]: 50, [-1]: 9, 0: 41 });
+    expect(await requestPermit('b', { [-1]: 9, 0: 20 })).toMatchObject({ isCounted: true });
+    expect(await requestPermit('b', { [-1]: 9, 0: 21 })).toMatchObject({ isCounted: true });
+    expect(await requestPermit('b', { [-1]: 9, 0: 22 })).toMatchObject({ isCounted: false });
+    expect(await getTotal()).toEqual({ [-3]: 50, [-1]: 9, 0: 41 });
   });
 
-  it('that was asked for late is counted once: a later request has been reported', async () => {
+  it('is counted once if a later message has overtaken its request', async () => {
     await report('a', { 0: 10 });
     await report('b', { 0: LIMIT });
-    for (const number of [6, 10]) {
-      expect(await place('a', { 0: number })).toMatchObject({ isCounted: true });
+    for (const count of [6, 10]) {
+      expect(await requestPermit('a', { 0: count })).toMatchObject({ isCounted: true });
     }
-    expect(await total()).toEqual({ 0: LIMIT + 10 });
+    expect(await getTotal()).toEqual({ 0: LIMIT + 10 });
   });
 
   it.each([{}, { [-12]: 1 }, { 3: 1 }, { 0: 1, 3: 1 }])(
-    'of a clock that is wrong, %o, is not granted: it would not be counted',
+    'is denied outside the window, where it would not be counted: %o',
     async (counts) => {
       await report('a', { 0: 1 });
-      expect(await place('a', counts)).toMatchObject({ isCounted: false });
+      expect(await requestPermit('a', counts)).toMatchObject({ isCounted: false });
     },
   );
 
-  it('is in the window of its request, which has waited over the edge of a span', async () => {
+  it('is decided in the window in which its request began', async () => {
     await report('a', { [-11]: 60, 0: 40 });
-    setSpan(1, 299);
-    expect(await place('b', { 1: 10 })).toMatchObject({ isCounted: true });
-    expect(await place('c', { 0: 1 })).toMatchObject({ isCounted: false });
+    setBucket(1, 299);
+    expect(await requestPermit('b', { 1: 10 })).toMatchObject({ isCounted: true });
+    expect(await requestPermit('c', { 0: 1 })).toMatchObject({ isCounted: false });
   });
 });
 
 describe('the storage of a counter', () => {
-  it('has nothing after one report, and confirms what it has', async () => {
+  it('is empty until the second report, which is acknowledged', async () => {
     await report('health', {});
     expect(await report('a', { 0: 8 })).toMatchObject({ isCounted: false });
-    expect(await stored()).toEqual({ alarm: null });
+    expect(await readStored()).toEqual({ alarm: null });
     expect(await report('a', { 0: 8 })).toMatchObject({ isCounted: true });
-    expect(await stored()).toEqual({ 'default spans': { 0: { a: 8 } }, alarm: 121 });
+    expect(await readStored()).toEqual({ 'default spans': { 0: { a: 8 } }, alarm: 121 });
   });
 
-  it('has a granted place at once', async () => {
-    await place('a', { 0: 1 });
-    expect(await stored()).toEqual({ 'default spans': { 0: { a: 1 } }, alarm: 121 });
+  it('contains a granted permit immediately', async () => {
+    await requestPermit('a', { 0: 1 });
+    expect(await readStored()).toEqual({ 'default spans': { 0: { a: 1 } }, alarm: 121 });
   });
 
-  it('has the spans of the window after each change from the second on, with one alarm', async () => {
+  it('contains the buckets of the window after each later change, with one alarm', async () => {
     await report('a', { [-11]: 8, 0: 8 });
     await report('a', { [-11]: 8, 0: 16 });
-    setSpan(1);
+    setBucket(1);
     await report('b', { [-11]: 8, 1: 1 });
-    const later = { 0: { a: 16 }, 1: { b: 1 } };
-    expect(await stored()).toEqual({ 'default spans': later, alarm: 121 });
+    const buckets = { 0: { a: 16 }, 1: { b: 1 } };
+    expect(await readStored()).toEqual({ 'default spans': buckets, alarm: 121 });
   });
 
-  it('outlives an eviction; a forgotten count is restored by the next report', async () => {
+  it('survives an eviction', async () => {
     await report('a', { 0: 8 });
     await evictDurableObject(object);
     await report('a', { 0: 16 });
     await report('b', { 0: 1 });
     await evictDurableObject(object);
-    expect(await total()).toEqual({ 0: 17 });
+    expect(await getTotal()).toEqual({ 0: 17 });
   });
 
-  it('is deleted by the alarm, two minutes after the latest change of any policy', async () => {
-    const fill = async (span: number, isIngest: boolean) => {
-      setSpan(span);
-      for (const count of [8, 16]) await report('a', { [span]: count }, undefined, isIngest);
+  it('is deleted by an alarm two minutes after the last change of any policy', async () => {
+    const fill = async (bucket: number, isIngest: boolean) => {
+      setBucket(bucket);
+      for (const count of [8, 16]) await report('a', { [bucket]: count }, undefined, isIngest);
     };
     await fill(0, false);
     await fill(6, true);
-    setSpan(23);
+    setBucket(23);
     await runDurableObjectAlarm(object);
-    const spans = { 'default spans': { 0: { a: 16 } }, 'ingest spans': { 6: { a: 16 } } };
-    expect(await stored()).toEqual({ ...spans, alarm: 151 });
-    setSpan(30);
+    const buckets = { 'default spans': { 0: { a: 16 } }, 'ingest spans': { 6: { a: 16 } } };
+    expect(await readStored()).toEqual({ ...buckets, alarm: 151 });
+    setBucket(30);
     await runDurableObjectAlarm(object);
-    expect(await stored()).toEqual({ alarm: null });
+    expect(await readStored()).toEqual({ alarm: null });
     await fill(30, false);
-    expect(await stored()).toMatchObject({ alarm: 271 });
+    expect(await readStored()).toMatchObject({ alarm: 271 });
   });
 });

@@ -1,7 +1,7 @@
 /**
- * How isolates count: exactly for a client of one isolate, whatever its counter does, and in few
- * calls. With the limit of 100, an isolate reports each 8 requests (100 / 12), and from 20
- * unconfirmed requests on (100 / 5), each request asks for a place.
+ * How isolates count a client's requests: exactly on one isolate, whatever the counter does, and
+ * with few calls. With a limit of 100, an isolate reports every 8 requests (100 / 12). From 20
+ * unacknowledged requests on (100 / 5), each request waits for a permit.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -10,10 +10,10 @@ import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
 import { createApp } from '../../src/app.ts';
 import type { RateCounter } from '../../src/rate-limit/counter.ts';
 import {
+  acquirePermit,
   addReport,
-  askForPlace,
   type CounterState,
-  type Place,
+  type PermitRequest,
   type Report,
 } from '../../src/rate-limit/counter-arithmetic.ts';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
@@ -22,7 +22,7 @@ import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
-const SPAN_MS = 5_000;
+const BUCKET_MS = 5_000;
 
 let error: MockInstance<typeof console.error>;
 
@@ -31,27 +31,27 @@ beforeEach(() => {
   error = vi.spyOn(console, 'error').mockReturnValue(undefined);
 });
 
-/** What a counter does with a call: it takes this time, or fails. */
-type Fate = number | Error;
+/** The duration of a call in milliseconds, or its error. */
+type Behaviour = number | Error;
 
-type Message = Report & { place: Place | undefined };
+type Message = Report & { permit: PermitRequest | undefined };
 
 /**
- * The counter of one client, which adds up as the real one does, by a clock that is ahead by
- * `aheadMs`. `fateOf` decides on each call.
+ * Creates the counter of one client. It counts as the real one does, with a clock that is ahead by
+ * `aheadMs`. `behave` decides about each call, which it gets by number, from 1 on.
  */
-function counterWith(fateOf: (call: number) => Fate = () => 10, aheadMs = 0) {
+function createCounter(behave: (call: number) => Behaviour = () => 10, aheadMs = 0) {
   const messages: Message[] = [];
-  let last: CounterState | undefined;
-  async function add(...[, report, place]: Parameters<RateCounter['add']>) {
-    const fate = fateOf(messages.push({ ...report, place }));
-    if (fate instanceof Error) throw fate;
+  let state: CounterState | undefined;
+  async function add(...[, report, permit]: Parameters<RateCounter['add']>) {
+    const behaviour = behave(messages.push({ ...report, permit }));
+    if (behaviour instanceof Error) throw behaviour;
     const now = Date.now() + aheadMs;
-    const { changed, ...reply } = place
-      ? askForPlace(last, report, place, now)
-      : addReport(last, report, now);
-    last = changed ?? last;
-    await new Promise((resolve) => setTimeout(resolve, fate));
+    const { nextState, ...reply } = permit
+      ? acquirePermit(state, report, permit, now)
+      : addReport(state, report, now);
+    state = nextState ?? state;
+    await new Promise((resolve) => setTimeout(resolve, behaviour));
     return { ...reply, [Symbol.dispose]: () => {} };
   }
   const idFromName = (name: string) => name;
@@ -59,14 +59,14 @@ function counterWith(fateOf: (call: number) => Fate = () => 10, aheadMs = 0) {
   return { messages, binding };
 }
 
-/** The requests in a message of each span after the start. */
-const countsIn = ({ counts }: Report) =>
-  Object.fromEntries([...counts].map(([span, count]) => [span - START / SPAN_MS, count]));
+/** Returns the reported requests by bucket, numbered from the start of the test. */
+const getCounts = ({ counts }: Report) =>
+  Object.fromEntries([...counts].map(([bucket, count]) => [bucket - START / BUCKET_MS, count]));
 
-const totalIn = ({ counts }: Report) => counts.values().reduce((sum, count) => sum + count, 0);
+const sumCounts = ({ counts }: Report) => counts.values().reduce((sum, count) => sum + count, 0);
 
-/** An isolate that serves one client. Its route counts the requests that have begun. */
-function isolateOf({ binding }: { binding: Env['RATE_COUNTER'] }, limit = 100) {
+/** Creates an isolate that serves one client. Its route counts the requests that reach it. */
+function createIsolate({ binding }: { binding: Env['RATE_COUNTER'] }, limit = 100) {
   const app = createApp().get('/api/v1/work', (c) => {
     isolate.begun += 1;
     return c.json({});
@@ -83,17 +83,17 @@ function isolateOf({ binding }: { binding: Env['RATE_COUNTER'] }, limit = 100) {
   return isolate;
 }
 
-type Isolate = ReturnType<typeof isolateOf>;
+type Isolate = ReturnType<typeof createIsolate>;
 
-/** Sends requests at once, and lets time pass until all have a response. */
-async function sendAtOnce(isolate: Isolate, count: number): Promise<Response[]> {
+/** Sends requests concurrently, and advances the time until all have a response. */
+async function sendConcurrently(isolate: Isolate, count: number): Promise<Response[]> {
   const responses = Promise.all(Array.from({ length: count }, () => isolate.send()));
   await vi.advanceTimersByTimeAsync(300);
   return responses;
 }
 
 /** Sends requests one after the other, a millisecond apart. */
-async function sendInTurn(isolate: Isolate, count: number): Promise<Response[]> {
+async function sendSequentially(isolate: Isolate, count: number): Promise<Response[]> {
   const responses: Response[] = [];
   for (let sent = 0; sent < count; sent += 1) {
     const sending = isolate.send();
@@ -104,53 +104,56 @@ async function sendInTurn(isolate: Isolate, count: number): Promise<Response[]> 
   return responses;
 }
 
-const passedOf = (responses: readonly Response[]) =>
+const countAdmitted = (responses: readonly Response[]) =>
   responses.filter(({ status }) => status === 200).length;
 
-const outOfOrder = new Error('out of order');
+const unavailable = new Error('out of order');
 
-// test/simulation/rate-limit.ts has limits of 50 and 400, and every fault of the counter.
-it.each([1, 19])('a client of one isolate gets exactly its limit of %i at once', async (limit) => {
-  const isolate = isolateOf(counterWith(), limit);
-  expect(passedOf(await sendAtOnce(isolate, 2 * limit))).toBe(limit);
-  // No rejected request has begun.
+// test/simulation/rate-limit.ts covers limits of 50 and 400, and every failure of the counter.
+it.each([1, 19])('admits exactly %i concurrent requests on one isolate', async (limit) => {
+  const isolate = createIsolate(createCounter(), limit);
+  expect(countAdmitted(await sendConcurrently(isolate, 2 * limit))).toBe(limit);
+  // No rejected request reached its route.
   expect(isolate.begun).toBe(limit);
 });
 
-describe('the calls of the counter', () => {
-  it('carry the counts so far of each span in the window, under one record', async () => {
-    const counter = counterWith();
-    const isolate = isolateOf(counter);
-    for (let span = 0; span < 15; span += 1) {
-      vi.setSystemTime(START + span * SPAN_MS);
-      await sendInTurn(isolate, 8);
+describe('a call to the counter', () => {
+  it('reports the total of each bucket in the window under one reporter id', async () => {
+    const counter = createCounter();
+    const isolate = createIsolate(counter);
+    for (let bucket = 0; bucket < 15; bucket += 1) {
+      vi.setSystemTime(START + bucket * BUCKET_MS);
+      await sendSequentially(isolate, 8);
       await vi.advanceTimersByTimeAsync(20);
     }
-    expect(counter.messages.slice(0, 3).map(countsIn)).toEqual([
+    expect(counter.messages.slice(0, 3).map(getCounts)).toEqual([
       { 0: 8 },
       { 0: 8, 1: 8 },
       { 0: 8, 1: 8, 2: 8 },
     ]);
-    const spans = counter.messages.slice(-1).flatMap(({ counts }) => [...counts.keys()]);
-    expect(spans.map((span) => span - START / SPAN_MS)).toEqual([
+    const buckets = counter.messages.slice(-1).flatMap(({ counts }) => [...counts.keys()]);
+    expect(buckets.map((bucket) => bucket - START / BUCKET_MS)).toEqual([
       3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
     ]);
     expect(new Set(counter.messages.map(({ record }) => record)).size).toBe(1);
   });
 
-  it('have the requests that wait only if they are for a place', async () => {
-    const counter = counterWith((call) => (call > 2 ? 250 : 10));
-    const isolate = isolateOf(counter);
+  it('includes pending requests only when it requests a permit', async () => {
+    const counter = createCounter((call) => (call > 2 ? 250 : 10));
+    const isolate = createIsolate(counter);
     const sent = Array.from({ length: 22 }, () => isolate.send());
     await vi.advanceTimersByTimeAsync(20);
-    // Two wait. The counter has confirmed 16, so that 10 others pass at once.
+    // Two requests wait. The counter has acknowledged 16, so 10 more are admitted at once.
     sent.push(...Array.from({ length: 10 }, () => isolate.send()));
     await vi.advanceTimersByTimeAsync(0);
     expect(isolate.begun).toBe(30);
     await vi.advanceTimersByTimeAsync(300);
     await Promise.all(sent);
     await isolate.send();
-    const reports = counter.messages.map((each) => [totalIn(each), each.place !== undefined]);
+    const reports = counter.messages.map((message) => [
+      sumCounts(message),
+      message.permit !== undefined,
+    ]);
     expect(reports).toEqual([
       [8, false],
       [16, false],
@@ -161,189 +164,190 @@ describe('the calls of the counter', () => {
     ]);
   });
 
-  it('may get replies out of order: the smaller counts of others are old', async () => {
-    const counter = counterWith((call) => (call === 2 ? 200 : 10));
-    const [one, other] = [isolateOf(counter), isolateOf(counter)];
-    for (const isolate of [other, one, other, one]) await sendInTurn(isolate, 8);
+  it('ignores the smaller counts of a reply that was overtaken', async () => {
+    const counter = createCounter((call) => (call === 2 ? 200 : 10));
+    const [first, second] = [createIsolate(counter), createIsolate(counter)];
+    for (const isolate of [second, first, second, first]) await sendSequentially(isolate, 8);
     await vi.advanceTimersByTimeAsync(200);
-    expect((await one.send()).headers.get('X-RateLimit-Remaining')).toBe('67');
+    expect((await first.send()).headers.get('X-RateLimit-Remaining')).toBe('67');
   });
 
-  it('outlive their requests', async () => {
-    const isolate = isolateOf(counterWith());
-    const held: number[] = [];
+  it('continues after its request has been answered', async () => {
+    const isolate = createIsolate(createCounter());
+    const keptAlive: number[] = [];
     const sending = Array.from({ length: 30 }, (_, sent) => {
       const context = createExecutionContext();
-      vi.spyOn(context, 'waitUntil').mockImplementation(() => void held.push(sent));
+      vi.spyOn(context, 'waitUntil').mockImplementation(() => void keptAlive.push(sent));
       return isolate.send(context);
     });
     await vi.advanceTimersByTimeAsync(300);
     await Promise.all(sending);
-    // The 8th and the 16th request report. After 20, which are unconfirmed, each one asks.
-    expect(held).toEqual([7, 15, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
+    // Requests 8 and 16 report. After 20 unacknowledged requests, each one needs a permit.
+    expect(keptAlive).toEqual([7, 15, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
   });
 });
 
 describe('a rejected request', () => {
-  it('may retry when enough of the oldest spans have left for a request to pass', async () => {
-    const counter = counterWith();
-    const [one, other] = [isolateOf(counter), isolateOf(counter)];
-    await sendAtOnce(one, 10);
+  it('may be retried when enough of the oldest buckets have left the window', async () => {
+    const counter = createCounter();
+    const [first, second] = [createIsolate(counter), createIsolate(counter)];
+    await sendConcurrently(first, 10);
     vi.setSystemTime(START + 15_000);
-    await sendAtOnce(one, 90);
-    // They pass unconfirmed, so that 120 have passed.
-    await sendAtOnce(other, 20);
+    await sendConcurrently(first, 90);
+    // These 20 are admitted without a permit, so 120 are admitted in total.
+    await sendConcurrently(second, 20);
     vi.setSystemTime(START + 19_999);
-    const { headers } = await other.send();
+    const { headers } = await second.send();
     expect(headers.get('Retry-After')).toBe('56');
     expect(headers.get('X-RateLimit-Reset')).toBe('56');
     vi.setSystemTime(START + WINDOW_MS + 14_999);
-    expect((await other.send()).status).toBe(429);
+    expect((await second.send()).status).toBe(429);
     vi.setSystemTime(START + WINDOW_MS + 15_000);
-    expect((await other.send()).status).toBe(200);
+    expect((await second.send()).status).toBe(200);
   });
 
-  it('may retry at once if its place is denied when the others have left the window', async () => {
-    const counter = counterWith(() => 100);
-    const [one, other] = [isolateOf(counter), isolateOf(counter)];
-    await sendInTurn(one, 100);
-    await other.send();
+  it('may be retried after a second if the window has room by then', async () => {
+    const counter = createCounter(() => 100);
+    const [first, second] = [createIsolate(counter), createIsolate(counter)];
+    await sendSequentially(first, 100);
+    await second.send();
     vi.setSystemTime(START + WINDOW_MS - 50);
-    // The last one asks 50 ms before that. Its reply comes 50 ms after it.
-    const rejected = (await sendAtOnce(other, 20)).at(-1);
+    // The last permit is requested 50 ms before the 100 requests leave, and denied 50 ms after.
+    const rejected = (await sendConcurrently(second, 20)).at(-1);
     expect(rejected?.status).toBe(429);
     expect(rejected?.headers.get('RateLimit')).toBe('"default";r=0;t=1');
     expect(rejected?.headers.get('Retry-After')).toBe('1');
   });
 });
 
-// One isolate has let 80 pass, which leave at the edge. The other one's places are denied before it.
+// The 80 requests of one isolate leave at the bucket boundary. The permits of the other isolate are
+// denied just before.
 it.each([
   [60, 20, 60],
   [90, 9, 71],
 ])(
-  'of %i and %i requests at the edge of a span, denied places do not count: %i are left',
+  'does not count denied permits: %i and %i requests around a bucket boundary leave %i',
   async (before, after, left) => {
-    const counter = counterWith();
-    const [one, other] = [isolateOf(counter), isolateOf(counter)];
-    await sendAtOnce(one, 80);
+    const counter = createCounter();
+    const [first, second] = [createIsolate(counter), createIsolate(counter)];
+    await sendConcurrently(first, 80);
     vi.setSystemTime(START + WINDOW_MS - 1);
-    const sent = Array.from({ length: before }, () => other.send());
+    const sent = Array.from({ length: before }, () => second.send());
     await vi.advanceTimersByTimeAsync(1);
-    sent.push(...Array.from({ length: after }, () => other.send()));
+    sent.push(...Array.from({ length: after }, () => second.send()));
     await vi.advanceTimersByTimeAsync(300);
-    expect(passedOf(await Promise.all(sent))).toBe(100 - left);
-    expect(passedOf(await sendInTurn(one, 100))).toBe(left);
+    expect(countAdmitted(await Promise.all(sent))).toBe(100 - left);
+    expect(countAdmitted(await sendSequentially(first, 100))).toBe(left);
   },
 );
 
-it('a rejected request is not unconfirmed: no later one waits for it', async () => {
-  const counter = counterWith();
-  const [one, other] = [isolateOf(counter), isolateOf(counter)];
-  await sendAtOnce(one, 80);
+it('does not count rejected requests as unacknowledged', async () => {
+  const counter = createCounter();
+  const [first, second] = [createIsolate(counter), createIsolate(counter)];
+  await sendConcurrently(first, 80);
   vi.setSystemTime(START + WINDOW_MS / 2);
-  await sendAtOnce(other, 40);
+  await sendConcurrently(second, 40);
   vi.setSystemTime(START + WINDOW_MS);
   const before = counter.messages.length;
-  // Of the 20 that passed, the counter has confirmed 16.
-  await sendInTurn(other, 15);
-  expect(counter.messages.slice(before).filter(({ place }) => place)).toEqual([]);
+  // 20 requests were admitted, and the counter has acknowledged 16 of them.
+  await sendSequentially(second, 15);
+  expect(counter.messages.slice(before).filter(({ permit }) => permit)).toEqual([]);
 });
 
-// The requests come at the edge of a span: a clock that differs by more has another span.
+// The requests come at a bucket boundary. A clock that differs by more is in another bucket.
 it.each([-10_000, 10_000])(
-  'a client of one isolate gets its limit of a counter that is %i ms ahead',
+  'admits the whole limit on one isolate when the counter is %i ms ahead',
   async (aheadMs) => {
-    const isolate = isolateOf(counterWith(undefined, aheadMs));
-    expect(passedOf(await sendAtOnce(isolate, 150))).toBe(100);
+    const isolate = createIsolate(createCounter(undefined, aheadMs));
+    expect(countAdmitted(await sendConcurrently(isolate, 150))).toBe(100);
   },
 );
 
-// 50 requests come before the jump, and 300 after it. The limit is 100: 50 places are left while the
-// 50 are in the window.
+// 50 requests come before the jump and 300 after it. While the first 50 are in the window, 50 of the
+// limit of 100 remain.
 it.each([
   [WINDOW_MS, 150],
-  [WINDOW_MS - SPAN_MS, 100],
+  [WINDOW_MS - BUCKET_MS, 100],
   [-10_000, 100],
   [-15_000, 150],
   [-3_600_000, 150],
-])('an isolate whose clock jumps by %i ms lets %i of 350 requests pass', async (jumpMs, passed) => {
-  const isolate = isolateOf(counterWith());
-  await sendInTurn(isolate, 50);
+])('after its clock has jumped by %i ms, an isolate admits %i of 350', async (jumpMs, admitted) => {
+  const isolate = createIsolate(createCounter());
+  await sendSequentially(isolate, 50);
   vi.setSystemTime(Date.now() + jumpMs);
-  for (const count of [150, 150]) await sendAtOnce(isolate, count);
-  expect(isolate.begun).toBe(passed);
+  for (const count of [150, 150]) await sendConcurrently(isolate, count);
+  expect(isolate.begun).toBe(admitted);
 });
 
 describe('a failing counter', () => {
-  it('is probed once a second, and logged once', async () => {
-    const counter = counterWith(() => outOfOrder);
-    const isolate = isolateOf(counter);
-    // The report of the 8th request, at 7 ms, fails. No later request waits, or reports.
-    await sendInTurn(isolate, 40);
-    expect(counter.messages.map(totalIn)).toEqual([8]);
-    // The 41st request comes at 1,006 ms, and the 42nd a second after the report.
+  it('is retried once a second and logged once', async () => {
+    const counter = createCounter(() => unavailable);
+    const isolate = createIsolate(counter);
+    // The report of the 8th request fails at 7 ms. No later request waits or reports.
+    await sendSequentially(isolate, 40);
+    expect(counter.messages.map(sumCounts)).toEqual([8]);
+    // The 41st request comes at 1,006 ms, and the 42nd one second after the report.
     vi.setSystemTime(START + 1_006);
-    await sendInTurn(isolate, 10);
-    expect(counter.messages.map(totalIn)).toEqual([8, 42]);
+    await sendSequentially(isolate, 10);
+    expect(counter.messages.map(sumCounts)).toEqual([8, 42]);
     expect(error.mock.calls.map(([line]) => JSON.parse(line).message)).toEqual([
       'rate counter failed',
     ]);
   });
 
-  it('makes requests wait for 300 ms, until it counts as failing', async () => {
-    const isolate = isolateOf(counterWith(() => 1_500));
-    // 20 unconfirmed requests pass. The next two ask, and have not begun while they wait.
-    await sendInTurn(isolate, 20);
+  it('delays requests by 300 ms until it is known to fail', async () => {
+    const isolate = createIsolate(createCounter(() => 1_500));
+    // 20 unacknowledged requests are admitted. The next two wait for a permit.
+    await sendSequentially(isolate, 20);
     const waiting = [isolate.send(), isolate.send()];
     await vi.advanceTimersByTimeAsync(299);
     expect(isolate.begun).toBe(20);
     await vi.advanceTimersByTimeAsync(1);
     await Promise.all(waiting);
     expect(error).toHaveBeenCalledOnce();
-    // 22 have begun. No further request waits.
-    await sendInTurn(isolate, 40);
+    // No other request waits.
+    await sendSequentially(isolate, 40);
     expect(isolate.begun).toBe(62);
   });
 
-  it('stays failing in the next window of the client', async () => {
-    const counter = counterWith(() => 2 * WINDOW_MS);
-    const isolate = isolateOf(counter);
-    // Reports at 8 and 16 requests, which nothing answers.
-    await sendInTurn(isolate, 20);
+  it('is still considered failing in the next window', async () => {
+    const counter = createCounter(() => 2 * WINDOW_MS);
+    const isolate = createIsolate(counter);
+    // Requests 8 and 16 report, and get no reply.
+    await sendSequentially(isolate, 20);
     vi.setSystemTime(START + WINDOW_MS);
     const sending = Array.from({ length: 30 }, () => isolate.send());
     await vi.advanceTimersByTimeAsync(0);
-    // Otherwise the 21st request of the window would wait. The first one probes.
+    // Otherwise the 21st request of the window would wait. The first one retries the counter.
     expect(isolate.begun).toBe(20 + 30);
-    expect(counter.messages.map(totalIn)).toEqual([8, 16, 1]);
+    expect(counter.messages.map(sumCounts)).toEqual([8, 16, 1]);
     await Promise.all(sending);
   });
 
-  it('is not asked again by an overload: the response is 429 with Retry-After 1', async () => {
+  it('returns 429 with Retry-After 1 when it is overloaded', async () => {
     const busy = Object.assign(new Error('busy'), { overloaded: true });
-    const isolate = isolateOf(
-      counterWith((call) => (call > 1 ? busy : 10)),
+    const isolate = createIsolate(
+      createCounter((call) => (call > 1 ? busy : 10)),
       5,
     );
-    // Of a limit of 5, one request may be unconfirmed: the second and the third ask.
-    await sendAtOnce(isolate, 1);
-    vi.setSystemTime(START + WINDOW_MS - SPAN_MS);
-    const rejected = (await sendAtOnce(isolate, 2)).at(-1);
+    // With a limit of 5, one request can be unacknowledged, so the second and third need permits.
+    await sendConcurrently(isolate, 1);
+    vi.setSystemTime(START + WINDOW_MS - BUCKET_MS);
+    const rejected = (await sendConcurrently(isolate, 2)).at(-1);
     expect(rejected?.headers.get('Retry-After')).toBe('1');
     expect(rejected?.headers.get('RateLimit')).toBe('"default";r=0;t=1');
     const { message } = await expectError(rejected ?? new Response(), 429, 'rate_limit_exceeded');
     expect(message).toBe('Too many requests at once. Retry in 1 s.');
     vi.setSystemTime(START + WINDOW_MS);
-    // The rejected requests do not count, so their span is not the oldest one.
+    // Rejected requests do not count, so their bucket is not the oldest one.
     expect((await isolate.send()).headers.get('X-RateLimit-Reset')).toBe('60');
   });
 });
 
-it('the name of an object is an HMAC of its address under the first value of API_KEY', async () => {
+it('names an object by the HMAC of its address under the first value of API_KEY', async () => {
   vi.useRealTimers();
   const idFromName = vi.fn((name: string) => name);
-  const RATE_COUNTER = withMethods(counterWith().binding, { idFromName });
+  const RATE_COUNTER = withMethods(createCounter().binding, { idFromName });
   for (const [API_KEY, address] of [
     ['first,second', '203.0.113.7'],
     ['first', '203.0.113.8'],
@@ -354,21 +358,21 @@ it('the name of an object is an HMAC of its address under the first value of API
     const changes = { API_KEY, RATE_COUNTER, RATE_LIMIT_DEFAULT: '1' } as Partial<Env>;
     await sendWith(changes, '/api/none', { headers });
   }
-  const [[known] = [], ...others] = idFromName.mock.calls;
+  const [[firstName] = [], ...others] = idFromName.mock.calls;
   // printf 203.0.113.7 | openssl dgst -sha256 -hmac first
-  expect(known).toBe('f8112e9c027dbf086741128193dd8bcf4436bfe4422dc1fbd7845224b24d187e');
-  expect(new Set([known, ...others.flat()]).size).toBe(4);
+  expect(firstName).toBe('f8112e9c027dbf086741128193dd8bcf4436bfe4422dc1fbd7845224b24d187e');
+  expect(new Set([firstName, ...others.flat()]).size).toBe(4);
 });
 
-it('the counters are in the jurisdiction of the var, also for health, and not in development', async () => {
+it('places counters in the configured jurisdiction, except in development', async () => {
   vi.useRealTimers();
-  const jurisdiction = vi.fn(() => counterWith().binding);
-  const RATE_COUNTER = withMethods(counterWith().binding, { jurisdiction });
+  const jurisdiction = vi.fn(() => createCounter().binding);
+  const RATE_COUNTER = withMethods(createCounter().binding, { jurisdiction });
   const vars = { RATE_COUNTER, JURISDICTION: 'eu', RATE_LIMIT_DEFAULT: '1' } as const;
   const response = await sendWith(vars, '/api/health/detailed');
   expect(await response.json()).toMatchObject({ status: 'ok' });
   expect(jurisdiction.mock.calls).toEqual([['eu'], ['eu']]);
-  // The local runtime knows no jurisdictions.
+  // The local runtime does not support jurisdictions.
   await sendWith({ ...vars, ENVIRONMENT: 'development' }, '/api/none');
   expect(jurisdiction).toHaveBeenCalledTimes(2);
 });

@@ -1,4 +1,4 @@
-/** The limit that a named key has of its own. */
+/** Named keys with their own rate limit. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -31,13 +31,13 @@ beforeEach(() => {
   app = createApp();
 });
 
-/** Sends a key, from a new address unless one is given. */
+/** Sends a key from `address`, by default a new one. */
 function request(key: string, path = LIST, { address = freshAddress(), method = 'GET' } = {}) {
   const headers = { 'x-api-key': key, 'CF-Connecting-IP': address };
   return sendWith({ API_KEYS }, path, { method, headers }, app);
 }
 
-it('is one counter under the name of the key, for all addresses and routes', async () => {
+it('counts all addresses and routes of the key together', async () => {
   const responses = [
     await request(site.key),
     await request(site.key, INGEST, { method: 'POST' }),
@@ -46,15 +46,15 @@ it('is one counter under the name of the key, for all addresses and routes', asy
   ];
   expect(responses.map(({ status }) => status)).toEqual([200, 403, 200, 404]);
   for (const [index, { headers }] of responses.entries()) {
-    const left = 5_999 - index;
+    const remaining = 5_999 - index;
     expect(headers.get('X-RateLimit-Limit')).toBe('6000');
-    expect(headers.get('X-RateLimit-Remaining')).toBe(`${left}`);
+    expect(headers.get('X-RateLimit-Remaining')).toBe(`${remaining}`);
     expect(headers.get('RateLimit-Policy')).toBe(`"marketing-site";q=6000;w=${WINDOW_SECONDS}`);
-    expect(headers.get('RateLimit')).toBe(`"marketing-site";r=${left};t=${WINDOW_SECONDS}`);
+    expect(headers.get('RateLimit')).toBe(`"marketing-site";r=${remaining};t=${WINDOW_SECONDS}`);
   }
 });
 
-it('uses up nothing of its address, and another key nothing of it', async () => {
+it('is separate from the limits of the address and of other keys', async () => {
   const lines = watchLog('log');
   const address = freshAddress();
   for (const key of [small.key, small.key, small.key]) {
@@ -69,22 +69,22 @@ it('uses up nothing of its address, and another key nothing of it', async () => 
   expect(lines().at(-1)).toMatchObject({ caller: 'small-site' });
   const { headers } = await request(plain.key, LIST, { address });
   expect(headers.get('RateLimit')).toBe(`"default";r=99;t=${WINDOW_SECONDS}`);
-  const other = await request(site.key, LIST, { address });
-  expect(other.headers.get('X-RateLimit-Remaining')).toBe('5999');
+  const otherKey = await request(site.key, LIST, { address });
+  expect(otherKey.headers.get('X-RateLimit-Remaining')).toBe('5999');
 });
 
 it.each([
   ['an unknown key', 'epf_marketing-site_invented'],
   ['an expired key', old.key],
   ['an empty key', ''],
-])('%s never gets it: the address is counted', async (_, key) => {
+])('does not apply to %s, whose address is counted', async (_, key) => {
   const response = await request(key);
   await expectStatus(response, 401);
   expect(response.headers.get('RateLimit-Policy')).toBe(`"default";q=100;w=${WINDOW_SECONDS}`);
   expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
 });
 
-it('is reported each 25 requests, and at most 60 are unconfirmed, to the object of the key', async () => {
+it('is reported every 25 requests, with at most 60 unacknowledged', async () => {
   const reports: [name: string, count: number][] = [];
   const reply = Promise.withResolvers<never>();
   const get = (name: string) => ({

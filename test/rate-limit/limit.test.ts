@@ -1,4 +1,4 @@
-/** The limit as callers meet it. */
+/** The rate limit as callers see it: responses and headers. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -10,14 +10,14 @@ import { WINDOW_SECONDS } from '../support/vars.ts';
 const LIST = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
-function from(address: string, path = '/api/health', init: RequestInit = {}) {
+function sendFrom(address: string, path = '/api/health', init: RequestInit = {}) {
   return send(path, {
     ...init,
     headers: { ...(init.headers as Record<string, string>), 'CF-Connecting-IP': address },
   });
 }
 
-function limitHeadersOf({ headers }: Response) {
+function getLimitHeaders({ headers }: Response) {
   const names = ['Limit', 'Remaining', 'Reset'].map((name) => `X-RateLimit-${name}`);
   return [...names, 'RateLimit-Policy', 'RateLimit', 'Retry-After'].map((name) =>
     headers.get(name),
@@ -28,16 +28,16 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-01-01T00:00:00.250Z') });
 });
 
-function passSeconds(seconds: number) {
+function advanceSeconds(seconds: number) {
   vi.setSystemTime(Date.now() + seconds * 1_000);
 }
 
 describe('the default limit', () => {
-  it('sends the state of the window in both families of headers, and rejects one address with 429', async () => {
+  it('sends its state in both families of headers until it returns 429', async () => {
     const address = freshAddress();
     const at = async (seconds: number) => {
-      passSeconds(seconds);
-      return limitHeadersOf(await from(address));
+      advanceSeconds(seconds);
+      return getLimitHeaders(await sendFrom(address));
     };
     const expected = (remaining: number, reset: number) => {
       const policy = `"default";q=100;w=${WINDOW_SECONDS}`;
@@ -46,26 +46,26 @@ describe('the default limit', () => {
     };
     expect(await at(0)).toEqual(expected(99, WINDOW_SECONDS));
     expect(await at(4.4)).toEqual(expected(98, WINDOW_SECONDS - 4));
-    await Promise.all(Array.from({ length: 98 }, () => from(address)));
+    await Promise.all(Array.from({ length: 98 }, () => sendFrom(address)));
     expect(await at(10.9)).toEqual(expected(0, WINDOW_SECONDS - 15));
-    await expectError(await from(address), 429, 'rate_limit_exceeded');
-    await expectStatus(await from(freshAddress()), 200);
-    passSeconds(WINDOW_SECONDS - 16);
-    expect((await from(address)).headers.get('Retry-After')).toBe('1');
+    await expectError(await sendFrom(address), 429, 'rate_limit_exceeded');
+    await expectStatus(await sendFrom(freshAddress()), 200);
+    advanceSeconds(WINDOW_SECONDS - 16);
+    expect((await sendFrom(address)).headers.get('Retry-After')).toBe('1');
     expect(await at(1)).toEqual(expected(99, WINDOW_SECONDS));
   });
 
-  it('counts down to the time at which more requests remain, also with the last one', async () => {
+  it('counts down to the time at which more requests remain', async () => {
     const app = createApp();
     const headers = { 'CF-Connecting-IP': freshAddress() };
     const states: unknown[] = [];
     for (let sent = 0; sent < 6; sent += 1) {
       const response = await sendWith({ RATE_LIMIT_DEFAULT: '4' }, '/api/health', { headers }, app);
-      states.push([response.status, ...limitHeadersOf(response).slice(1, 3)].join(' '));
-      passSeconds(12);
+      states.push([response.status, ...getLimitHeaders(response).slice(1, 3)].join(' '));
+      advanceSeconds(12);
     }
     const full = ['200 3 60', '200 2 48', '200 1 36', '200 0 24', '429 0 12'];
-    // The first one has left the window, and the second one leaves next.
+    // The first request has left the window, and the second one leaves next.
     expect(states).toEqual([...full, '200 0 10']);
   });
 
@@ -75,31 +75,33 @@ describe('the default limit', () => {
   ])('sends the state at the end of a request that takes %i s', async (seconds, ...state) => {
     const app = createApp();
     const headers = { 'CF-Connecting-IP': freshAddress() };
-    const gate = Promise.withResolvers<void>();
-    const DB = gatedD1(env.DB, gate.promise);
+    const blocker = Promise.withResolvers<void>();
+    const DB = gatedD1(env.DB, blocker.promise);
     const slow = sendWith({ DB }, '/api/v1/events', { headers }, app);
     for (let sent = 0; sent < 3; sent += 1) await sendWith({}, '/api/health', { headers }, app);
-    passSeconds(seconds);
-    gate.resolve();
-    expect(limitHeadersOf(await slow).slice(1, 3)).toEqual(state);
+    advanceSeconds(seconds);
+    blocker.resolve();
+    expect(getLimitHeaders(await slow).slice(1, 3)).toEqual(state);
   });
 
-  it('cannot be escaped by another header that names an address', async () => {
+  it('ignores other headers that name an address', async () => {
     const address = freshAddress();
     const names = ['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Worker'];
     for (const [index, name] of names.entries()) {
-      const response = await from(address, '/api/health', { headers: { [name]: freshAddress() } });
+      const response = await sendFrom(address, '/api/health', {
+        headers: { [name]: freshAddress() },
+      });
       expect(response.headers.get('X-RateLimit-Remaining'), name).toBe(`${99 - index}`);
     }
   });
 
-  it('neither counts nor times requests outside of /api', async () => {
-    const response = await from(freshAddress(), '/');
-    expect(limitHeadersOf(response)).toEqual([null, null, null, null, null, null]);
+  it('does not apply outside /api', async () => {
+    const response = await sendFrom(freshAddress(), '/');
+    expect(getLimitHeaders(response)).toEqual([null, null, null, null, null, null]);
     expect(response.headers.has('Server-Timing')).toBe(false);
   });
 
-  it('does not count a preflight, and lets a browser read a 429', async () => {
+  it('lets a browser read a 429', async () => {
     const changes = { CORS_ORIGINS: 'https://www.example.com', RATE_LIMIT_DEFAULT: '1' };
     const headers = {
       Origin: 'https://www.example.com',
@@ -115,13 +117,13 @@ describe('the default limit', () => {
   });
 });
 
-it('a POST to the ingest is counted as ingest, and every other request as default', async () => {
+it('counts only a POST to the ingest path under the policy ingest', async () => {
   const address = freshAddress();
   const post = { method: 'POST', body: '{}' };
   const states = [
-    await from(address, INGEST, post),
-    await from(address, `${INGEST}/`, post),
-    await from(address, INGEST),
+    await sendFrom(address, INGEST, post),
+    await sendFrom(address, `${INGEST}/`, post),
+    await sendFrom(address, INGEST),
   ].map(({ headers }) => headers.get('RateLimit'));
   const expected = ['"ingest";r=199', '"default";r=99', '"default";r=98'];
   expect(states).toEqual(expected.map((state) => `${state};t=${WINDOW_SECONDS}`));

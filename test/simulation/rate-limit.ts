@@ -1,7 +1,7 @@
 /**
- * Plans that press the rate limit, and its promises (docs/reference/conventions.md): a client of
- * one isolate gets exactly its limit, whatever the object does; a client of several gets at least
- * its limit, and while the object responds, little more.
+ * Plans that stress the rate limit, and its guarantees (docs/reference/conventions.md). On one
+ * isolate, a client gets exactly its limit, whatever the counter does. On several, it gets at least
+ * its limit, and only slightly more while the counter responds.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { type Exchange, timeOf, type World } from './world.ts';
 
 /** The limit of an address. */
 const LIMIT = 50;
-/** Of a key with a limit of its own. The caps of 25 unsent and 60 unconfirmed requests bind. */
+/** The limit of a key. It is high enough to reach the bounds of 25 unreported and 60 unacknowledged requests. */
 const KEY_LIMIT = 400;
 const KEY = 'simulated-site-key';
 const API_KEYS = JSON.stringify([
@@ -24,28 +24,30 @@ const API_KEYS = JSON.stringify([
   },
 ]);
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
-const SPAN_MS = 5_000;
-/** A request counts for a window, less the part of its span that is over. */
-const SHORTEST_WINDOW_MS = WINDOW_MS - SPAN_MS;
-/** The clocks of two machines differ by so much at most. */
+const BUCKET_MS = 5_000;
+/** A request counts for a window, minus the part of its bucket that was over when it began. */
+const SHORTEST_WINDOW_MS = WINDOW_MS - BUCKET_MS;
+/** Maximum difference between the clocks of two machines. */
 const CLOCKS_DIFFER_MS = 4_000;
-/** The requests that an isolate may pass without the word of its counter. */
-const allowanceOf = (limit: number) => Math.min(limit / 5, 60);
-/** The longest that a request waits for its counter. */
+/** Returns how many requests an isolate can admit without a permit. */
+const getAllowance = (limit: number) => Math.min(limit / 5, 60);
+/** Maximum wait of a request for its counter. */
 const LONGEST_WAIT_MS = 300;
-/** The longest that a report may take in a plan with faults. */
+/** Maximum duration of a report in a plan with faults. */
 const LATEST_REPORT_MS = 3_500;
 const HOUR_MS = 3_600_000;
 
 /**
- * `several`: isolates of one client, and a counter that responds. `one`: each client has one
- * isolate, and all faults are possible. `any`: several isolates and all faults. `set back`: as
- * `one`, and all clocks are set back by an hour.
+ *     kind       isolates per client   faults
+ *     several    two or three          none
+ *     one        one                   any
+ *     any        two or three          any
+ *     set back   one                   any, and all clocks are set back by an hour
  */
 const KINDS = ['several', 'one', 'any', 'several', 'one', 'any', 'several', 'set back'] as const;
-/** A large limit takes longer than others, and needs fewer seeds. */
+/** One seed in ten uses the key, because its large limit takes longer. */
 const SEEDS_PER_KEY = 10;
-/** Requests that come within a time, to one isolate or to all. The size is for the limit of an address. */
+/** Requests within `spreadMs`, to one isolate or to all. Another limit than `LIMIT` scales the size. */
 type Burst = {
   startMs: number;
   size: number;
@@ -56,9 +58,9 @@ type Burst = {
 const SIZES = [1, 1, 3, 8, 25, 120];
 const SPREADS_MS = [0, 5, 200, 3_000];
 const PAUSES_MS = [1, 50, 900, 4_000, 11_000, 30_000, 59_000, 59_990];
-/** How a client of several isolates begins. The last isolate gets the places that are left. */
+/** First bursts of a client on several isolates. The last isolate gets the remaining permits. */
 const BEGINNINGS: readonly (readonly Burst[])[] = [
-  // Some wait over the edge of a span, and count once.
+  // Some requests wait across a bucket boundary, and must count once.
   [
     { startMs: 5_000, size: 30, spreadMs: 0, machine: 0, isOverEdge: true },
     { startMs: 15_000, size: 4, spreadMs: 0, machine: 0 },
@@ -71,7 +73,7 @@ const BEGINNINGS: readonly (readonly Burst[])[] = [
   ],
 ];
 
-function burstsOf(random: Random, machines: number, lastMs: number): Burst[] {
+function makeBursts(random: Random, machines: number, lastMs: number): Burst[] {
   const bursts: Burst[] = [];
   for (let startMs = 30_000; startMs < lastMs; startMs += random.pick(PAUSES_MS)) {
     bursts.push({
@@ -90,30 +92,30 @@ export function rateLimit(seed: string): Plan {
   const kind = KINDS[Number(seed) % KINDS.length] ?? 'any';
   const hasKey = Number(seed) % SEEDS_PER_KEY === 5;
   const limit = hasKey ? KEY_LIMIT : LIMIT;
-  const isOfOne = kind === 'one' || kind === 'set back';
-  const machines = machinesOf(random, random.between(isOfOne ? 1 : 2, 3));
+  const isOnOneIsolate = kind === 'one' || kind === 'set back';
+  const machines = machinesOf(random, random.between(isOnOneIsolate ? 1 : 2, 3));
   const anyMachine = () => random.between(0, machines.length - 1);
   const isSwift = kind === 'several' || random.chance(0.5);
   const hasFaults = kind !== 'several' && random.chance(0.7);
-  const clients = isOfOne && !hasKey ? machines.map((_, index) => index) : [0];
-  const requestOf = hasKey ? requestOfKey : requestOfAddress;
+  const clients = isOnOneIsolate && !hasKey ? machines.map((_, index) => index) : [0];
+  const makeRequest = hasKey ? requestWithKey : requestFromAddress;
   const lastMs = hasKey ? 130_000 : 250_000;
   let operations: Operation[] = [];
   for (const client of clients) {
-    const bursts = burstsOf(random, machines.length, lastMs);
+    const bursts = makeBursts(random, machines.length, lastMs);
     if (kind === 'several') bursts.unshift(...random.pick(BEGINNINGS));
     for (const burst of bursts) {
       const { startMs, size, spreadMs, isOverEdge } = burst;
-      const machine = isOfOne ? client : burst.machine;
-      // The first one comes shortly before the edge of a span, by the clock of its isolate.
+      const machine = isOnOneIsolate ? client : burst.machine;
+      // The first request comes shortly before a bucket boundary, by the clock of its isolate.
       const clock = startMs + (machines[machine ?? 0]?.clockOffset ?? 0);
-      const firstMs = isOverEdge ? startMs + SPAN_MS - (clock % SPAN_MS) - 20 : startMs;
+      const firstMs = isOverEdge ? startMs + BUCKET_MS - (clock % BUCKET_MS) - 20 : startMs;
       for (let index = (size * limit) / LIMIT; index > 0; index -= 1) {
         operations.push({
           atMs: firstMs + random.between(0, spreadMs),
           name: `request ${client}.${startMs}.${index}`,
           roughness: hasFaults ? random.pick([0, 0.2, 0.5, 1]) : 0,
-          perform: requestOf(client, machine ?? anyMachine()),
+          perform: makeRequest(client, machine ?? anyMachine()),
         });
       }
     }
@@ -122,7 +124,7 @@ export function rateLimit(seed: string): Plan {
     operations.push({ name, atMs, perform });
   if (kind === 'set back') {
     const setBackMs = lastMs / 2;
-    // The counter rejects a request that waits meanwhile: its span is ahead of the window.
+    // The counter denies a permit across the jump, because its bucket is ahead of the window.
     operations = operations.filter(
       ({ atMs }) => atMs < setBackMs - LONGEST_WAIT_MS || atMs > setBackMs,
     );
@@ -132,22 +134,28 @@ export function rateLimit(seed: string): Plan {
     const [forMs, machine] = [random.pick([1_500, 5_000, 64_000]), anyMachine()];
     add('outage', random.pick([0, 55_000]), (world) => world.breakDown('counter', forMs));
     for (const client of clients) {
-      const name = hasKey ? 'key site' : addressOf(client);
+      const name = hasKey ? 'key site' : makeAddress(client);
       add(`evicts ${client}`, random.between(0, 65_000), (world) => world.evict(name));
     }
     if (kind === 'any') add('kill', random.between(0, 60_000), (world) => world.kill(machine));
   }
   const violationsIn = ({ exchanges, objects }: World) => {
-    const ofClients = Map.groupBy(exchanges, ({ request }) => request.client);
+    const byClient = Map.groupBy(exchanges, ({ request }) => request.client);
     return [
-      ...[...ofClients.values()].flatMap((own) => {
-        const most = limit + (machines.length - 1) * allowanceOf(limit);
-        const differMs = isOfOne ? 0 : CLOCKS_DIFFER_MS;
+      ...[...byClient.values()].flatMap((clientExchanges) => {
+        const most = limit + (machines.length - 1) * getAllowance(limit);
+        const differMs = isOnOneIsolate ? 0 : CLOCKS_DIFFER_MS;
         const hasBound = kind === 'one' || kind === 'several';
         return [
-          ...atLeastTheLimit(own, limit, kind === 'any' ? differMs + LATEST_REPORT_MS : differMs),
-          ...(hasBound ? atMost(own, isOfOne ? limit : most, SHORTEST_WINDOW_MS - differMs) : []),
-          ...(kind === 'one' ? retryInTime(own, limit) : []),
+          ...atLeastTheLimit(
+            clientExchanges,
+            limit,
+            kind === 'any' ? differMs + LATEST_REPORT_MS : differMs,
+          ),
+          ...(hasBound
+            ? atMost(clientExchanges, isOnOneIsolate ? limit : most, SHORTEST_WINDOW_MS - differMs)
+            : []),
+          ...(kind === 'one' ? retryInTime(clientExchanges, limit) : []),
         ];
       }),
       ...neverWaitsLong(exchanges),
@@ -160,27 +168,27 @@ export function rateLimit(seed: string): Plan {
   return { seed, machines, vars, operations, isSwift, endMs: 450_000, violationsIn };
 }
 
-const addressOf = (client: number) => `203.0.113.${client}`;
+const makeAddress = (client: number) => `203.0.113.${client}`;
 
-function requestOfAddress(client: number, machine: number): Operation['perform'] {
-  return (world) => world.send(machine, { path: '/api/health', client: addressOf(client) });
+function requestFromAddress(client: number, machine: number): Operation['perform'] {
+  return (world) => world.send(machine, { path: '/api/health', client: makeAddress(client) });
 }
 
-function requestOfKey(_client: number, machine: number): Operation['perform'] {
+function requestWithKey(_client: number, machine: number): Operation['perform'] {
   return (world) => world.send(machine, { path: '/api/health', headers: { 'x-api-key': KEY } });
 }
 
-const hasPassed = ({ status }: Exchange) => status !== 429;
+const isAdmitted = ({ status }: Exchange) => status !== 429;
 
-/** Returns the requests that passed and began within the time before another. */
-function passedBefore(exchanges: readonly Exchange[], until: number, withinMs: number): number {
+/** Counts the admitted requests that began in the last `withinMs` until a time. */
+function countAdmitted(exchanges: readonly Exchange[], until: number, withinMs: number): number {
   const isWithin = ({ start }: Exchange) => start > until - withinMs && start <= until;
-  return exchanges.filter((each) => hasPassed(each) && isWithin(each)).length;
+  return exchanges.filter((exchange) => isAdmitted(exchange) && isWithin(exchange)).length;
 }
 
 function atMost(exchanges: readonly Exchange[], most: number, withinMs: number): Violation[] {
   return exchanges
-    .map(({ start }) => ({ start, passed: passedBefore(exchanges, start, withinMs) }))
+    .map(({ start }) => ({ start, passed: countAdmitted(exchanges, start, withinMs) }))
     .filter(({ passed }) => passed > most)
     .map(({ start, passed }) => ({
       promise: 'a client gets at most its limit, and a fifth for each further isolate',
@@ -189,16 +197,16 @@ function atMost(exchanges: readonly Exchange[], most: number, withinMs: number):
 }
 
 /**
- * A rejection needs a limit of requests that passed in the window. With several isolates, a report
- * may be late, and a reserved place may go to another isolate's request, which comes meanwhile.
+ * A request is rejected only if the whole limit was admitted in its window. With several isolates, a
+ * report may be late, and another isolate's request may get the last permit.
  */
 function atLeastTheLimit(exchanges: readonly Exchange[], limit: number, slackMs: number) {
   const soonMs = slackMs === 0 ? 0 : LONGEST_WAIT_MS;
   return exchanges
-    .filter((each) => !hasPassed(each))
+    .filter((exchange) => !isAdmitted(exchange))
     .map(({ task, start }) => {
       const withinMs = WINDOW_MS + slackMs + soonMs;
-      return { task, start, passed: passedBefore(exchanges, start + soonMs, withinMs) };
+      return { task, start, passed: countAdmitted(exchanges, start + soonMs, withinMs) };
     })
     .filter(({ passed }) => passed < limit)
     .map(({ task, start, passed }) => ({
@@ -207,14 +215,14 @@ function atLeastTheLimit(exchanges: readonly Exchange[], limit: number, slackMs:
     }));
 }
 
-/** No request passes while a limit of requests has passed in the shortest window. */
+/** A client that waits for `Retry-After` before its next request is admitted. */
 function retryInTime(exchanges: readonly Exchange[], limit: number): Violation[] {
   return exchanges
-    .filter((each) => !hasPassed(each))
+    .filter((exchange) => !isAdmitted(exchange))
     .filter(({ end, headers }) => {
       const retryAt = end + 1_000 * Number(headers?.get('Retry-After'));
       const before = exchanges.filter(({ start }) => start <= end);
-      return passedBefore(before, retryAt, SHORTEST_WINDOW_MS) >= limit;
+      return countAdmitted(before, retryAt, SHORTEST_WINDOW_MS) >= limit;
     })
     .map(({ task, headers }) => ({
       promise: 'Retry-After is never shorter than the wait',
@@ -222,7 +230,7 @@ function retryInTime(exchanges: readonly Exchange[], limit: number): Violation[]
     }));
 }
 
-/** Requests of an isolate that was killed have no response. */
+/** Ignores requests without a response, because their isolate was killed. */
 function neverWaitsLong(exchanges: readonly Exchange[]): Violation[] {
   return exchanges
     .filter(({ status }) => status !== undefined)

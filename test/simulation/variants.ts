@@ -7,8 +7,8 @@ import type { firstWithin } from '../../src/deadline.ts';
 import type { findCachedResponse } from '../../src/events/replay-cache.ts';
 import type { acceptKeyed } from '../../src/events/store.ts';
 import type {
+  acquirePermit,
   addReport,
-  askForPlace,
   isInWindow,
 } from '../../src/rate-limit/counter-arithmetic.ts';
 import type { Mistake } from './bundle.ts';
@@ -26,9 +26,9 @@ const badFunction =
     makeWrong,
   });
 
-/** Replaces a text in a private method of the isolate's part, which cannot be wrapped. */
+/** Replaces text in a private method of `IsolateCounter`, which cannot be wrapped. */
 const badMethod = (right: string, wrong: string): Mistake => ({
-  file: 'src/rate-limit/client-window.ts',
+  file: 'src/rate-limit/isolate-counter.ts',
   change: (source) => replaceIn(source, right, wrong),
 });
 
@@ -69,33 +69,34 @@ export const BAD_EVENTS: Variants = {
 
 const ARITHMETIC = 'src/rate-limit/counter-arithmetic.ts';
 const badReport = badFunction<typeof addReport>(ARITHMETIC, 'addReport');
-const badPlace = badFunction<typeof askForPlace>(ARITHMETIC, 'askForPlace');
+const badPermit = badFunction<typeof acquirePermit>(ARITHMETIC, 'acquirePermit');
 const badWindow = badFunction<typeof isInWindow>(ARITHMETIC, 'isInWindow');
 const badWait = badFunction<typeof firstWithin>('src/deadline.ts', 'firstWithin');
 
 export const BAD_RATE_LIMIT: Variants = {
-  'a span is counted twice': badReport((add) => (last, { counts, ...report }, ...rest) => {
-    const next = [...counts].map(([span, count]) => [span + 1, count] as const);
-    return add(last, { ...report, counts: new Map([...next, ...counts]) }, ...rest);
+  'a bucket is counted twice': badReport((add) => (state, { counts, ...report }, ...rest) => {
+    const next = [...counts].map(([bucket, count]) => [bucket + 1, count] as const);
+    return add(state, { ...report, counts: new Map([...next, ...counts]) }, ...rest);
   }),
-  'a report replaces the counts, and an older one may be the last': badReport(
+  'a report replaces the counts even if it was overtaken': badReport(
     (add) =>
-      (last, report, ...rest) => {
-        const spans = new Map(last?.spans);
-        for (const [span, records] of spans) {
-          spans.set(span, new Map([...records].filter(([record]) => record !== report.record)));
+      (state, report, ...rest) => {
+        const buckets = new Map(state?.spans);
+        for (const [bucket, reporters] of buckets) {
+          const others = [...reporters].filter(([reporter]) => reporter !== report.record);
+          buckets.set(bucket, new Map(others));
         }
-        return add(last && { ...last, spans }, report, ...rest);
+        return add(state && { ...state, spans: buckets }, report, ...rest);
       },
   ),
-  'a place is granted uncounted': badPlace((ask) => (...values) => ({
-    ...ask(...values),
-    changed: undefined,
+  'a permit is granted without being counted': badPermit((acquire) => (...values) => ({
+    ...acquire(...values),
+    nextState: undefined,
   })),
-  'an isolate gets its own requests as those of others': badReport(
+  "an isolate gets its own requests as the others'": badReport(
     (add) =>
-      (last, report, ...rest) => ({
-        ...add(last, report, ...rest),
+      (state, report, ...rest) => ({
+        ...add(state, report, ...rest),
         others: new Map(report.counts),
       }),
   ),
@@ -103,20 +104,20 @@ export const BAD_RATE_LIMIT: Variants = {
     ...add(...values),
     others: new Map(),
   })),
-  'a span never leaves': badWindow(() => () => true),
+  'a bucket never leaves the window': badWindow(() => () => true),
   'the counts of a clock that was set back are kept': badMethod(
-    'let span = current + SPANS_AHEAD;',
-    'let span = Math.max(current, ...this.#spans.keys());',
+    'let bucket = current + MAX_BUCKETS_AHEAD;',
+    'let bucket = Math.max(current, ...this.#buckets.keys());',
   ),
-  'the counter alone ends the wait': badWait(
+  'only the counter ends the wait': badWait(
     (within) => (work, milliseconds, late) => within(work, 3 * milliseconds, late),
   ),
-  'no place is reserved': badMethod('counts.reserved += 1;', ''),
-  'any number may be unconfirmed': badMethod('if (!isFailing && ', 'if (false && '),
-  'a reservation counts in a later span': badMethod(
-    'counts.reserved -= 1;',
-    `counts.reserved -= 1;
-     const later = Math.floor(Date.now() / SPAN_MS);
-     counts = this.#countsOf(later);`,
+  'pending requests are not counted': badMethod('counts.pending += 1;', ''),
+  'any number of requests can be unacknowledged': badMethod('if (!isFailing && ', 'if (false && '),
+  'a permit counts in a later bucket': badMethod(
+    'counts.pending -= 1;',
+    `counts.pending -= 1;
+     const later = Math.floor(Date.now() / BUCKET_MS);
+     counts = this.#countsIn(later);`,
   ),
 };

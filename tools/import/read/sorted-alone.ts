@@ -1,0 +1,71 @@
+/**
+ * Detects cells that were sorted or shifted without the rest of their rows. E.g. a column of prices
+ * that an editor has sorted on its own:
+ *
+ *     listing       in the store   in the workbook
+ *     casa-marea    289000         120000          the value of casa-pins
+ *     casa-pins     120000         289000          the value of casa-marea
+ */
+
+import { UserError } from '../../command-line/user-error.ts';
+import { readAs } from './cells.ts';
+import { type Column, cellsOf, pathOf, type SheetName, valueIn } from './columns.ts';
+import type { Value } from './decide.ts';
+import { hashText, RowMark } from './marks.ts';
+import type { ImportProblem } from './problem.ts';
+import type { SheetRow } from './types.ts';
+
+/** Minimum share of the changed cells that have a value of another row. */
+const MIN_MOVED_SHARE = 0.9;
+const MIN_MOVED_CELLS = 3;
+
+type Change = Pick<Value, 'theirs' | 'ours'>;
+
+/** Returns the changes to a former value of another row, if they are most of the changes. */
+function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
+  const filled = changes.filter(({ theirs }) => theirs !== '');
+  const formerValues = new Set(changes.map(({ ours }) => ours));
+  const moved = filled.filter(({ theirs }) => formerValues.has(theirs));
+  const isMost = moved.length >= MIN_MOVED_SHARE * filled.length;
+  return moved.length >= MIN_MOVED_CELLS && isMost ? moved : [];
+}
+
+/** Finds the columns that were sorted or shifted on their own. */
+export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
+  const candidates = changes.filter(({ column, ours }) => ours !== undefined && isDistinct(column));
+  const byColumn = Map.groupBy(candidates, ({ column }) => column);
+  return [...byColumn].flatMap(([column, cells]): ImportProblem[] => {
+    const moved = findMovedValues(cells);
+    const [first] = moved;
+    if (first === undefined) return [];
+    const filled = cells.filter(({ theirs }) => theirs !== '').length;
+    const sentence = `has the value of another row, as do ${moved.length} of the ${filled} changed cells in this column: the column seems to have been sorted or shifted on its own. Use --many to import it`;
+    return [{ record: first.name, path: pathOf(column), sentence }];
+  });
+}
+
+/** Whether equal values in two rows are unlikely. */
+function isDistinct({ kind, field }: Column): boolean {
+  return (kind === 'text' || kind === 'number') && field !== 'display_order';
+}
+
+/** The first columns are enough to tell rows apart. */
+const COMPARED_COLUMNS = 3;
+
+/** Rejects a sheet whose visible columns were sorted: the hidden marks stayed in their old rows. */
+export function rejectPartialSort(sheet: SheetName, rows: readonly SheetRow[]): void {
+  const columns = cellsOf(sheet)
+    .filter((column) => valueIn(rows[0]?.cells ?? {}, column) !== undefined)
+    .slice(0, COMPARED_COLUMNS);
+  const changes = rows.flatMap(({ cells, markCell }): Change[] => {
+    const mark = RowMark.parse(markCell);
+    if (mark === undefined) return [];
+    const theirs = columns.map((column) => hashText(readAs(column, cells))).join(' ');
+    const ours = columns.map(({ name }) => mark.get(name)).join(' ');
+    return theirs === ours ? [] : [{ theirs, ours }];
+  });
+  if (findMovedValues(changes).length === 0) return;
+  throw new UserError(
+    `the sheet ${sheet} was sorted without its hidden columns: undo that, and sort all columns together`,
+  );
+}
