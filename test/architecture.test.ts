@@ -117,7 +117,6 @@ it('the tools have no circle of files or of folders, types included', () => {
   const edges = tools.map((file) => ({ from: file.path, to: targetsOf(file) }));
   expect(edges.length).toBeGreaterThan(50);
   expect(findCircles(edges)).toEqual([]);
-  // A program, such as tools/deploy.ts, is a folder of its own.
   const folderOf = (path: string) => path.replace(/\/[^/]*$/, '');
   const folders = edges.map(({ from, to }) => ({ from: folderOf(from), to: to.map(folderOf) }));
   expect(findCircles(folders)).toEqual([]);

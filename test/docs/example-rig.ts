@@ -23,7 +23,7 @@ import { extname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import * as z from 'zod';
-import { command as importCommand } from '../../tools/import-listings.ts';
+import { command as importCommand } from '../../tools/commands/import-listings.ts';
 import { runImportOn } from '../support/node/in-process.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 

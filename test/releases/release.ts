@@ -4,7 +4,7 @@
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -37,7 +37,10 @@ export class Release {
 
   /** Runs a command of the release in its folder. */
   run(command: string, ...args: string[]): void {
-    const program = [`--import=${OWN_NODE}`, `tools/${command}.ts`, ...args];
+    // Releases keep their programs in different folders.
+    const { scripts } = JSON.parse(readFileSync(join(this.folder, 'package.json'), 'utf8'));
+    const [path] = /tools\/[\w/-]+\.ts$/.exec(scripts[command]) ?? [''];
+    const program = [`--import=${OWN_NODE}`, path, ...args];
     execFileSync(process.execPath, program, { cwd: this.folder, stdio: 'pipe' });
   }
 

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { command } from '../../../tools/deploy.ts';
+import { command } from '../../../tools/commands/deploy.ts';
 import { runHere } from '../node/in-process.ts';
 import { neutralConfig } from '../node/neutral-config.ts';
 import { CloudflareStandIn } from './stand-in.ts';

@@ -76,7 +76,7 @@ export class ProjectCopy {
 
   /** Runs a command to its end. */
   async run(program: string, ...args: string[]): Promise<Finished> {
-    const { child, ended } = this.#start([...NODE, join('tools', program), ...args]);
+    const { child, ended } = this.#start([...NODE, join('tools/commands', program), ...args]);
     const printed = Promise.all([text(child.stdout), text(child.stderr)]);
     const [code, [stdout, stderr]] = await Promise.all([ended, printed]);
     return { code, stdout, stderr };
@@ -102,7 +102,7 @@ export class ProjectCopy {
 
   /** Starts `dev` and waits until it says that it is ready. */
   async serveByDev(port: number, environment: Record<string, string> = {}) {
-    const command = [...NODE, 'tools/dev.ts'];
+    const command = [...NODE, 'tools/commands/dev.ts'];
     const { child, ended } = this.#start(command, { PORT: String(port), ...environment });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

@@ -29,7 +29,7 @@ const codeOf = (script: string) => (script === 'deploy' ? 1 : 2);
 async function here(script: string, ...args: string[]) {
   vi.stubEnv('CLOUDFLARE_API_TOKEN', 'none');
   vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'none');
-  const { command } = await import(`../../../tools/${script}.ts`);
+  const { command } = await import(`../../../tools/commands/${script}.ts`);
   return runHere(command, ...args);
 }
 
@@ -38,9 +38,9 @@ afterEach(() => vi.unstubAllEnvs());
 describe.each(commands)('npm run %s', (script) => {
   it('is the program of its name, which runs it with the arguments of the process', () => {
     expect(scripts[script]).toMatch(
-      new RegExp(`^(exec )?node --import \\./tools/own-node\\.js tools/${script}\\.ts$`),
+      new RegExp(`^(exec )?node --import \\./tools/own-node\\.js tools/commands/${script}\\.ts$`),
     );
-    expect(readFileSync(`tools/${script}.ts`, 'utf8')).toMatch(
+    expect(readFileSync(`tools/commands/${script}.ts`, 'utf8')).toMatch(
       // The last line: constants after it would not be made yet.
       /\nif \(import\.meta\.main\) await runCommand\(command\);\n$/,
     );
@@ -134,7 +134,7 @@ it.each(['127.0.0.1:3128', 'proxy.test:3128', 'ftp://proxy.test'])(
 
 it('a reader that ends early does not stop an import, or change its exit code', async () => {
   const project = await copyWithStore('empty');
-  const line = 'node tools/import-listings.ts tools/samples/listings.json | head -c 1';
+  const line = 'node tools/commands/import-listings.ts tools/samples/listings.json | head -c 1';
   const options = { cwd: project.directory, encoding: 'utf8' } as const;
   const { status, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', line], options);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -8,7 +8,7 @@ import { runGit, skipWithoutGit } from '../../support/node/git.ts';
 const folder = mkdtempSync(join(tmpdir(), 'git-'));
 const find = (name: string) => readGit(join(folder, name), 'rev-parse', '--is-inside-work-tree');
 
-// test/tools/deploy.test.ts has what git refuses.
+// test/tools/commands/deploy.test.ts has what git refuses.
 it('reads a worktree, a shallow clone and a folder in it, and knows nothing without a repository or git', () => {
   skipWithoutGit();
   const git = (...args: string[]) => runGit(folder, ...args);

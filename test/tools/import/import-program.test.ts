@@ -4,7 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { command as importCommand } from '../../../tools/import-listings.ts';
+import { command as importCommand } from '../../../tools/commands/import-listings.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
 import { propertyOf } from '../../support/node/listings-file.ts';
@@ -91,7 +91,7 @@ function survivorsOf({ pid }: ChildProcess): string[] {
 
 describe('an import leaves nothing running, and no file', () => {
   it.each([
-    ['SIGKILL', 'node', [OWN, 'tools/import-listings.ts', 'many.json'], 'staged'],
+    ['SIGKILL', 'node', [OWN, 'tools/commands/import-listings.ts', 'many.json'], 'staged'],
     ['SIGINT', 'npm', ['run', 'import-listings', '--', 'many.json'], 'staged'],
   ] as const)(
     'when %s is sent to %s %j while rows are %s',

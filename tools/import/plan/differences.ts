@@ -3,8 +3,8 @@
 import { mapLocales } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { counted, pluralize } from '../../command-line/plurals.ts';
 import { quote } from '../../command-line/printable.ts';
-import { counted, pluralize } from '../../command-line/words.ts';
 import { isMap } from '../read/listing-schemas.ts';
 
 export type Differences = {

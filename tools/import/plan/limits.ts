@@ -1,6 +1,6 @@
 /** How many listings an import may hide or empty, and how large one may be. Pure. */
 
-import { counted } from '../../command-line/words.ts';
+import { counted } from '../../command-line/plurals.ts';
 import { type ImportProblem, type RecordName, THE_FILE } from '../read/problem.ts';
 import type { Catalogue } from '../read/store.ts';
 import type { FileForm } from '../read/types.ts';

@@ -12,8 +12,8 @@
  * A cell that repeats what another person has imported is not an edit either.
  */
 
+import { counted } from '../../command-line/plurals.ts';
 import { quote } from '../../command-line/printable.ts';
-import { counted } from '../../command-line/words.ts';
 import { formatOperation, type Operation } from '../../database/operations.ts';
 import { getBaseHash, type List, type Row } from './base.ts';
 import { readAs, showCell } from './cells.ts';

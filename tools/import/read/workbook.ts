@@ -1,9 +1,9 @@
 /** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
 
 import { colToLetter, type Sheet } from 'hucre';
+import { nearest } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
-import { nearest } from '../../command-line/words.ts';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,

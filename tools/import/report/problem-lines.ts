@@ -1,7 +1,7 @@
 /** Problems of a listings file in one line for each cause. Pure. */
 
+import { counted, nearest } from '../../command-line/plurals.ts';
 import { printable, quote } from '../../command-line/printable.ts';
-import { counted, nearest } from '../../command-line/words.ts';
 import { asTyped, type Fault, formatName, type ImportProblem } from '../read/problem.ts';
 
 const SHOWN_VALUES = 5;

@@ -1,8 +1,8 @@
 /** Reports an import to the user. */
 
 import { styleText } from 'node:util';
+import { counted } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
-import { counted } from '../../command-line/words.ts';
 import type {
   AcceptedImport,
   Effect,

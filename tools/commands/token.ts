@@ -1,11 +1,11 @@
 /** `npm run -s token`: prints a bearer token that the local service accepts. */
 
 import { importJWK, SignJWT } from 'jose';
-import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
-import { PROJECT_DIRECTORY } from './command-line/project.ts';
-import { UserError } from './command-line/user-error.ts';
-import { createDevVars, readVars } from './configuration/dev-vars.ts';
-import { ensureDevelopmentKeys } from './development/key-pair.ts';
+import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
+import { createDevVars, readVars } from '../configuration/dev-vars.ts';
+import { ensureDevelopmentKeys } from '../development/key-pair.ts';
 
 const program = declare('-s token')
   .description(`Prints a bearer token that the local service accepts, and nothing else.

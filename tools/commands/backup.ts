@@ -2,16 +2,16 @@
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { dump, loadDump } from './backup/dump.ts';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { showProgress } from './command-line/progress.ts';
-import { datedPath, pathFor } from './command-line/project.ts';
-import { inScratchFolder } from './command-line/scratch.ts';
-import { declareWithTarget, resolveTarget } from './command-line/target.ts';
-import { messageOf, UserError } from './command-line/user-error.ts';
-import { loadDeployment } from './configuration/wrangler-config.ts';
-import { rejectUnfinished } from './database/identity.ts';
-import { withDatabase } from './database/open.ts';
+import { dump, loadDump } from '../backup/dump.ts';
+import { type Command, readArguments, runCommand } from '../command-line/command.ts';
+import { showProgress } from '../command-line/progress.ts';
+import { datedPath, pathFor } from '../command-line/project.ts';
+import { inScratchFolder } from '../command-line/scratch.ts';
+import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
+import { loadDeployment } from '../configuration/wrangler-config.ts';
+import { rejectUnfinished } from '../database/identity.ts';
+import { withDatabase } from '../database/open.ts';
 
 const program = declareWithTarget('backup')
   .description(`Writes the database into one file of SQL, loads the file into a scratch database, and compares.

@@ -1,13 +1,13 @@
 /** `npm run -s operations`: see its usage below. */
 
 import * as z from 'zod';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { printable } from './command-line/printable.ts';
-import { declareWithTarget, resolveTarget } from './command-line/target.ts';
-import { messageOf, UserError } from './command-line/user-error.ts';
-import { ensureTables } from './database/migrations.ts';
-import { withDatabase } from './database/open.ts';
-import { formatOperation, listOperations, type Operation } from './database/operations.ts';
+import { type Command, readArguments, runCommand } from '../command-line/command.ts';
+import { printable } from '../command-line/printable.ts';
+import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
+import { ensureTables } from '../database/migrations.ts';
+import { withDatabase } from '../database/open.ts';
+import { formatOperation, listOperations, type Operation } from '../database/operations.ts';
 
 const program = declareWithTarget('-s operations')
   .description(`Prints who imported, erased or restored what, newest first. The last two columns are the commit of

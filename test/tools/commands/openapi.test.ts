@@ -7,10 +7,10 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, it } from 'vitest';
-import { createOpenApiDocument } from '../../src/api-document.ts';
-import { portablePattern } from '../../src/openapi/portable-pattern.ts';
-import { command } from '../../tools/openapi.ts';
-import { runHere } from '../support/node/in-process.ts';
+import { createOpenApiDocument } from '../../../src/api-document.ts';
+import { portablePattern } from '../../../src/openapi/portable-pattern.ts';
+import { command } from '../../../tools/commands/openapi.ts';
+import { runHere } from '../../support/node/in-process.ts';
 
 const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
 

@@ -1,19 +1,19 @@
 /** `npm run restore`: see its usage below. */
 
 import { tmpdir } from 'node:os';
-import { loadDump } from './backup/dump.ts';
-import { requireRestorable, restore } from './backup/restore.ts';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { showProgress } from './command-line/progress.ts';
-import { pathFor } from './command-line/project.ts';
-import { inScratchFolder } from './command-line/scratch.ts';
-import { resolveTarget } from './command-line/target.ts';
-import { messageOf } from './command-line/user-error.ts';
-import { rejectNewer } from './database/migrations.ts';
-import { withDatabase } from './database/open.ts';
-import { findCommit } from './database/operations.ts';
-import { formatEvents } from './erasure/erase.ts';
-import { declareWithLedger, OR_NONE, readLedger } from './erasure/ledger.ts';
+import { loadDump } from '../backup/dump.ts';
+import { requireRestorable, restore } from '../backup/restore.ts';
+import { type Command, readArguments, runCommand } from '../command-line/command.ts';
+import { showProgress } from '../command-line/progress.ts';
+import { pathFor } from '../command-line/project.ts';
+import { inScratchFolder } from '../command-line/scratch.ts';
+import { resolveTarget } from '../command-line/target.ts';
+import { messageOf } from '../command-line/user-error.ts';
+import { rejectNewer } from '../database/migrations.ts';
+import { withDatabase } from '../database/open.ts';
+import { findCommit } from '../database/operations.ts';
+import { formatEvents } from '../erasure/erase.ts';
+import { declareWithLedger, OR_NONE, readLedger } from '../erasure/ledger.ts';
 
 const program = declareWithLedger('restore')
   .description(`Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.

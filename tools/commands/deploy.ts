@@ -1,38 +1,38 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
 import { Option } from '@commander-js/extra-typings';
-import { fetchUsableKeys } from '../src/auth/key-set.ts';
-import { type Account, describeCause, openAccount } from './cloudflare/account.ts';
+import { fetchUsableKeys } from '../../src/auth/key-set.ts';
+import { type Account, describeCause, openAccount } from '../cloudflare/account.ts';
+import { describeServed, findServed, requireOlder } from '../cloudflare/active-deployment.ts';
 import {
   createMissing,
   findResources,
   getCurrentBookmark,
   reportFullness,
   switchReplicasOn,
-} from './cloudflare/resources.ts';
-import { describeServed, findServed, requireOlder } from './cloudflare/served.ts';
-import { awaitHealth, describeCommit } from './cloudflare/version.ts';
-import { runWrangler } from './cloudflare/wrangler.ts';
-import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
-import { formatCommand, resolveEnvironment } from './command-line/environment.ts';
-import { PROJECT_DIRECTORY } from './command-line/project.ts';
-import { beforeSignals, withScratchFile } from './command-line/scratch.ts';
-import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
+} from '../cloudflare/resources.ts';
+import { awaitHealth, describeCommit } from '../cloudflare/version.ts';
+import { runWrangler } from '../cloudflare/wrangler.ts';
+import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
+import { formatCommand, resolveEnvironment } from '../command-line/environment.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { beforeSignals, withScratchFile } from '../command-line/scratch.ts';
+import { messageOf, needsNoStack, UserError } from '../command-line/user-error.ts';
 import {
   type Deployment,
   formatConfig,
   loadDeployment,
   requireDeployable,
-} from './configuration/wrangler-config.ts';
-import { rejectUnfinished } from './database/identity.ts';
+} from '../configuration/wrangler-config.ts';
+import { rejectUnfinished } from '../database/identity.ts';
 import {
   findPendingMigrations,
   migrate,
   migrationNames,
   rejectNewer,
   requireAdditions,
-} from './database/migrations.ts';
-import { restDatabase } from './database/open.ts';
+} from '../database/migrations.ts';
+import { restDatabase } from '../database/open.ts';
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 

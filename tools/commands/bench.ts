@@ -4,12 +4,12 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { EXAMPLES } from '../src/events/openapi/examples.ts';
-import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
-import { migrate } from './database/migrations.ts';
-import { importListings } from './import/import.ts';
-import { readListingsFile } from './import/read/json.ts';
-import { buildBundle, type Runtime, startRuntime } from './workerd/runtime.ts';
+import { EXAMPLES } from '../../src/events/openapi/examples.ts';
+import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
+import { migrate } from '../database/migrations.ts';
+import { importListings } from '../import/import.ts';
+import { readListingsFile } from '../import/read/json.ts';
+import { buildBundle, type Runtime, startRuntime } from '../workerd/runtime.ts';
 
 const PUBLIC_SITE_URL = 'https://www.example.com';
 const API_KEY = 'benchmark-key-of-the-day';

@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'smol-toml';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { namedKeys } from '../../src/auth/named-keys.ts';
-import { command } from '../../tools/api-key.ts';
-import { runHere } from '../support/node/in-process.ts';
+import { namedKeys } from '../../../src/auth/named-keys.ts';
+import { command } from '../../../tools/commands/api-key.ts';
+import { runHere } from '../../support/node/in-process.ts';
 
 const config = readFileSync('wrangler.toml', 'utf8');
 const vars = z.object({ API_KEYS: z.unknown().optional() });

@@ -2,14 +2,14 @@
 
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
-import { command as eraseEvents } from '../../tools/erase-events.ts';
-import { command } from '../../tools/operations.ts';
-import { command as restore } from '../../tools/restore.ts';
-import { hasGit, letGitRefuse } from '../support/node/git.ts';
-import { runOn } from '../support/node/in-process.ts';
-import { BAY, fileOf, propertyOf } from '../support/node/listings-file.ts';
-import { openMemoryImports } from '../support/node/memory-imports.ts';
+import { command as afterTimeTravel } from '../../../tools/commands/after-time-travel.ts';
+import { command as eraseEvents } from '../../../tools/commands/erase-events.ts';
+import { command } from '../../../tools/commands/operations.ts';
+import { command as restore } from '../../../tools/commands/restore.ts';
+import { hasGit, letGitRefuse } from '../../support/node/git.ts';
+import { runOn } from '../../support/node/in-process.ts';
+import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const imports = openMemoryImports();
 const print = (...args: string[]) => runOn(imports.database, command, ...args);

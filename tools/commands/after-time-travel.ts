@@ -1,15 +1,15 @@
 /** `npm run after-time-travel`: see its usage below. */
 
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { showProgress } from './command-line/progress.ts';
-import { resolveTarget } from './command-line/target.ts';
-import { messageOf } from './command-line/user-error.ts';
-import { beginGeneration, readLineage } from './database/identity.ts';
-import { ensureTables, rejectNewer } from './database/migrations.ts';
-import { withDatabase } from './database/open.ts';
-import { findCommit, recordOperation } from './database/operations.ts';
-import { formatEvents } from './erasure/erase.ts';
-import { applyLedger, declareWithLedger, OR_NONE, readLedger } from './erasure/ledger.ts';
+import { type Command, readArguments, runCommand } from '../command-line/command.ts';
+import { showProgress } from '../command-line/progress.ts';
+import { resolveTarget } from '../command-line/target.ts';
+import { messageOf } from '../command-line/user-error.ts';
+import { beginGeneration, readLineage } from '../database/identity.ts';
+import { ensureTables, rejectNewer } from '../database/migrations.ts';
+import { withDatabase } from '../database/open.ts';
+import { findCommit, recordOperation } from '../database/operations.ts';
+import { formatEvents } from '../erasure/erase.ts';
+import { applyLedger, declareWithLedger, OR_NONE, readLedger } from '../erasure/ledger.ts';
 
 const program = declareWithLedger(
   'after-time-travel',

@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command } from '../../tools/export-listings.ts';
-import { runOn } from '../support/node/in-process.ts';
-import { openMemoryImports } from '../support/node/memory-imports.ts';
-import { tapD1 } from '../support/tap.ts';
+import { command } from '../../../tools/commands/export-listings.ts';
+import { runOn } from '../../support/node/in-process.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { tapD1 } from '../../support/tap.ts';
 
 const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'export-'));

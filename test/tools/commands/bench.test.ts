@@ -1,8 +1,8 @@
 /** The benchmark runs. Its figures are no promise. */
 
 import { expect, it } from 'vitest';
-import { command } from '../../tools/bench.ts';
-import { runHere } from '../support/node/in-process.ts';
+import { command } from '../../../tools/commands/bench.ts';
+import { runHere } from '../../support/node/in-process.ts';
 
 it('has the rates of each request, beside those of the least Worker', async () => {
   const { code, stdout, stderr } = await runHere(command, '--quick');

@@ -1,6 +1,6 @@
 /** `npm run set-status -- STATUS SLUG...`: imports a patch of these statuses. */
 
-import { readArguments, runCommand } from './command-line/command.ts';
+import { readArguments, runCommand } from '../command-line/command.ts';
 import { declareImport, run, sharedOptions } from './import-listings.ts';
 
 const program = declareImport('set-status')

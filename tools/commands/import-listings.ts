@@ -2,26 +2,26 @@
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { DRY_RUN, readArguments, runCommand } from './command-line/command.ts';
-import { formatCommand } from './command-line/environment.ts';
-import { datedPath, pathFor, userDirectory, userPath } from './command-line/project.ts';
-import { declareWithTarget, resolveTarget } from './command-line/target.ts';
+import { DRY_RUN, readArguments, runCommand } from '../command-line/command.ts';
+import { formatCommand } from '../command-line/environment.ts';
+import { datedPath, pathFor, userDirectory, userPath } from '../command-line/project.ts';
+import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
 import {
   messageOf,
   needsNoStack,
   UsageError,
   UserError,
   withPath,
-} from './command-line/user-error.ts';
-import { withDatabase } from './database/open.ts';
-import { type LoadOptions, loadListings } from './import/load-listings.ts';
-import type { ImportOutcome } from './import/plan/types.ts';
-import { readCatalogueFile } from './import/read/file.ts';
-import type { ListingsFile } from './import/read/types.ts';
-import { parseHook } from './import/report/notify.ts';
-import { type ReportOptions, report } from './import/report/report.ts';
-import { OutcomeUnknown } from './import/write/apply.ts';
-import { undoFileAt } from './import/write/listings-file.ts';
+} from '../command-line/user-error.ts';
+import { withDatabase } from '../database/open.ts';
+import { type LoadOptions, loadListings } from '../import/load-listings.ts';
+import type { ImportOutcome } from '../import/plan/types.ts';
+import { readCatalogueFile } from '../import/read/file.ts';
+import type { ListingsFile } from '../import/read/types.ts';
+import { parseHook } from '../import/report/notify.ts';
+import { type ReportOptions, report } from '../import/report/report.ts';
+import { OutcomeUnknown } from '../import/write/apply.ts';
+import { undoFileAt } from '../import/write/listings-file.ts';
 
 const program = declareImport('import-listings')
   .description(`Loads a listings file, JSON or a workbook: all of it, or nothing if it has a problem.

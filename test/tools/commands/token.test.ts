@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { beforeEach, expect, it } from 'vitest';
-import { command } from '../../tools/token.ts';
-import { runHere } from '../support/node/in-process.ts';
+import { command } from '../../../tools/commands/token.ts';
+import { runHere } from '../../support/node/in-process.ts';
 
 let folder: string;
 

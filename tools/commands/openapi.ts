@@ -2,8 +2,8 @@
 
 import { Converter } from '@apiture/openapi-down-convert';
 import { Option } from '@commander-js/extra-typings';
-import { createOpenApiDocument } from '../src/api-document.ts';
-import { type Command, declare, readArguments, runCommand } from './command-line/command.ts';
+import { createOpenApiDocument } from '../../src/api-document.ts';
+import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
 
 const program = declare('-s openapi')
   .description(`Prints the OpenAPI document of the working copy as JSON, and nothing else.

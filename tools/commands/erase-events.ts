@@ -1,25 +1,25 @@
 /** `npm run erase-events`: see its usage below. */
 
 import { Option } from '@commander-js/extra-typings';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { printable } from './command-line/printable.ts';
-import { showProgress } from './command-line/progress.ts';
-import { declareWithTarget, resolveTarget } from './command-line/target.ts';
-import { messageOf, UserError } from './command-line/user-error.ts';
-import { readLineage } from './database/identity.ts';
-import { ensureTables, rejectNewer } from './database/migrations.ts';
-import { withDatabase } from './database/open.ts';
-import { findCommit, recordOperation } from './database/operations.ts';
-import { countRows } from './database/tables.ts';
-import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from './erasure/erase.ts';
-import { type Found, findText } from './erasure/find.ts';
+import { type Command, readArguments, runCommand } from '../command-line/command.ts';
+import { printable } from '../command-line/printable.ts';
+import { showProgress } from '../command-line/progress.ts';
+import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
+import { readLineage } from '../database/identity.ts';
+import { ensureTables, rejectNewer } from '../database/migrations.ts';
+import { withDatabase } from '../database/open.ts';
+import { findCommit, recordOperation } from '../database/operations.ts';
+import { countRows } from '../database/tables.ts';
+import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from '../erasure/erase.ts';
+import { type Found, findText } from '../erasure/find.ts';
 import {
   appendToLedger,
   applyLedger,
   hashAggregate,
   ledgerOption,
   readLedger,
-} from './erasure/ledger.ts';
+} from '../erasure/ledger.ts';
 
 const program = declareWithTarget('erase-events')
   .usage(

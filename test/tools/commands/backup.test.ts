@@ -4,13 +4,13 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { dump } from '../../tools/backup/dump.ts';
-import { command as backup } from '../../tools/backup.ts';
-import type { WithDatabase } from '../../tools/database/open.ts';
-import { command as restore } from '../../tools/restore.ts';
-import { Database } from '../support/cloudflare/database.ts';
-import { failingDatabase } from '../support/node/failing-database.ts';
-import { runOn, runWith } from '../support/node/in-process.ts';
+import { dump } from '../../../tools/backup/dump.ts';
+import { command as backup } from '../../../tools/commands/backup.ts';
+import { command as restore } from '../../../tools/commands/restore.ts';
+import type { WithDatabase } from '../../../tools/database/open.ts';
+import { Database } from '../../support/cloudflare/database.ts';
+import { failingDatabase } from '../../support/node/failing-database.ts';
+import { runOn, runWith } from '../../support/node/in-process.ts';
 
 /** Texts that would end a line or a value of the file. */
 const TEXTS = [

@@ -3,10 +3,10 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runWrangler } from '../../tools/cloudflare/wrangler.ts';
-import { migrationNames } from '../../tools/database/migrations.ts';
-import { command } from '../../tools/deploy.ts';
-import { Database } from '../support/cloudflare/database.ts';
+import { runWrangler } from '../../../tools/cloudflare/wrangler.ts';
+import { command } from '../../../tools/commands/deploy.ts';
+import { migrationNames } from '../../../tools/database/migrations.ts';
+import { Database } from '../../support/cloudflare/database.ts';
 import {
   CONFIG,
   cloudflare,
@@ -20,12 +20,12 @@ import {
   STAGING,
   set,
   useDeployer,
-} from '../support/cloudflare/deployer.ts';
-import type { Fault } from '../support/cloudflare/stand-in.ts';
-import { bundleOf } from '../support/node/bundles.ts';
-import { letGitRefuse, runGit, skipWithoutGit } from '../support/node/git.ts';
-import { runHere } from '../support/node/in-process.ts';
-import { ProjectCopy } from '../support/node/project-copy.ts';
+} from '../../support/cloudflare/deployer.ts';
+import type { Fault } from '../../support/cloudflare/stand-in.ts';
+import { bundleOf } from '../../support/node/bundles.ts';
+import { letGitRefuse, runGit, skipWithoutGit } from '../../support/node/git.ts';
+import { runHere } from '../../support/node/in-process.ts';
+import { ProjectCopy } from '../../support/node/project-copy.ts';
 
 useDeployer();
 

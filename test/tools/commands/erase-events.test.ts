@@ -7,11 +7,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { command } from '../../tools/erase-events.ts';
-import { applyLedger, type Erasure, hashAggregate } from '../../tools/erasure/ledger.ts';
-import { Database } from '../support/cloudflare/database.ts';
-import { failingDatabase, GONE } from '../support/node/failing-database.ts';
-import { runOn } from '../support/node/in-process.ts';
+import { command } from '../../../tools/commands/erase-events.ts';
+import { applyLedger, type Erasure, hashAggregate } from '../../../tools/erasure/ledger.ts';
+import { Database } from '../../support/cloudflare/database.ts';
+import { failingDatabase, GONE } from '../../support/node/failing-database.ts';
+import { runOn } from '../../support/node/in-process.ts';
 
 const OF_ANNA = ['--aggregate-type', 'booking', '--aggregate-id', 'anna'];
 /** A line of a ledger. */

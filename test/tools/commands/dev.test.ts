@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { codeBlocksOf } from '../docs/markdown.ts';
-import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { codeBlocksOf } from '../../docs/markdown.ts';
+import { ProjectCopy, type Service } from '../../support/node/project-copy.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 /**
@@ -156,4 +156,5 @@ async function killAlone({ group }: Service, victim: string): Promise<void> {
   await expect.poll(findProcesses).toBe(1);
 }
 
-it('no process survives when dev itself is killed', () => killAlone(second, 'tools/dev.ts$'));
+it('no process survives when dev itself is killed', () =>
+  killAlone(second, 'tools/commands/dev.ts$'));

@@ -3,15 +3,15 @@
 import { createWriteStream, existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { showProgress } from './command-line/progress.ts';
-import { pathFor } from './command-line/project.ts';
-import { inScratchFolder } from './command-line/scratch.ts';
-import { declareWithTarget, resolveTarget } from './command-line/target.ts';
-import { messageOf, UserError } from './command-line/user-error.ts';
-import { ensureTables } from './database/migrations.ts';
-import { withDatabase } from './database/open.ts';
-import { exportListings } from './import/export.ts';
+import { type Command, readArguments, runCommand } from '../command-line/command.ts';
+import { showProgress } from '../command-line/progress.ts';
+import { pathFor } from '../command-line/project.ts';
+import { inScratchFolder } from '../command-line/scratch.ts';
+import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
+import { ensureTables } from '../database/migrations.ts';
+import { withDatabase } from '../database/open.ts';
+import { exportListings } from '../import/export.ts';
 
 const program = declareWithTarget('-s export-listings')
   .description(`Writes the whole catalogue as a listings file, JSON or a workbook: imported again it changes nothing.
