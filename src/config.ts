@@ -7,8 +7,8 @@
 import { createLocalJWKSet } from 'jose';
 import * as z from 'zod';
 import { namedKeys } from './auth/named-keys.ts';
-import { IN_WORDS } from './issues.ts';
-import { wholeNumber } from './schema.ts';
+import { IN_WORDS } from './http/validation-problems.ts';
+import { wholeNumber } from './schema/numbers.ts';
 
 const DEVELOPMENT = 'development';
 export const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;

@@ -15,12 +15,11 @@ const toolSources = import.meta.glob<string>('../tools/**/*.ts', {
 });
 
 /** The folders of `src` that every capability may import. */
-const SHARED = ['auth', 'http', 'storage'];
+const SHARED = ['auth', 'http', 'schema', 'storage'];
 /** The writer of the OpenAPI document, and the development pages. */
 const NOT_DEPLOYED = ['openapi', 'development'];
-/** The resources with their schemas, the chapters of the document, and the development pages. */
-const DESCRIBES_API =
-  /(^|\/)(openapi|development)\/|^(properties\/property|events\/event|health\/health|api-document)\.ts$/;
+/** The resources and chapters of the OpenAPI document, and the development pages. */
+const NEVER_DEPLOYED = /(^|\/)(openapi|development)\//;
 /** The files with which a capability writes its chapter of the document. */
 const CHAPTER_WRITERS = /^openapi\/(chapter|list-resource|headers|error-resource)\.ts$/;
 
@@ -96,13 +95,13 @@ describe('the source tree', () => {
 
   it('deploys no value of what describes the API: deployed code takes types alone', () => {
     const values = Object.entries(sources)
-      .filter(([path]) => !DESCRIBES_API.test(path.replace('../src/', '')))
+      .filter(([path]) => !NEVER_DEPLOYED.test(path.replace('../src/', '')))
       .flatMap(([path, text]) =>
         [...text.matchAll(/^import (?!type )[^;]*from '([^']*)';/gm)]
           .map(
             ([, target = '']) => new URL(target, `file:///${path.replace('../src/', '')}`).pathname,
           )
-          .filter((target) => DESCRIBES_API.test(target.slice(1)))
+          .filter((target) => NEVER_DEPLOYED.test(target.slice(1)))
           .map((target) => `${path} -> ${target}`),
       );
     expect(values).toEqual([]);

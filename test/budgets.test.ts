@@ -4,12 +4,12 @@ import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../src/app.ts';
-import { tableOf } from './docs/markdown.ts';
 import { type Costs, counting, NOTHING } from './support/counting.ts';
 import { batchItem, bookingCreated, ingestInit } from './support/events.ts';
 import { expectStatus, freshAddress, sendWith } from './support/http.ts';
 import { namedKey } from './support/keys.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
+import { tableOf } from './support/markdown.ts';
 
 const LIST = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';

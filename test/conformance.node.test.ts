@@ -2,11 +2,11 @@
 
 import { existsSync, globSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { CONFORMANCE, codesIn, tableOf } from './docs/markdown.ts';
+import { CONFORMANCE, codesIn, tableOf } from './support/markdown.ts';
 
 const { rows } = tableOf(CONFORMANCE, 'section');
 const named = new Set(rows.flatMap(([, , tests = '']) => codesIn(tests)));
-const SERVICE = '{*,{auth,events,health,http,properties,rate-limit,storage}/*}.test.ts';
+const SERVICE = '{*,{auth,events,health,http,properties,rate-limit,schema,storage}/*}.test.ts';
 /** They are about the source. */
 const OF_THE_PROJECT = /^(architecture|checks|conformance|patterns)\./;
 

@@ -8,12 +8,12 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../src/app.ts';
-import { tableOf } from './docs/markdown.ts';
 import { bookingCreated, ingestInit } from './support/events.ts';
 import { type Misbehaviour, MODES } from './support/faults.ts';
 import { type Changes, callWith, freshAddress } from './support/http.ts';
+import { tapD1, tapMethods, tapObjects } from './support/interceptor.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
-import { tapD1, tapMethods, tapObjects } from './support/tap.ts';
+import { tableOf } from './support/markdown.ts';
 import { createProvider } from './support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';

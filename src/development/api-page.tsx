@@ -1,6 +1,6 @@
 /** The API page: Scalar's API reference over the OpenAPI document, everything from this origin. */
 
-import { createOpenApiDocument } from '../api-document.ts';
+import { createOpenApiDocument } from '../openapi/api-document.ts';
 import { commonHeaders } from '../openapi/headers.ts';
 import { Frame } from './frame.tsx';
 

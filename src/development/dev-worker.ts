@@ -5,7 +5,7 @@
 
 import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
-import { OWN_MACHINE } from '../http/own-machine.ts';
+import { OWN_MACHINE } from '../http/localhost.ts';
 import { waitForLocks } from './local-lock.ts';
 import { pageRoutes } from './routes.tsx';
 

@@ -6,9 +6,9 @@ import previewShot from '../../docs/images/preview.png';
 import listingShot from '../../docs/images/preview-listing.png';
 // The package exports this file under no name.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
-import { createOpenApiDocument } from '../api-document.ts';
 import type { AppEnv } from '../app-env.ts';
 import { readConfig } from '../config.ts';
+import { createOpenApiDocument } from '../openapi/api-document.ts';
 import apiScript from './api-page.browser.js';
 import apiStyle from './api-page.css';
 import { ApiPage, pageDocument } from './api-page.tsx';

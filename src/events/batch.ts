@@ -4,13 +4,13 @@
  */
 
 import * as z from 'zod';
-import { addAdvice } from '../http/advice.ts';
 import { formatPath, type Problem } from '../http/errors.ts';
+import { addAdvice } from '../http/hints.ts';
 import type { JsonObject } from '../http/json-body.ts';
-import { type Parsed, parseWith } from '../issues.ts';
-import { adviseOnKey, keyInUse } from './conflict.ts';
-import type { IngestResult } from './event.ts';
+import { type Parsed, parseWith } from '../http/validation-problems.ts';
 import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
+import { adviseOnKey, keyInUse } from './key-in-use.ts';
+import type { IngestResult } from './openapi/event.ts';
 import {
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,

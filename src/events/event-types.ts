@@ -7,7 +7,7 @@
  */
 
 import * as z from 'zod';
-import { field, isInOrder } from './kinds.ts';
+import { field, isInOrder } from './payload-fields.ts';
 
 /** The bounds of a name. SQLite's functions cut a text at NUL. */
 export const NAME_BOUNDS = { minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };

@@ -10,9 +10,9 @@
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { logFault } from '../http/log.ts';
-import type { Parsed } from '../issues.ts';
-import { conflictDetails } from './conflict.ts';
-import type { EventResource } from './event.ts';
+import type { Parsed } from '../http/validation-problems.ts';
+import { conflictDetails } from './key-in-use.ts';
+import type { EventResource } from './openapi/event.ts';
 import { cacheResponse, findCachedResponse } from './replay-cache.ts';
 import { type Identity, type IngestRequest, parseIngestRequest } from './request.ts';
 import {

@@ -2,13 +2,13 @@
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { waitParameter } from '../http/long-poll.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { listMetadata, listOf } from '../http/query.ts';
-import { waitParameter } from '../http/wait.ts';
-import { withMetadata } from '../schema.ts';
-import { UUID_PATTERN, uuid } from '../uuid.ts';
+import { withMetadata } from '../schema/metadata.ts';
+import { UUID_PATTERN, uuid } from '../schema/uuid.ts';
 import { NAME_BOUNDS, name } from './event-types.ts';
-import { namedWrongDay } from './kinds.ts';
+import { namedWrongDay } from './payload-fields.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;

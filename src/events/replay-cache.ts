@@ -7,7 +7,7 @@
 
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
-import type { EventResource } from './event.ts';
+import type { EventResource } from './openapi/event.ts';
 import type { Identity } from './request.ts';
 import type { StoreContext } from './store.ts';
 

@@ -4,12 +4,12 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { addAdvice, adviseOn } from '../http/advice.ts';
 import type { Problem } from '../http/errors.ts';
+import { addAdvice, adviseOn } from '../http/hints.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { type Parsed, parseWith } from '../issues.ts';
-import { withMetadata } from '../schema.ts';
+import { type Parsed, parseWith } from '../http/validation-problems.ts';
+import { withMetadata } from '../schema/metadata.ts';
 import { EVENT_TYPES, name } from './event-types.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';

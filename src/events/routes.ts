@@ -9,18 +9,18 @@ import { readConfig } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { setLogFields } from '../http/log.ts';
+import { pollWhile } from '../http/long-poll.ts';
 import { listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
-import { pollWhile } from '../http/wait.ts';
-import { isUuid } from '../uuid.ts';
+import { isUuid } from '../schema/uuid.ts';
 import { BATCH_BODY, ingestBatch, KEY_OF_BATCH } from './batch.ts';
-import { keyInUse } from './conflict.ts';
 import {
   type IngestContext,
   type IngestOutcome,
   ingestWithKey,
   ingestWithoutKey,
 } from './ingest.ts';
+import { keyInUse } from './key-in-use.ts';
 import { decodeEventPosition, type EventPage, findEvent, noSuchEvent, readEvents } from './list.ts';
 import { listParameters } from './parameters.ts';
 import {

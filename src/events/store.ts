@@ -9,7 +9,7 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
 import { placeholder, statementOf } from '../storage/statement.ts';
-import type { EventResource } from './event.ts';
+import type { EventResource } from './openapi/event.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import type { events } from './table.ts';
 

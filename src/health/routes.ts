@@ -15,7 +15,7 @@ import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { RELEASE } from '../release.ts';
 import { readD1 } from '../storage/d1.ts';
-import type { detailedHealth } from './health.ts';
+import type { detailedHealth } from './openapi/health.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const CHECK_DEADLINE_MS = 2_000;

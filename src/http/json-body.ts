@@ -6,7 +6,6 @@
 import { Buffer } from 'node:buffer';
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../app-env.ts';
-import { addAdvice, adviseOn } from './advice.ts';
 import {
   ApiError,
   formatField,
@@ -15,6 +14,7 @@ import {
   type Problem,
   validationError,
 } from './errors.ts';
+import { addAdvice, adviseOn } from './hints.ts';
 import { repeatedNames } from './json-text.ts';
 import { sentOnce } from './repeated-header.ts';
 

@@ -7,7 +7,8 @@
 import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import * as z from 'zod';
-import { wholeNumber, withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema/metadata.ts';
+import { wholeNumber } from '../schema/numbers.ts';
 import { ApiError } from './errors.ts';
 import { parseJson } from './json-text.ts';
 

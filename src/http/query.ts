@@ -6,10 +6,10 @@
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
-import { IN_WORDS, readIssues } from '../issues.ts';
-import { addAdvice, adviseOn } from './advice.ts';
 import { formatPath, type Problem, validationError } from './errors.ts';
+import { addAdvice, adviseOn } from './hints.ts';
 import { invalidCursor } from './paging.ts';
+import { IN_WORDS, readIssues } from './validation-problems.ts';
 
 /** Parameter → its value, or its values in the order sent. */
 type SentQuery = Readonly<Record<string, string | string[]>>;

@@ -2,8 +2,8 @@
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { ADVICE, addAdvice } from './advice.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
+import { ADVICE, addAdvice } from './hints.ts';
 import { logFault, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
 

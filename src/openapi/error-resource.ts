@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { ERROR_CODES, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
-import { withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema/metadata.ts';
 
 /** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';

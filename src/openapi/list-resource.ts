@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
-import { withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema/metadata.ts';
 
 /** Base64url without padding. */
 export const cursorText = z

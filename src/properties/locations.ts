@@ -9,10 +9,10 @@ import {
   jsonWithField,
   listJson,
 } from '../http/paging.ts';
+import { uuid } from '../schema/uuid.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
 import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
-import { uuid } from '../uuid.ts';
 import { CATALOGUE_VERSION, type FeedReader } from './store.ts';
 import { locations } from './table.ts';
 

@@ -4,15 +4,15 @@
  */
 
 import * as z from 'zod';
+import { waitParameter } from '../http/long-poll.ts';
 import { pagingParameters } from '../http/paging.ts';
 import { enumList, listMetadata } from '../http/query.ts';
-import { waitParameter } from '../http/wait.ts';
-import { withMetadata } from '../schema.ts';
-import { uuid } from '../uuid.ts';
+import { withMetadata } from '../schema/metadata.ts';
+import { uuid } from '../schema/uuid.ts';
 import { LOCALES } from './locale-map.ts';
 import { slug } from './slug.ts';
+import { PUBLIC_STATUSES, propertyType } from './statuses.ts';
 import type { FILTER_COLUMNS } from './table.ts';
-import { PUBLIC_STATUSES, propertyType } from './vocabulary.ts';
 
 /** A listing must fit each filter, and have any of the statuses. */
 const filterParameters = {

@@ -1,10 +1,10 @@
 /** How a stored listing becomes its wire resource (docs/reference/property-feed.md). Pure. */
 
 import { mapLocales } from './locale-map.ts';
-import type { Property, PropertyCard } from './property.ts';
+import type { Property, PropertyCard } from './openapi/property.ts';
 import { toPlainText } from './rich-text.ts';
 import type { Source } from './source.ts';
-import { CARD_FIELDS } from './vocabulary.ts';
+import { CARD_FIELDS } from './statuses.ts';
 
 /**
  * The version of the rules below. test/properties/rules.test.ts fails after a change of the rules

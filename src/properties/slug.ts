@@ -1,7 +1,7 @@
 /** The slug: a public key in words, of a listing or of a location. */
 
 import * as z from 'zod';
-import { isUuid } from '../uuid.ts';
+import { isUuid } from '../schema/uuid.ts';
 
 const MAX_SLUG_CHARACTERS = 200;
 const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;

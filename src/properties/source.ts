@@ -4,7 +4,7 @@
  */
 
 import type { LocaleMap, Localized } from './locale-map.ts';
-import type { Property } from './property.ts';
+import type { Property } from './openapi/property.ts';
 import type { RichText } from './rich-text.ts';
 
 type PhotoSection = Property['gallery'][number]['section'];

@@ -3,11 +3,11 @@
 import { and, eq, ne, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
+import { uuid } from '../schema/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
 import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
-import { uuid } from '../uuid.ts';
 import type { FeedFilters } from './parameters.ts';
 import { formatRendering, render, toCard } from './render.ts';
 import type { Source } from './source.ts';

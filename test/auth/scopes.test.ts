@@ -7,7 +7,6 @@ import { createApp } from '../../src/app.ts';
 import { judgeBearer } from '../../src/auth/bearer.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
 import { readConfig } from '../../src/config.ts';
-import { codesIn, tableOf } from '../docs/markdown.ts';
 import { document } from '../support/documented.ts';
 import {
   API_KEY,
@@ -19,6 +18,7 @@ import {
 } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
+import { codesIn, tableOf } from '../support/markdown.ts';
 import { createProvider } from '../support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
-import { DOCUMENTS } from '../docs/markdown.ts';
 import { expectError, expectStatus, sendUndescribed } from '../support/http.ts';
+import { DOCUMENTS } from '../support/markdown.ts';
 
 const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
 

@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { waitForLocks } from '../../src/development/local-lock.ts';
-import { tapD1 } from '../support/tap.ts';
+import { tapD1 } from '../support/interceptor.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });

@@ -7,9 +7,8 @@ import * as z from 'zod';
 import { SCOPES } from '../../src/auth/named-keys.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
-import { property } from '../../src/properties/property.ts';
+import { property } from '../../src/properties/openapi/property.ts';
 import { document, problemsOf, queryNamesOf } from '../support/documented.ts';
-import { TEST_VARS } from '../support/vars.ts';
 import {
   anchorsOf,
   CONFORMANCE,
@@ -20,7 +19,8 @@ import {
   tableOf,
   tablesOf,
   textOf,
-} from './markdown.ts';
+} from '../support/markdown.ts';
+import { TEST_VARS } from '../support/vars.ts';
 
 const REFERENCE = 'docs/reference';
 const OPERATIONS = 'docs/operate/operations.md';

@@ -6,8 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { idOfKey } from '../support/keys.ts';
-import { API_KEY, eventOf, skipUnlessRunnable, useRig } from './example-rig.ts';
-import { codeBlocksOf } from './markdown.ts';
+import { codeBlocksOf } from '../support/markdown.ts';
+import { API_KEY, eventOf, skipUnlessRunnable, useRig } from '../support/node/example-service.ts';
 
 const rig = useRig();
 

@@ -7,7 +7,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { idOfKey } from '../support/keys.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
-import { API_KEY, eventOf, type Fault, listen, skipUnlessRunnable, useRig } from './example-rig.ts';
+import {
+  API_KEY,
+  eventOf,
+  type Fault,
+  listen,
+  skipUnlessRunnable,
+  useRig,
+} from '../support/node/example-service.ts';
 
 const HTML = { 'Content-Type': 'text/html' };
 const LOGIN_PAGE = '<title>Sign in</title>\n<form>';

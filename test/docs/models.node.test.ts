@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { codeBlocksOf } from './markdown.ts';
+import { codeBlocksOf } from '../support/markdown.ts';
 
 const GUIDE = 'docs/guides/typed-client.md';
 const block = codeBlocksOf(GUIDE, 'bash').find((each) => each.includes('quicktype')) ?? '';

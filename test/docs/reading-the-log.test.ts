@@ -7,10 +7,10 @@ import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1, MODES } from '../support/faults.ts';
 import { type Changes, freshAddress, sendWith } from '../support/http.ts';
+import { tapMethods, tapObjects } from '../support/interceptor.ts';
 import { namedKey } from '../support/keys.ts';
-import { tapMethods, tapObjects } from '../support/tap.ts';
+import { codesIn, tableOf } from '../support/markdown.ts';
 import { createProvider } from '../support/tokens.ts';
-import { codesIn, tableOf } from './markdown.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 

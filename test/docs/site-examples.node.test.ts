@@ -12,9 +12,9 @@ import type { Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { codeBlocksOf, DOCUMENTS } from '../support/markdown.ts';
 import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
-import { API_KEY, listen, useRig } from './example-rig.ts';
-import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
+import { API_KEY, listen, useRig } from '../support/node/example-service.ts';
 
 const SITE_KEY = 'epf_site_of-the-cards-page';
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

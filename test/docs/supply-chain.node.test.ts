@@ -3,7 +3,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { codesIn, tableOf } from './markdown.ts';
+import { codesIn, tableOf } from '../support/markdown.ts';
 
 const versions = z.record(z.string(), z.string());
 const flag = z.boolean().default(false);

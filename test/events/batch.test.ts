@@ -4,12 +4,12 @@
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { IngestResult } from '../../src/events/event.ts';
+import type { IngestResult } from '../../src/events/openapi/event.ts';
 import { counting } from '../support/counting.ts';
 import { batchItem, bookingCreated, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectProblems, expectStatus, sendWith } from '../support/http.ts';
+import { tapD1 } from '../support/interceptor.ts';
 import { idOfKey } from '../support/keys.ts';
-import { tapD1 } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest/batch';
 

@@ -5,7 +5,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { eventListOf, storedEvent } from '../../src/events/event.ts';
+import { eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, pagesOf, sendWith } from '../support/http.ts';
 

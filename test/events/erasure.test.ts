@@ -5,7 +5,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { eraseAggregates } from '../../tools/erasure/erase.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, get, sendWith } from '../support/http.ts';
-import { tapMethods } from '../support/tap.ts';
+import { tapMethods } from '../support/interceptor.ts';
 
 const INGEST = '/api/public/events/ingest';
 const AGGREGATE = { type: 'booking', id: 'bk_1' };

@@ -26,9 +26,9 @@ import {
   expectStatus,
   sendWith,
 } from '../support/http.ts';
+import { tapD1, tapMethods } from '../support/interceptor.ts';
 import { idOfKey, sha256 } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
-import { tapD1, tapMethods } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest';
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { eventListOf, storedEvent } from '../../src/events/event.ts';
+import { eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import {
   expectError,
@@ -13,8 +13,8 @@ import {
   sendUndescribed,
   sendWith,
 } from '../support/http.ts';
+import { tapD1 } from '../support/interceptor.ts';
 import { namedKey } from '../support/keys.ts';
-import { tapD1 } from '../support/tap.ts';
 
 const LIST = '/api/v1/events';
 

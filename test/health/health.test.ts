@@ -3,11 +3,11 @@ import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
-import { detailedHealth, downHealth, health } from '../../src/health/health.ts';
+import { detailedHealth, downHealth, health } from '../../src/health/openapi/health.ts';
 import { failingD1 } from '../support/faults.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
+import { tapMethods, tapObjects } from '../support/interceptor.ts';
 import { watchLog } from '../support/log.ts';
-import { tapMethods, tapObjects } from '../support/tap.ts';
 
 const DETAILED = '/api/health/detailed';
 const SECRET = 'no such host db-7.internal';

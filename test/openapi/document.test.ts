@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/api-document.ts';
 import { createApp } from '../../src/app.ts';
+import { createOpenApiDocument } from '../../src/openapi/api-document.ts';
 import { differencesFromDocument } from '../support/documented.ts';
 import { get } from '../support/http.ts';
 

@@ -20,8 +20,8 @@ import {
 } from '../support/data-centre.ts';
 import { DOWN } from '../support/faults.ts';
 import { expectError, expectStatus } from '../support/http.ts';
+import { tapD1, tapMethods } from '../support/interceptor.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { tapD1, tapMethods } from '../support/tap.ts';
 
 const here = useDataCentre();
 const LEARNING = { path: '/api/v1/web/locations?fresh=true' };

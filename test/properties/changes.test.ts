@@ -3,11 +3,11 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { changeList } from '../../src/properties/property.ts';
+import { changeList } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
+import { tapD1 } from '../support/interceptor.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { tapD1 } from '../support/tap.ts';
 
 const CHANGES = '/api/v1/web/property-changes';
 

@@ -6,7 +6,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listOf } from '../../src/openapi/list-resource.ts';
-import { property } from '../../src/properties/property.ts';
+import { property } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';

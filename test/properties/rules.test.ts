@@ -4,7 +4,7 @@
  */
 
 import { expect, it } from 'vitest';
-import { type Property, property, propertyCard } from '../../src/properties/property.ts';
+import { type Property, property, propertyCard } from '../../src/properties/openapi/property.ts';
 import { RULES_VERSION, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { source } from '../support/listings.ts';

@@ -18,7 +18,7 @@ import {
   useDataCentre,
 } from '../support/data-centre.ts';
 import { DOWN } from '../support/faults.ts';
-import { tapD1 } from '../support/tap.ts';
+import { tapD1 } from '../support/interceptor.ts';
 
 const here = useDataCentre();
 

@@ -17,7 +17,7 @@ import {
   type Report,
 } from '../../src/rate-limit/counter-arithmetic.ts';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
-import { withMethods } from '../support/tap.ts';
+import { withMethods } from '../support/interceptor.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');

@@ -5,9 +5,9 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import type { RateCounter } from '../../src/rate-limit/counter.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
+import { withMethods } from '../support/interceptor.ts';
 import { namedKey } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
-import { withMethods } from '../support/tap.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const LIST = '/api/v1/web/properties';

@@ -7,8 +7,8 @@ import { RULES_VERSION } from '../../src/properties/render.ts';
 import { command as exportListings } from '../../tools/commands/export-listings.ts';
 import { command as importListings } from '../../tools/commands/import-listings.ts';
 import { command as restore } from '../../tools/commands/restore.ts';
-import { codeBlocksOf } from '../docs/markdown.ts';
 import { Database } from '../support/cloudflare/database.ts';
+import { codeBlocksOf } from '../support/markdown.ts';
 import { runOn } from '../support/node/in-process.ts';
 import { Release } from './release.ts';
 

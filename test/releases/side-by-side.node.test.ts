@@ -10,7 +10,7 @@ import { readWranglerConfig, resolveVars } from '../../tools/command-line/enviro
 import { buildBundle } from '../../tools/workerd/runtime.ts';
 import { namedKey } from '../support/keys.ts';
 import { bundleOf } from '../support/node/bundles.ts';
-import { madeOnce } from '../support/node/made-once.ts';
+import { madeOnce } from '../support/node/memoised-fixture.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import { Release } from './release.ts';
 

@@ -5,9 +5,9 @@
  */
 
 import { idOfKey } from '../support/keys.ts';
+import { type Exchange, timeOf, type World } from './environment.ts';
 import { Random } from './random.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
-import { type Exchange, timeOf, type World } from './world.ts';
 
 const RETENTION_MS = 60_000;
 /** No clock is further from the true time than this. */

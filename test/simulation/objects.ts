@@ -4,7 +4,7 @@
  */
 
 import type { Instance } from './bundle.ts';
-import type { Machine } from './machine.ts';
+import type { Machine } from './isolate.ts';
 import type { Random } from './random.ts';
 
 /** An object that has not been called for this time loses its memory. */

@@ -6,9 +6,9 @@
 
 import { createHash } from 'node:crypto';
 import { WINDOW_SECONDS } from '../support/vars.ts';
+import { type Exchange, timeOf, type World } from './environment.ts';
 import { Random } from './random.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
-import { type Exchange, timeOf, type World } from './world.ts';
 
 /** The limit of an address. */
 const LIMIT = 50;

@@ -5,11 +5,11 @@
 
 import { afterAll, describe, expect, it } from 'vitest';
 import { bundleSource, endBundling, type Mistake } from './bundle.ts';
+import { Fleet } from './environment.ts';
 import { events } from './events.ts';
 import { rateLimit } from './rate-limit.ts';
 import { explain, type Part, run } from './simulation.ts';
 import { BAD_EVENTS, BAD_RATE_LIMIT } from './variants.ts';
-import { Fleet } from './world.ts';
 
 /** The seeds of the short form. Each variant must be found by one of them. */
 const RUNS = 30;

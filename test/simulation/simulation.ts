@@ -1,8 +1,8 @@
 /** Runs plans, looks for broken promises, and shortens a plan that breaks one. */
 
+import { type Fleet, World, type WorldOptions } from './environment.ts';
 import type { Random } from './random.ts';
 import { START } from './scheduler.ts';
-import { type Fleet, World, type WorldOptions } from './world.ts';
 
 /** Something that happens in a run, at a time after its start. */
 export type Operation = {

@@ -9,8 +9,8 @@ import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/page.ts';
 import { databaseOver } from '../../tools/database/d1.ts';
 import { expectStatus, pagesOf, sendUndescribed } from '../support/http.ts';
+import { tapD1 } from '../support/interceptor.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { tapD1 } from '../support/tap.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 /** The cost of requests: calls of each binding, and rows read and written as D1 counts them. */
 
-import { tapD1, tapMethods, tapObjects } from './tap.ts';
+import { tapD1, tapMethods, tapObjects } from './interceptor.ts';
 
 export const NOTHING = {
   d1RoundTrips: 0,

@@ -6,9 +6,9 @@ import { createApp } from '../../src/app.ts';
 import { counting, NOTHING } from './counting.ts';
 import { gatedD1 } from './faults.ts';
 import { callWith, expectStatus, freshAddress } from './http.ts';
+import { tapD1 } from './interceptor.ts';
 import { sourceOf, storeListings } from './listings.ts';
 import { watchLog } from './log.ts';
-import { tapD1 } from './tap.ts';
 
 export const LIST = '/api/v1/web/properties';
 const START = Date.parse('2030-01-01T00:00:00Z');

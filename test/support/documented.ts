@@ -7,7 +7,7 @@
  */
 
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/api-document.ts';
+import { createOpenApiDocument } from '../../src/openapi/api-document.ts';
 
 const jsonSchema = z.record(z.string(), z.unknown());
 const header = z.object({ required: z.boolean().default(false), schema: jsonSchema });

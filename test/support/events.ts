@@ -1,6 +1,6 @@
 /** Posts and reads events in tests. */
 
-import { event, eventListOf, storedEvent } from '../../src/events/event.ts';
+import { event, eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
 import { expectStatus, get, send } from './http.ts';
 
 type Body = Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** Bindings that misbehave, each in one way. All else is the real binding's. */
 
 import { env } from 'cloudflare:workers';
-import { type Call, tapD1 } from './tap.ts';
+import { type Call, tapD1 } from './interceptor.ts';
 
 /** D1's text for a fault that passes by itself. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';

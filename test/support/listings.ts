@@ -1,7 +1,7 @@
 /** Listings for tests: made from a few fields, and stored as an import stores them. */
 
 import * as z from 'zod';
-import { amenity, location } from '../../src/properties/property.ts';
+import { amenity, location } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { renderRow } from '../../tools/import/plan/rows.ts';
 import { ownFields } from '../../tools/import/read/listing-schemas.ts';

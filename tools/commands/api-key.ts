@@ -4,7 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { stringify as formatToml } from 'smol-toml';
 import type * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../../src/auth/named-keys.ts';
-import { IN_WORDS } from '../../src/issues.ts';
+import { IN_WORDS } from '../../src/http/validation-problems.ts';
 import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
 import { resolveEnvironment } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';

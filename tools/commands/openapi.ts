@@ -2,7 +2,7 @@
 
 import { Converter } from '@apiture/openapi-down-convert';
 import { Option } from '@commander-js/extra-typings';
-import { createOpenApiDocument } from '../../src/api-document.ts';
+import { createOpenApiDocument } from '../../src/openapi/api-document.ts';
 import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
 
 const program = declare('-s openapi')

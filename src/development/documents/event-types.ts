@@ -1,6 +1,6 @@
 /** The event types as a document, made from the schemas. */
 
-import { describeEventTypes } from '../../events/openapi/event-type-sheets.ts';
+import { describeEventTypes } from '../../events/openapi/event-type-samples.ts';
 import { quoted } from '../first-requests.ts';
 
 /** Returns Markdown: each event type with its fields, and the command that sends a sample. */

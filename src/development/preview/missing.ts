@@ -1,7 +1,7 @@
 /** What a listing may lack. Pure. */
 
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
-import type { Property } from '../../properties/property.ts';
+import type { Property } from '../../properties/openapi/property.ts';
 import type { Source } from '../../properties/source.ts';
 
 /** A property, or a hidden listing in the form of a property. */

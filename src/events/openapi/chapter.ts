@@ -6,12 +6,12 @@ import { MAX_BODY_BYTES } from '../../http/json-body.ts';
 import { chapter, listExamples, pageExample } from '../../openapi/chapter.ts';
 import { headersOf } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
-import { uuid } from '../../uuid.ts';
+import { uuid } from '../../schema/uuid.ts';
 import { BATCH_BODY } from '../batch.ts';
-import { event, eventListOf, ingestResult } from '../event.ts';
 import { name } from '../event-types.ts';
 import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER } from '../request.ts';
+import { event, eventListOf, ingestResult } from './event.ts';
 import { anyStoredEvent, ingestBatchRequest, ingestRequest } from './event-types.ts';
 import { EXAMPLES } from './examples.ts';
 

@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod';
-import { withMetadata } from '../../schema.ts';
+import { withMetadata } from '../../schema/metadata.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
-import { storedEvent } from '../event.ts';
 import { name as anyName } from '../event-types.ts';
 import { eventType, makeRequestSchema } from '../request.ts';
+import { storedEvent } from './event.ts';
 
 const types = eventType.options.map((type) => {
   const request = makeRequestSchema(type);

@@ -4,7 +4,7 @@ import { ACCESS } from '../../auth/openapi/access.ts';
 import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
 import { errorHeadersOf } from '../../openapi/headers.ts';
 import { RELEASE } from '../../release.ts';
-import { detailedHealth, downHealth, health } from '../health.ts';
+import { detailedHealth, downHealth, health } from './health.ts';
 
 const UP = {
   database: { status: 'ok', latency_ms: 12 },

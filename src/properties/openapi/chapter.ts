@@ -12,8 +12,8 @@ import {
   listParameters,
   locationParameters,
 } from '../parameters.ts';
-import { changeList, locationResource, property, propertyCard } from '../property.ts';
 import { EXAMPLES } from './examples.ts';
+import { changeList, locationResource, property, propertyCard } from './property.ts';
 
 /** The request headers of a response that clients may cache. */
 const requestHeaders = {

@@ -3,9 +3,9 @@
 import samples from '../../../tools/samples/listings.json' with { type: 'json' };
 import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
 import { inLanguages } from '../locale-map.ts';
-import { type Property, property } from '../property.ts';
 import { render, toCard } from '../render.ts';
 import type { Source } from '../source.ts';
+import { type Property, property } from './property.ts';
 
 const { location_id, ...sample } = bySlug(samples.properties, 'casa-ginebrera');
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { command } from '../../../tools/commands/deploy.ts';
 import { runHere } from '../node/in-process.ts';
 import { neutralConfig } from '../node/neutral-config.ts';
-import { CloudflareStandIn } from './stand-in.ts';
+import { CloudflareStandIn } from './fake-cloudflare.ts';
 
 export const NAME = 'events-and-property-feed';
 export const STAGING = `${NAME}-staging`;

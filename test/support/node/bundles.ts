@@ -2,7 +2,7 @@
 
 import { basename, join } from 'node:path';
 import { buildBundle } from '../../../tools/workerd/runtime.ts';
-import { madeOnce } from './made-once.ts';
+import { madeOnce } from './memoised-fixture.ts';
 
 /** Returns the path of the script. */
 export async function bundleOf(main: string): Promise<string> {

@@ -2,7 +2,7 @@
 
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { madeOnce } from './made-once.ts';
+import { madeOnce } from './memoised-fixture.ts';
 import { ProjectCopy } from './project-copy.ts';
 
 const FILES = { empty: 'none.json', samples: 'tools/samples/listings.json' };

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { describeCause, openAccount } from '../../../tools/cloudflare/account.ts';
-import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
-import { MovableClock } from '../../support/node/movable-clock.ts';
+import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
+import { MovableClock } from '../../support/node/fake-clock.ts';
 import { ProjectCopy } from '../../support/node/project-copy.ts';
 
 let cloudflare: CloudflareStandIn;

@@ -19,10 +19,10 @@ import { databaseOver } from '../../../tools/database/d1.ts';
 import { restDatabase, type WithDatabase } from '../../../tools/database/open.ts';
 import { hashAggregate } from '../../../tools/erasure/ledger.ts';
 import { Database, type Statement } from '../../support/cloudflare/database.ts';
-import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
+import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
 import { failingDatabase, GONE } from '../../support/node/failing-database.ts';
+import { MovableClock } from '../../support/node/fake-clock.ts';
 import { runImportOn, runOn, runWith } from '../../support/node/in-process.ts';
-import { MovableClock } from '../../support/node/movable-clock.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 const EVENTS = 'SELECT * FROM events ORDER BY seq';

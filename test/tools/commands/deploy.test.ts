@@ -21,7 +21,7 @@ import {
   set,
   useDeployer,
 } from '../../support/cloudflare/deployer.ts';
-import type { Fault } from '../../support/cloudflare/stand-in.ts';
+import type { Fault } from '../../support/cloudflare/fake-cloudflare.ts';
 import { bundleOf } from '../../support/node/bundles.ts';
 import { letGitRefuse, runGit, skipWithoutGit } from '../../support/node/git.ts';
 import { runHere } from '../../support/node/in-process.ts';

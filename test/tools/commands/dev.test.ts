@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { codeBlocksOf } from '../../docs/markdown.ts';
+import { codeBlocksOf } from '../../support/markdown.ts';
 import { ProjectCopy, type Service } from '../../support/node/project-copy.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../../../tools/commands/export-listings.ts';
+import { tapD1 } from '../../support/interceptor.ts';
 import { runOn } from '../../support/node/in-process.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
-import { tapD1 } from '../../support/tap.ts';
 
 const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'export-'));

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, it } from 'vitest';
-import { createOpenApiDocument } from '../../../src/api-document.ts';
+import { createOpenApiDocument } from '../../../src/openapi/api-document.ts';
 import { portablePattern } from '../../../src/openapi/portable-pattern.ts';
 import { command } from '../../../tools/commands/openapi.ts';
 import { runHere } from '../../support/node/in-process.ts';

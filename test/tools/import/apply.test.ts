@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OutcomeUnknown } from '../../../tools/import/write/apply.ts';
+import { tapD1 } from '../../support/interceptor.ts';
 import {
   BAY,
   fileOf,
@@ -10,7 +11,6 @@ import {
   propertyOf,
 } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
-import { tapD1 } from '../../support/tap.ts';
 
 const imports = openMemoryImports();
 beforeEach(() => imports.clear());

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
-import { codeBlocksOf } from '../../docs/markdown.ts';
+import { codeBlocksOf } from '../../support/markdown.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { workbook } from '../../support/node/workbook.ts';
 

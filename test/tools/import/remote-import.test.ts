@@ -7,7 +7,7 @@ import { openAccount } from '../../../tools/cloudflare/account.ts';
 import { command as importCommand } from '../../../tools/commands/import-listings.ts';
 import { restDatabase } from '../../../tools/database/open.ts';
 import { Database } from '../../support/cloudflare/database.ts';
-import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
+import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';

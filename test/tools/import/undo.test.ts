@@ -7,10 +7,10 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { UserError } from '../../../tools/command-line/user-error.ts';
 import { command as importCommand } from '../../../tools/commands/import-listings.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
+import { tapD1 } from '../../support/interceptor.ts';
 import { runWith } from '../../support/node/in-process.ts';
 import { importInto, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
-import { tapD1 } from '../../support/tap.ts';
 
 const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'undo-'));

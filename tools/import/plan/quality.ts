@@ -1,6 +1,6 @@
 /** What is valid in a listing, and probably makes its page worse. It rejects nothing. Pure. */
 
-import type { Property } from '../../../src/properties/property.ts';
+import type { Property } from '../../../src/properties/openapi/property.ts';
 import { render } from '../../../src/properties/render.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
-import { amenity, property } from '../../../src/properties/property.ts';
+import { amenity, property } from '../../../src/properties/openapi/property.ts';
 import { isMap, photo, video } from './listing-schemas.ts';
 import { type Patch, writtenListing, writtenLocation } from './records.ts';
 

@@ -1,7 +1,7 @@
 /** Completes the records of a file: a patch is merged into the stored records that it names. */
 
 import type * as z from 'zod';
-import { amenity } from '../../../src/properties/property.ts';
+import { amenity } from '../../../src/properties/openapi/property.ts';
 import type { MergeOptions } from './base.ts';
 import { entryFaults, referenceFaults } from './faults.ts';
 import { isMap } from './listing-schemas.ts';

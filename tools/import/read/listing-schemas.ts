@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { IN_WORDS } from '../../../src/issues.ts';
+import { IN_WORDS } from '../../../src/http/validation-problems.ts';
 import { isBlank } from '../../../src/properties/locale-map.ts';
 import {
   httpUrl,
@@ -15,10 +15,10 @@ import {
   photoSection,
   property,
   text,
-} from '../../../src/properties/property.ts';
+} from '../../../src/properties/openapi/property.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
-import { storedStatus } from '../../../src/properties/vocabulary.ts';
-import { uuid } from '../../../src/uuid.ts';
+import { storedStatus } from '../../../src/properties/statuses.ts';
+import { uuid } from '../../../src/schema/uuid.ts';
 
 const NODE_TYPES = [
   ...['bulletList', 'orderedList', 'listItem', 'blockquote'],

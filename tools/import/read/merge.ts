@@ -7,7 +7,7 @@
  *     merge.ts    turns the applied values into a patch of each record, for complete.ts
  */
 
-import { property } from '../../../src/properties/property.ts';
+import { property } from '../../../src/properties/openapi/property.ts';
 import type { List, MergeOptions, Row } from './base.ts';
 import { cellsOf, HERO, LISTS, setValue, valueIn } from './columns.ts';
 import {

@@ -1,7 +1,7 @@
 /** Parses values, or finds their faults. Pure. */
 
 import type * as z from 'zod';
-import { IN_WORDS, readIssues } from '../../../src/issues.ts';
+import { IN_WORDS, readIssues } from '../../../src/http/validation-problems.ts';
 import { isMap } from './listing-schemas.ts';
 import type { Fault, RecordName } from './problem.ts';
 

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
-import { uuid } from '../../../src/uuid.ts';
+import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, photo, url, video } from './listing-schemas.ts';
 import { listOf, type Patch, writtenListing } from './records.ts';
 

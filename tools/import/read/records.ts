@@ -2,10 +2,10 @@
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { location, MAX_LIST_ENTRIES } from '../../../src/properties/property.ts';
+import { location, MAX_LIST_ENTRIES } from '../../../src/properties/openapi/property.ts';
 import { slug } from '../../../src/properties/slug.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import { uuid } from '../../../src/uuid.ts';
+import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, ownFields, url } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another one would change every id. */

@@ -7,7 +7,8 @@
 
 import type { Context } from 'hono';
 import type { AppEnv } from '../app-env.ts';
-import { wholeNumber, withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema/metadata.ts';
+import { wholeNumber } from '../schema/numbers.ts';
 import { ApiError } from './errors.ts';
 import { logFault } from './log.ts';
 

@@ -1,8 +1,8 @@
 /** The forms of parameters that CONTRIBUTING.md names and no parameter has yet. */
 
 import { expect, it } from 'vitest';
-import { parseWith } from '../src/issues.ts';
-import { decimal } from '../src/schema.ts';
+import { parseWith } from '../../src/http/validation-problems.ts';
+import { decimal } from '../../src/schema/numbers.ts';
 
 it.each([
   ['2.5', 2.5],

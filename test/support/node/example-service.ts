@@ -23,9 +23,9 @@ import { extname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import * as z from 'zod';
-import { command as importCommand } from '../../tools/commands/import-listings.ts';
-import { runImportOn } from '../support/node/in-process.ts';
-import { copyWithStore } from '../support/node/stores.ts';
+import { command as importCommand } from '../../../tools/commands/import-listings.ts';
+import { runImportOn } from './in-process.ts';
+import { copyWithStore } from './stores.ts';
 
 export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 

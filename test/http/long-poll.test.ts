@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
 import { OUT_OF_ORDER } from '../support/faults.ts';
 import { callWith, expectError, expectStatus, freshAddress } from '../support/http.ts';
-import { tapD1 } from '../support/tap.ts';
+import { tapD1 } from '../support/interceptor.ts';
 
 const MAX_WAITING = 50;
 

@@ -1,7 +1,7 @@
 /** The error of a body whose key another body holds: the paths of the differences. Pure. */
 
-import { addAdvice } from '../http/advice.ts';
 import { ApiError, formatPath, MAX_PROBLEMS, type Problem } from '../http/errors.ts';
+import { addAdvice } from '../http/hints.ts';
 import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 
 const DIFFERS = 'differs from the request that holds the key';

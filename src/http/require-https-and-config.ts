@@ -4,7 +4,7 @@ import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
 import { NOT_DEVELOPMENT, readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
-import { isFromOwnMachine } from './own-machine.ts';
+import { isFromOwnMachine } from './localhost.ts';
 
 /**
  * Rejects plain http with 403 `https_required`, except in development and at the machine itself.

@@ -4,12 +4,12 @@
  */
 
 import * as z from 'zod';
-import { followedListOf } from '../openapi/list-resource.ts';
-import { withMetadata } from '../schema.ts';
-import { lowerCaseUuid } from '../uuid.ts';
-import { LOCALES, mapLocales } from './locale-map.ts';
-import { slug } from './slug.ts';
-import { CARD_FIELDS, propertyType, publicStatus } from './vocabulary.ts';
+import { followedListOf } from '../../openapi/list-resource.ts';
+import { withMetadata } from '../../schema/metadata.ts';
+import { lowerCaseUuid } from '../../schema/uuid.ts';
+import { LOCALES, mapLocales } from '../locale-map.ts';
+import { slug } from '../slug.ts';
+import { CARD_FIELDS, propertyType, publicStatus } from '../statuses.ts';
 
 /**
  * Keeps a usual row far below D1's 2 MB. Counts Unicode code points, as JSON Schema does.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeEventTypes } from '../../src/events/openapi/event-type-sheets.ts';
+import { describeEventTypes } from '../../src/events/openapi/event-type-samples.ts';
 import { expectEvent, ingest } from '../support/events.ts';
 
 it('each event type has a sheet with its fields, and a sample that is accepted', async () => {

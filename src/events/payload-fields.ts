@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod';
-import { withMetadata } from '../schema.ts';
+import { withMetadata } from '../schema/metadata.ts';
 
 type Kind = {
   /** The forms in words, each with a sample: for messages and for documents. */

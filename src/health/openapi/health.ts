@@ -1,9 +1,9 @@
 /** The responses of the health checks. The Worker uses only the types. */
 
 import * as z from 'zod';
-import { errorFields, patternText } from '../openapi/error-resource.ts';
-import { RELEASE } from '../release.ts';
-import { withMetadata } from '../schema.ts';
+import { errorFields, patternText } from '../../openapi/error-resource.ts';
+import { RELEASE } from '../../release.ts';
+import { withMetadata } from '../../schema/metadata.ts';
 
 const common = {
   object: z.literal('health'),

@@ -1,8 +1,8 @@
 /** What is wrong with a value: zod's issues, in the words of this API. */
 
 import type * as z from 'zod';
-import { addAdvice, adviseOn } from './http/advice.ts';
-import { formatField, formatPath, type Problem } from './http/errors.ts';
+import { formatField, formatPath, type Problem } from './errors.ts';
+import { addAdvice, adviseOn } from './hints.ts';
 
 /** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };

@@ -1,12 +1,12 @@
 /** The OpenAPI document of the API: beside app.ts, the only file that knows all capabilities. */
 
-import { securitySchemes } from './auth/openapi/access.ts';
-import { eventChapter } from './events/openapi/chapter.ts';
-import { healthChapter } from './health/openapi/chapter.ts';
-import { type DocumentForm, writeDocument } from './openapi/document.ts';
-import { propertyChapter } from './properties/openapi/chapter.ts';
-import { localeName } from './properties/property.ts';
-import { WINDOW_SECONDS } from './rate-limit/counter-arithmetic.ts';
+import { securitySchemes } from '../auth/openapi/access.ts';
+import { eventChapter } from '../events/openapi/chapter.ts';
+import { healthChapter } from '../health/openapi/chapter.ts';
+import { propertyChapter } from '../properties/openapi/chapter.ts';
+import { localeName } from '../properties/openapi/property.ts';
+import { WINDOW_SECONDS } from '../rate-limit/counter-arithmetic.ts';
+import { type DocumentForm, writeDocument } from './document.ts';
 
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 

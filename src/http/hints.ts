@@ -5,7 +5,7 @@
 
 import type { Context } from 'hono';
 import type { ApiError, ErrorCode } from './errors.ts';
-import { isFromOwnMachine } from './own-machine.ts';
+import { isFromOwnMachine } from './localhost.ts';
 
 export function addAdvice(message: string, sentence: string | undefined): string {
   return sentence === undefined ? message : `${message.replace(/\.$/, '')}. ${sentence}`;

@@ -1,14 +1,14 @@
 /** Events as the service returns them. The Worker uses only the types. */
 
 import * as z from 'zod';
-import { keyFields } from '../auth/named-keys.ts';
-import { MAX_PROBLEMS } from '../http/errors.ts';
-import { problem } from '../openapi/error-resource.ts';
-import { cursorText, listOf } from '../openapi/list-resource.ts';
-import { withMetadata } from '../schema.ts';
-import { lowerCaseUuid } from '../uuid.ts';
-import { name } from './event-types.ts';
-import { aggregateFields } from './request.ts';
+import { keyFields } from '../../auth/named-keys.ts';
+import { MAX_PROBLEMS } from '../../http/errors.ts';
+import { problem } from '../../openapi/error-resource.ts';
+import { cursorText, listOf } from '../../openapi/list-resource.ts';
+import { withMetadata } from '../../schema/metadata.ts';
+import { lowerCaseUuid } from '../../schema/uuid.ts';
+import { name } from '../event-types.ts';
+import { aggregateFields } from '../request.ts';
 
 const timestamp = z.iso.datetime({ precision: 3 }).max(24);
 

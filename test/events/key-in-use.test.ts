@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { conflictDetails } from '../../src/events/conflict.ts';
+import { conflictDetails } from '../../src/events/key-in-use.ts';
 
 const pathsOf = (a: unknown, b: unknown) => conflictDetails(a, b).map(({ path }) => path);
 
