@@ -26,7 +26,7 @@ import { readListingsFile } from '../import/read/json.ts';
 const ENTRY = 'src/development/dev-worker.ts';
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');
 const LOCAL = { kind: 'local', environment: undefined } as const;
-const END_WITH_DEV = new URL('development/end-with-dev.ts', import.meta.url).href;
+const EXIT_WITH_PARENT = new URL('../development/exit-with-parent.ts', import.meta.url).href;
 
 const program = declare('dev')
   .option('--json', 'prints each line of the log as JSON')
@@ -90,7 +90,7 @@ function serve(port: number, debuggerPort: number, isJson: boolean): ChildProces
     // Stacks name functions.
     ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );
-  const started = spawn(process.execPath, [`--import=${END_WITH_DEV}`, ...args], {
+  const started = spawn(process.execPath, [`--import=${EXIT_WITH_PARENT}`, ...args], {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...localEnvironment(), FORCE_COLOR: '0' },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -109,7 +109,7 @@ function serve(port: number, debuggerPort: number, isJson: boolean): ChildProces
   return started;
 }
 
-/** Ends the service, and then this program. end-with-dev.ts also ends a wrangler that hangs. */
+/** Ends the service, and then this program. exit-with-parent.ts also ends a wrangler that hangs. */
 function stop(): void {
   if (service === undefined) process.exit(0);
   isStopping = true;
