@@ -5,8 +5,8 @@
  * their checks too. An address there, decoded here, names the deployment, the rules of rendering,
  * the site, and the request:
  *
- *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com checks
- *     https://api.example.com/api/.feed/2/DEPLOYMENT 3 https://www.example.com ["page",{…}]
+ *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com checks
+ *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com ["page",{…}]
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
  * nothing on a `workers.dev` address.

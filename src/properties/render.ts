@@ -10,7 +10,7 @@ import { CARD_FIELDS } from './statuses.ts';
  * The version of the rules below. test/properties/rules.test.ts fails after a change of the rules
  * without a new version, which makes every stored document out of date.
  */
-export const RULES_VERSION = 3;
+export const RULES_VERSION = 4;
 
 /** Names the rules and the site that a document is rendered for. */
 export function formatRendering(publicSiteUrl: string): string {

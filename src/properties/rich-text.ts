@@ -1,5 +1,7 @@
 /** Rich text (a string or a ProseMirror document), and its plain text for the feed. */
 
+import { isBlank } from './locale-map.ts';
+
 const LINE_END = /\r\n?|\n/g;
 
 /** A node. Its marks and attributes do not show in plain text. */
@@ -7,15 +9,31 @@ type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
 export type RichText = string | RichTextNode;
 
 /**
- * Returns the plain text. Each paragraph or heading is a block, and a blank line is between blocks.
- * Blank lines are dropped from a block, and blank blocks from the text. Lines end with `\n`.
+ * Returns the plain text: lines end with `\n`, and exactly one blank line separates paragraphs, so
+ * that sites can split it at `\n\n`.
+ *
+ *     'Sea view.\r\n \n\n\nTwo\nlines. '             → 'Sea view.\n\nTwo\nlines.'
+ *     <h2>Sea</h2><p></p><ul><li>One</li></ul>       → 'Sea\n\nOne'
+ *     <p>A<br><br>B</p>                              → 'A\nB'
  */
 export function toPlainText(value: RichText): string {
-  if (typeof value === 'string') return value.replace(LINE_END, '\n');
+  return typeof value === 'string' ? cleanString(value) : listBlocks(value).join('\n\n');
+}
+
+function cleanString(text: string): string {
+  const lines = text.split(LINE_END).map((line) => (isBlank(line) ? '' : line));
+  return lines
+    .join('\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+/** Lists the texts of the paragraphs and headings, which are not blank and contain no blank line. */
+function listBlocks(document: RichTextNode): string[] {
   const blocks: string[] = [];
   let block = '';
   const endBlock = () => {
-    const lines = block.split(LINE_END).filter((line) => line.trim() !== '');
+    const lines = block.split(LINE_END).filter((line) => !isBlank(line));
     if (lines.length > 0) blocks.push(lines.join('\n'));
     block = '';
   };
@@ -28,6 +46,6 @@ export function toPlainText(value: RichText): string {
       endBlock();
     }
   };
-  visit(value);
-  return blocks.join('\n\n');
+  visit(document);
+  return blocks;
 }

@@ -14,8 +14,17 @@ const sublist = node('orderedList', item(paragraph('2.1')));
 
 describe('plain text', () => {
   it.each<[string, RichText, string]>([
-    ['a plain string as it is', ' As is.\n\n\n Twice ', ' As is.\n\n\n Twice '],
-    ['the line ends of a plain string as newlines', 'a\r\nb\rc\n\r\nd', 'a\nb\nc\n\nd'],
+    ['the lines of a string, with their indentation', 'a\n  b\n\n c', 'a\n  b\n\n c'],
+    ['newlines for the line ends of a string', 'a\r\nb\rc\n\r\nd', 'a\nb\nc\n\nd'],
+    ['one blank line for a run of empty lines in a string', 'a\n\n\nb\r\r\r\rc', 'a\n\nb\n\nc'],
+    [
+      'one blank line for a run of lines of blanks in a string',
+      'a\n \t\nb\n\n\u00a0\n\u200b\nc',
+      'a\n\nb\n\nc',
+    ],
+    ['no empty lines at the ends of a string', '\r\n \n\ta\n\nb\n \n', 'a\n\nb'],
+    ['no blanks at the ends of a string', ' a  b\t', 'a  b'],
+    ['nothing for a string of blanks', ' \r\n\u00a0\n\u200b', ''],
     ['paragraphs separated by a blank line', doc(paragraph('A'), paragraph('B')), 'A\n\nB'],
     ['a heading as a block', doc(heading, paragraph('P')), 'H\n\nP'],
     [
@@ -37,12 +46,13 @@ describe('plain text', () => {
     ['quotations as blocks', doc(node('blockquote', paragraph('q'))), 'q'],
     [
       'no blank blocks',
-      doc(paragraph(), paragraph(' '), paragraph('x'), { type: 'paragraph' }),
-      'x',
+      doc(paragraph(), paragraph(' '), paragraph('x'), paragraph('\u200b'), paragraph('y')),
+      'x\n\ny',
     ],
     ['nothing of an empty document', { type: 'doc' }, ''],
   ])('has %s', (_name, value, expected) => {
     expect(toPlainText(value)).toBe(expected);
+    expect(toPlainText(expected), 'is the same when it is imported as a string').toBe(expected);
   });
 });
 

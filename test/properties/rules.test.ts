@@ -49,7 +49,7 @@ const full: Source = source.parse({
         paragraph({ type: 'hardBreak' }, words('c\r\n \n'), { type: 'hardBreak' }, words('d\n')),
       ],
     },
-    es: 'Texto\r\n\rllano',
+    es: '\nTexto\r\n\r \nllano ',
     fr: ' ',
   },
   unique_features: [{ icon_slug: 'sea', label: { en: 'Sea', fr: '' } }],

@@ -127,7 +127,7 @@ export const property = z
     title: localeMap.meta({ description: 'Localized web title.' }),
     type: propertyType.nullable().meta({ description: 'Type of the home.' }),
     description: localeMap.meta({
-      description: 'Plain text in each language; paragraphs are separated by a blank line.',
+      description: 'Plain text in each language. Exactly one blank line separates paragraphs.',
     }),
     unique_features: withMetadata(
       z.array(feature).max(MAX_LIST_ENTRIES),

@@ -33,7 +33,8 @@ const MAX_DIGITS = 15;
 export function showCell(column: Column, record: Patch): ShownCell {
   const value = valueIn(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
-  if (isRichText(value)) return showText(toPlainText(value));
+  if (typeof value === 'string') return showText(value);
+  if (isDocument(value)) return showText(toPlainText(value));
   if (typeof value === 'number') return toShownNumber(value);
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : null;
 }
@@ -45,8 +46,8 @@ function toShownNumber(value: number): number {
   return Number.isFinite(shown) ? shown : value;
 }
 
-function isRichText(value: unknown): value is RichText {
-  return typeof value === 'string' || (isMap(value) && value.type === 'doc');
+function isDocument(value: unknown): value is RichText {
+  return isMap(value) && value.type === 'doc';
 }
 
 /** XML has no control characters, and a spreadsheet no other line end. */
