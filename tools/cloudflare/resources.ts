@@ -49,7 +49,7 @@ function requireJurisdiction(found: Database, { databaseName, jurisdiction }: De
   if (actual === jurisdiction) return;
   const named = (name: string) => (name === '' ? 'no jurisdiction' : `the jurisdiction ${name}`);
   throw new UserError(
-    `the database ${databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml asks for ${named(jurisdiction)}. A database cannot be moved: see "Where the data live" in docs/operate/runbook.md`,
+    `the database ${databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml asks for ${named(jurisdiction)}. A database cannot be moved: see "Where the data is kept" in docs/operate/runbook.md`,
   );
 }
 
