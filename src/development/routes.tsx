@@ -1,6 +1,7 @@
 /** The pages that `npm run dev` adds to the service, and their files. */
 
 import { type Context, Hono } from 'hono';
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import siteStyle from '../../docs/examples/site.css';
 import previewShot from '../../docs/images/preview.png';
 import listingShot from '../../docs/images/preview-listing.png';
@@ -9,6 +10,7 @@ import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standa
 import type { AppEnv } from '../app-env.ts';
 import { readConfig } from '../config.ts';
 import { createOpenApiDocument } from '../openapi/api-document.ts';
+import { prefersHtml } from './accept.ts';
 import apiScript from './api-page.browser.js';
 import apiStyle from './api-page.css';
 import { ApiPage, pageDocument } from './api-page.tsx';
@@ -51,10 +53,10 @@ export function pageRoutes() {
       .get('/preview/listings/:slug', async (c) => {
         const slug = c.req.param('slug');
         const [listing] = await readListings(c.env, slug);
-        const chosen = view.parse(c.req.query());
+        const chosenView = view.parse(c.req.query());
         return listing
-          ? respond(c, <ListingPage listing={listing} view={chosen} />)
-          : respond(c, <NoListing slug={slug} view={chosen} />, { status: 404 });
+          ? respond(c, <ListingPage listing={listing} view={chosenView} />)
+          : respondNotFound(c, <NoListing slug={slug} view={chosenView} />);
       })
       .get('/preview/listings/:slug/feed.json', async (c) => {
         const [listing] = await readListings(c.env, c.req.param('slug'));
@@ -72,18 +74,21 @@ export function pageRoutes() {
       .get('/api/docs/scalar.js', (c) => sendFile(c, scalar, 'text/javascript'))
       .get('/api/docs/page.css', (c) => sendFile(c, frameStyle + apiStyle, 'text/css'))
       .get('/api/docs/start.js', (c) => sendFile(c, apiScript, 'text/javascript'))
-      // Last: a document, or a page that leads on.
+      // Last, because it matches every path outside /api.
       .get('/:document{(?!/*api(?:/|$)).+}', (c) => {
         const running = {
           origin: new URL(c.req.url).origin,
           apiKey: readConfig(c.env).apiKeys[0] ?? '',
         };
         const page = findDocumentPage(c.req.param('document'), running);
-        return page
-          ? respond(c, page)
-          : respond(c, <NotFoundPage asked={c.req.path} />, { status: 404 });
+        return page ? respond(c, page) : respondNotFound(c, <NotFoundPage path={c.req.path} />);
       })
   );
+}
+
+/** Responds 404: with a page for a browser, with the API's error for every other client. */
+function respondNotFound(c: Context<AppEnv>, page: JSX.Element): Response | Promise<Response> {
+  return prefersHtml(c.req.header('Accept')) ? respond(c, page, { status: 404 }) : c.notFound();
 }
 
 function sendImage(c: Context<AppEnv>, bytes: ArrayBuffer, type: string): Response {

@@ -1,16 +1,17 @@
 /** The documents as `npm run dev` shows them. */
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
 import { expectError, expectStatus, sendUndescribed } from '../support/http.ts';
 import { DOCUMENTS } from '../support/markdown.ts';
 
 const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
 
-const ask = (path: string) => sendUndescribed(vars, `http://localhost:4000${path}`, {}, worker);
+const request = (path: string, headers: Record<string, string> = {}) =>
+  sendUndescribed(vars, `http://localhost:4000${path}`, { headers }, worker);
 
 async function pageOf(path: string): Promise<string> {
-  const response = await ask(path);
+  const response = await request(path);
   await expectStatus(response, 200);
   return response.text();
 }
@@ -101,7 +102,7 @@ it('every link of every page leads to a page and to a heading that exist', async
           expect.stringContaining(`id="${hash.slice(1)}"`),
         ]);
       if (!statuses.has(pathname)) {
-        const { status } = await ask(pathname);
+        const { status } = await request(pathname);
         statuses.set(pathname, status);
       }
     }
@@ -123,16 +124,22 @@ it('a response that is shown has no button', async () => {
   expect(html).toMatch(/\{&quot;object&quot;:&quot;list&quot;.*<\/pre><\/div>/);
 });
 
-it.each(['/docs/none', '/none', '/constructor'])(
-  '%s, which does not exist, is a page with the index of the documents',
-  async (path) => {
-    const response = await ask(path);
+describe.each(['/docs/none', '/none', '/constructor'])('%s, where there is nothing,', (path) => {
+  it('is a page with the index of the documents for a browser', async () => {
+    const response = await request(path, { Accept: 'text/html,*/*;q=0.8' });
     await expectStatus(response, 404);
     const html = await response.text();
     expect(html).toContain(`There is no page <code>${path}</code>`);
     expect(targetsIn(html)).toContain('/docs/guides/quickstart.md');
-  },
-);
+  });
+
+  it.each([{}, { Accept: '*/*' }, { Accept: 'application/json' }])(
+    'is the error of the API for a client that sends %j',
+    async (headers) => {
+      await expectError(await request(path, headers), 404, 'resource_missing');
+    },
+  );
+});
 
 it.each(['GET', 'POST'])(
   '%s of an address of the API with a double slash is no page',
@@ -151,6 +158,6 @@ it('a document has its page without .md too, between its neighbours of the index
 });
 
 it('/docs leads to the index', async () => {
-  const { status, headers } = await ask('/docs');
+  const { status, headers } = await request('/docs');
   expect([status, headers.get('Location')]).toEqual([302, '/docs/README.md']);
 });

@@ -3,14 +3,16 @@
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
-import { expectStatus, sendUndescribed } from '../support/http.ts';
+import { expectError, expectStatus, sendUndescribed } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const API_KEY = 'a-key-that-no-page-has';
+const vars = { ENVIRONMENT: 'development', API_KEY };
 
 async function textOf(path: string, status = 200): Promise<string> {
   const url = `http://localhost:4000${path}`;
-  const response = await sendUndescribed({ ENVIRONMENT: 'development', API_KEY }, url, {}, worker);
+  const init = { headers: { Accept: 'text/html' } };
+  const response = await sendUndescribed(vars, url, init, worker);
   await expectStatus(response, status);
   expect(response.headers.get('Cache-Control')).toBe('no-store');
   expect(response.headers.get('Content-Security-Policy')?.split('; ')).toEqual([
@@ -37,6 +39,12 @@ it('a slug that no listing has is a page that leads to the catalogue', async () 
   expect(html).toContain(
     'There is no listing with the slug <code>nowhere</code></h1><a href="/preview?lang=es">',
   );
+});
+
+it('a slug that no listing has is the error of the API for a client that is not a browser', async () => {
+  const url = 'http://localhost:4000/preview/listings/nowhere';
+  const response = await sendUndescribed(vars, url, {}, worker);
+  await expectError(response, 404, 'resource_missing');
 });
 
 it('texts of a listing and of the address are escaped', async () => {

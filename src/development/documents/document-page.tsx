@@ -61,12 +61,12 @@ export function findDocumentPage(asked: string, running: Running) {
   );
 }
 
-/** The page of an address that nothing has. */
-export function NotFoundPage({ asked }: { asked: string }) {
+/** The page of a path at which there is nothing. */
+export function NotFoundPage({ path }: { path: string }) {
   return (
     <IndexedPage title="Not found">
       <h1>
-        There is no page <code>{asked}</code>
+        There is no page <code>{path}</code>
       </h1>
     </IndexedPage>
   );
