@@ -4,9 +4,10 @@
  * `API_KEY` or key set only closes the routes that need it.
  */
 
-import { createLocalJWKSet } from 'jose';
 import * as z from 'zod';
+import { type KeySet, readKeySet } from './auth/jwk-set.ts';
 import { namedKeys } from './auth/named-keys.ts';
+import { parseJson } from './http/json-text.ts';
 import { IN_WORDS } from './http/validation-problems.ts';
 import { wholeNumber } from './schema/numbers.ts';
 
@@ -61,7 +62,9 @@ function makeVars() {
     JWT_ISSUER: text,
     JWT_AUDIENCE: text,
     JWT_JWKS_URL: z.literal('').or(httpUrl()).default(''),
-    JWT_JWKS: text.transform((json, context) => (json === '' ? null : parseJwks(json, context))),
+    JWT_JWKS: text.transform((json, context) =>
+      json === '' ? null : parseLocalKeySet(json, context),
+    ),
   };
 }
 
@@ -88,7 +91,7 @@ const makeVarsSchema = () =>
       issuer: values.JWT_ISSUER,
       audience: values.JWT_AUDIENCE,
       jwksUrl: values.JWT_JWKS_URL,
-      localKeys: values.JWT_JWKS,
+      localKeySet: values.JWT_JWKS,
     },
   }));
 
@@ -137,17 +140,16 @@ function formatFaults(error: z.ZodError | undefined): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-/** Returns jose's finder of keys. A private key is malformed (RFC 7517 section 5). */
-function parseJwks(text: string, context: z.RefinementCtx) {
-  const publicKey = z
-    .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })
-    .refine((key) => !('d' in key));
-  try {
-    return createLocalJWKSet(z.object({ keys: z.array(publicKey) }).parse(JSON.parse(text)));
-  } catch {
-    context.addIssue('must be a JSON Web Key Set of public keys');
-    return null;
-  }
+/**
+ * Reads `JWT_JWKS`. A set whose entries are all ignored is malformed: no token would be valid. An
+ * empty set is well-formed, and turns tokens off.
+ */
+function parseLocalKeySet(text: string, context: z.RefinementCtx): KeySet | null {
+  const keySet = readKeySet(parseJson(text));
+  const isUsable = keySet !== undefined && (keySet.usableKeys.length > 0 || keySet.size === 0);
+  if (isUsable) return keySet;
+  context.addIssue('must be a JSON Web Key Set of public keys');
+  return null;
 }
 
 /** RFC 6454 section 6.2. Hybrid apps have other schemes, e.g. `capacitor://localhost`. */

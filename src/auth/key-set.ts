@@ -1,8 +1,13 @@
 /**
- * The keys that verify bearer tokens. The key set (RFC 7517) is a var, or fetched: while a fetch
- * fails, the isolate uses its last good one. Requests on Workers cannot share a promise, so each
- * request that finds no fresh keys fetches them, within a bound; beyond it, a request without any keys
- * waits until others have found them.
+ * Finds the keys that verify bearer tokens. The key set (RFC 7517) is a var, or it is fetched. While
+ * a fetch fails, the isolate uses its last good key set.
+ *
+ *     cached set    fetches in progress   a request
+ *     fresh         any                   uses it
+ *     old or none   fewer than 4          fetches the set, because requests on Workers cannot
+ *                                         share a promise
+ *     old           4                     uses the old set
+ *     none          4                     waits until another request has fetched the set
  */
 
 import {
@@ -13,117 +18,149 @@ import {
   type JWK,
   type JWSHeaderParameters,
 } from 'jose';
-import * as z from 'zod';
 import type { Config } from '../config.ts';
 import { parseJson } from '../http/json-text.ts';
 import { logFault } from '../http/log.ts';
+import { type KeySet, MAX_REPORTED_ENTRIES, readKeySet } from './jwk-set.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
-/** After this time, keys are fetched again. */
+/** Age from which a key set is fetched again. */
 const FRESH_MS = 600_000;
-/** Between two fetches for an unknown `kid`, or after a failed fetch. */
+/** Minimum time between two fetches for an unknown `kid`, and after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
-/** After a failed fetch while no keys are known: no token is valid meanwhile. */
+/** Time until the next fetch after a failed one while no key set is cached: no token is valid then. */
 const RETRY_MS = 1_000;
-/** At once. Further tokens are judged by the known keys. */
+/** Maximum concurrent fetches. Other requests use the cached keys. */
 const MAX_FETCHES = 4;
-/** While no keys are known, further tokens look for them at this pace. */
-const LOOK_MS = 50;
+/** Interval at which a request without keys checks whether another request has fetched them. */
+const CHECK_INTERVAL_MS = 50;
 
-/** The key set cannot be fetched, and the isolate has no earlier one. */
+/** The error of a key set that cannot be fetched while the isolate has no earlier one. */
 export class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
 
-/** Throws jose's `JWKSNoMatchingKey`. */
+/** Returns the key of a token. Throws jose's `JWKSNoMatchingKey`. */
 export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
 
-const remoteSets = new Map<string, FindKey>();
+const localFinders = new WeakMap<KeySet, FindKey>();
+const remoteFinders = new Map<string, FindKey>();
 
-/** Undefined if none is configured. The finder throws `KeySetUnavailable` too. */
-export function findKeySet({ localKeys, jwksUrl }: Config['jwt']): FindKey | undefined {
-  if (localKeys !== null) return localKeys;
+/**
+ * Returns the finder of the configured key set, which also throws `KeySetUnavailable`. Returns
+ * undefined if no key set is configured.
+ */
+export function findKeySet({ localKeySet, jwksUrl }: Config['jwt']): FindKey | undefined {
+  if (localKeySet !== null) {
+    const findKey = localFinders.get(localKeySet) ?? createLocalFinder(localKeySet);
+    localFinders.set(localKeySet, findKey);
+    return findKey;
+  }
   if (jwksUrl === '') return undefined;
-  const findKey = remoteSets.get(jwksUrl) ?? remoteSetAt(jwksUrl);
-  remoteSets.set(jwksUrl, findKey);
+  const findKey = remoteFinders.get(jwksUrl) ?? createRemoteFinder(jwksUrl);
+  remoteFinders.set(jwksUrl, findKey);
   return findKey;
 }
 
-/** `fetchedAt` is the start of the fetch that found the keys. */
-type RemoteSet = { findKey: FindKey; fetchedAt: number };
+function createLocalFinder({ usableKeys, malformedEntries }: KeySet): FindKey {
+  for (const entry of malformedEntries) logMalformedEntry('JWT_JWKS', entry);
+  return createLocalJWKSet({ keys: usableKeys });
+}
 
-/** Finds keys in the last good key set, which is renewed when it is old or lacks a key. */
-function remoteSetAt(url: string): FindKey {
-  let known: RemoteSet | undefined;
+/** The malformed entries in the log, by the name of their key set. */
+const loggedEntries = new Map<string, Set<string>>();
+
+/** Logs an entry once per isolate, because a key set is read again and again. */
+function logMalformedEntry(keySetName: string, entry: string): void {
+  const entriesOfSet = loggedEntries.get(keySetName) ?? new Set();
+  loggedEntries.set(keySetName, entriesOfSet);
+  if (entriesOfSet.has(entry) || entriesOfSet.size >= MAX_REPORTED_ENTRIES) return;
+  entriesOfSet.add(entry);
+  logFault('an entry of the key set is ignored', new Error(`${keySetName}: ${entry}`));
+}
+
+/** `fetchedAt` is the start of the fetch, in milliseconds since the epoch. */
+type CachedSet = { findKey: FindKey; fetchedAt: number };
+
+/** Creates a finder for the last good key set, which it fetches again for an old set or an unknown key. */
+function createRemoteFinder(url: string): FindKey {
+  let cachedSet: CachedSet | undefined;
   let pausedUntil = 0;
-  /** Those under way. The fetch of a request that is cancelled has no end. */
+  /** Fetches in progress. A cancelled request never removes its own. */
   const fetches = new Set<{ startedAt: number }>();
+  const logMalformed = (entry: string) => logMalformedEntry(`JWT_JWKS_URL ${url}`, entry);
 
   /** Returns the last good set if a fetch fails. Throws `KeySetUnavailable` if there is none. */
-  async function renew(): Promise<RemoteSet> {
-    const fetchedAt = Date.now();
-    for (const each of fetches) {
-      if (fetchedAt - each.startedAt >= FETCH_DEADLINE_MS) fetches.delete(each);
+  async function refresh(): Promise<CachedSet> {
+    const now = Date.now();
+    for (const fetch of fetches) {
+      if (now - fetch.startedAt >= FETCH_DEADLINE_MS) fetches.delete(fetch);
     }
-    if (fetches.size < MAX_FETCHES && fetchedAt >= pausedUntil) {
-      const own = { startedAt: fetchedAt };
-      fetches.add(own);
+    if (fetches.size < MAX_FETCHES && now >= pausedUntil) {
+      const currentFetch = { startedAt: now };
+      fetches.add(currentFetch);
       try {
-        const keys = await fetchUsableKeys(url);
-        known = { findKey: createLocalJWKSet({ keys }), fetchedAt };
+        const keys = await fetchUsableKeys(url, logMalformed);
+        cachedSet = { findKey: createLocalJWKSet({ keys }), fetchedAt: now };
       } catch (error) {
         logFault('the key set could not be renewed', error);
-        pausedUntil = Date.now() + (known === undefined ? RETRY_MS : COOL_DOWN_MS);
+        pausedUntil = Date.now() + (cachedSet === undefined ? RETRY_MS : COOL_DOWN_MS);
       }
-      fetches.delete(own);
+      fetches.delete(currentFetch);
     }
-    const mayCome = () => known === undefined && fetches.size > 0 && Date.now() >= pausedUntil;
-    for (let waitedMs = 0; mayCome() && waitedMs < FETCH_DEADLINE_MS; waitedMs += LOOK_MS) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const isPending = () =>
+      cachedSet === undefined && fetches.size > 0 && Date.now() >= pausedUntil;
+    for (let waitedMs = 0; isPending() && waitedMs < FETCH_DEADLINE_MS; ) {
+      await new Promise((resolve) => setTimeout(resolve, CHECK_INTERVAL_MS));
+      waitedMs += CHECK_INTERVAL_MS;
     }
-    if (known === undefined) throw new KeySetUnavailable('no key set is known');
-    return known;
+    if (cachedSet === undefined) throw new KeySetUnavailable('no key set is cached');
+    return cachedSet;
   }
 
   return async (header, token) => {
-    const isFresh = known !== undefined && Date.now() - known.fetchedAt < FRESH_MS;
-    const { findKey, fetchedAt } = known !== undefined && isFresh ? known : await renew();
+    const isFresh = cachedSet !== undefined && Date.now() - cachedSet.fetchedAt < FRESH_MS;
+    const { findKey, fetchedAt } = cachedSet !== undefined && isFresh ? cachedSet : await refresh();
     try {
       return await findKey(header, token);
     } catch (error) {
       // The provider may have a new key.
       const isUnknown = error instanceof errors.JWKSNoMatchingKey;
       if (!isUnknown || Date.now() - fetchedAt < COOL_DOWN_MS) throw error;
-      const renewed = await renew();
-      return renewed.findKey(header, token);
+      const refreshedSet = await refresh();
+      return refreshedSet.findKey(header, token);
     }
   };
 }
 
-const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
-
-/** Fetches a key set, without keys of unknown kinds or private keys (RFC 7517 section 5). */
-export async function fetchUsableKeys(url: string): Promise<JWK[]> {
+/**
+ * Fetches a key set, and returns its usable keys. Calls `onMalformed` with a message about each
+ * malformed entry. Throws if there is no key set at the URL, or no usable key in it.
+ */
+export async function fetchUsableKeys(
+  url: string,
+  onMalformed: (entry: string) => void = () => {},
+): Promise<JWK[]> {
   const headers = { Accept: 'application/json, application/jwk-set+json' };
   const signal = AbortSignal.timeout(FETCH_DEADLINE_MS);
   const response = await fetch(url, { headers, redirect: 'manual', signal });
   if (response.status !== 200) throw notKeySet(`the status ${response.status}`);
-  const published = parseJson(await response.text());
-  const { data } = keySet.safeParse(published);
-  if (data === undefined) throw notKeySet(describe(published));
-  const usable = data.keys.filter((key) => ['RSA', 'EC', 'OKP'].includes(key.kty) && !('d' in key));
-  if (usable.length === 0) throw notKeySet('a key set without a usable key');
-  return usable;
+  const value = parseJson(await response.text());
+  const keySet = readKeySet(value);
+  if (keySet === undefined) throw notKeySet(describeValue(value));
+  for (const entry of keySet.malformedEntries) onMalformed(entry);
+  if (keySet.usableKeys.length === 0) throw notKeySet('a key set without a usable key');
+  return keySet.usableKeys;
 }
 
-function notKeySet(found: string): Error {
+function notKeySet(content: string): Error {
   return new Error(
-    `JWT_JWKS_URL has ${found}: it must be the address of a JSON Web Key Set, {"keys":[…]}`,
+    `JWT_JWKS_URL has ${content}: it must be the address of a JSON Web Key Set, {"keys":[…]}`,
   );
 }
 
-/** e.g. the fields of the provider's discovery document, or of one key. */
-function describe(published: unknown): string {
-  if (typeof published !== 'object' || published === null) return 'no JSON object';
-  return `an object with ${Object.keys(published).join(', ').slice(0, 500) || 'no field'}`;
+/** Names the fields of an object, e.g. of the provider's discovery document, or of one key. */
+function describeValue(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'no JSON object';
+  return `an object with ${Object.keys(value).join(', ').slice(0, 500) || 'no field'}`;
 }

@@ -197,6 +197,61 @@ describe('a provider that responds', () => {
     await expectValid(await provider.sign(), remote);
   });
 
+  describe('with malformed entries next to a good key', () => {
+    const BROKEN = [null, 'canary', {}, { kid: 'old', n: 'canary' }, { kty: 'EC', kid: 'key-1' }];
+    const keys = [...BROKEN, provider.jwk];
+    const malformedEntries = [
+      'entry 0 is not a JSON object',
+      'entry 1 is not a JSON object',
+      'entry 2 has no kty',
+      'entry 3 (kid "old") has no kty',
+    ];
+    const token = () => provider.sign({}, { kid: undefined });
+
+    it('has its entries logged once for each URL', async () => {
+      const log = watchLog('error');
+      respond = () => new Response(JSON.stringify({ keys }));
+      for (const url of [remote.JWT_JWKS_URL, `${remote.JWT_JWKS_URL}/2`]) {
+        const vars = { ...remote, JWT_JWKS_URL: url } as Partial<Env>;
+        const lines = log().length;
+        for (let fetches = 0; fetches < 3; fetches += 1) {
+          await expectValid(await token(), vars);
+          passSeconds(601);
+        }
+        expect(log().slice(lines)).toEqual(
+          malformedEntries.map((entry) => ({
+            level: 'error',
+            message: 'an entry of the key set is ignored',
+            request_id: expect.stringMatching(/^req_/),
+            cause: expect.stringContaining(`Error: JWT_JWKS_URL ${url}: ${entry}\n`),
+          })),
+        );
+      }
+      expect(fetched).toHaveLength(6);
+      expect(JSON.stringify(log())).not.toContain('canary');
+    });
+
+    it('has its entries ignored in JWT_JWKS too', async () => {
+      const log = watchLog('error');
+      const vars = { JWT_JWKS: JSON.stringify({ keys }) };
+      for (let tokens = 0; tokens < 2; tokens += 1) await expectValid(await token(), vars);
+      const causes = log().map(({ cause }) => cause);
+      expect(causes).toEqual(
+        malformedEntries.map((entry) => expect.stringContaining(`JWT_JWKS: ${entry}\n`)),
+      );
+      expect(JSON.stringify(log())).not.toContain('canary');
+    });
+
+    it('keeps its last good keys when only malformed entries are left', async () => {
+      await expectValid(await provider.sign(), remote);
+      const log = watchLog('error');
+      respond = () => new Response(JSON.stringify({ keys: BROKEN.slice(0, 4) }));
+      passSeconds(601);
+      await expectValid(await provider.sign({ exp: now + 9_000 }), remote);
+      expect(log().at(-1).cause).toContain('without a usable key');
+    });
+  });
+
   it('is not asked for keys when a token can be rejected without them', async () => {
     for (const token of [hmac, 'not-a-token']) {
       await expectInvalid(token, remote);
@@ -227,7 +282,8 @@ describe('with no key known, a provider that', () => {
     ['responds with 503', () => new Response(provider.jwks, { status: 503 }), 'the status 503'],
     ['redirects', () => Response.redirect(`${issuer}/keys`, 301), 'the status 301'],
     ['responds with a page', () => new Response('<html>not keys</html>'), 'no JSON object'],
-    ['responds with nothing', () => new Response(''), 'an object with no field'],
+    ['responds with nothing', () => new Response(''), 'no JSON object'],
+    ['responds with an empty object', () => Response.json({}), 'an object with no field'],
     [
       'responds with its discovery document',
       () => Response.json({ issuer, jwks_uri: `${issuer}/keys` }),
@@ -238,6 +294,11 @@ describe('with no key known, a provider that', () => {
     [
       'responds with no usable key',
       () => new Response('{"keys":[{"kty":"oct","k":"AA"}]}'),
+      'without a usable key',
+    ],
+    [
+      'responds with malformed entries only',
+      () => Response.json({ keys: [null, { kid: 'key-1' }] }),
       'without a usable key',
     ],
     [
@@ -253,8 +314,8 @@ describe('with no key known, a provider that', () => {
       const response = await present(await provider.sign(), remote);
       const error = await expectError(response, 500, 'internal_error');
       expect(JSON.stringify(error)).not.toContain('10.1.2.3');
-      const [line] = log();
       const message = 'the key set could not be renewed';
+      const line = log().find((entry) => entry.message === message);
       expect(line).toMatchObject({ message, request_id: error.request_id });
       expect(line.cause).toContain(found);
       if (broken !== unreachable)

@@ -120,7 +120,7 @@ async function deploy(
   const { worker } = deployment;
   const { tag, message } = describeCommit(directory);
   if (served !== undefined) console.log(`Replaces ${describeServed(served)}`);
-  if (deployment.keySetUrl !== '') console.log(await describeKeySet(deployment.keySetUrl));
+  for (const line of await describeKeySet(deployment)) console.log(line);
   if (found.database !== undefined) reportFullness(found.database);
   const plan = await planSteps(request, account, deployment, found);
   const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
@@ -189,10 +189,20 @@ async function check(request: Request, { directory, wrangler }: Surroundings) {
   return { deployment, account, found, served };
 }
 
-/** The service fetches the key set at its first token. */
-async function describeKeySet(url: string): Promise<string> {
+/** Returns what the log would say about the key set, which the service reads at its first token. */
+async function describeKeySet({ keySetUrl, localKeySet }: Deployment): Promise<string[]> {
+  const malformedEntries = [...(localKeySet?.malformedEntries ?? [])];
+  const addMalformed = (entry: string) => malformedEntries.push(entry);
+  const lines = keySetUrl === '' ? [] : [await describeRemoteKeySet(keySetUrl, addMalformed)];
+  return [...malformedEntries.map((entry) => `ignored in the key set: ${entry}`), ...lines];
+}
+
+async function describeRemoteKeySet(
+  url: string,
+  onMalformed: (entry: string) => void,
+): Promise<string> {
   try {
-    const { length } = await fetchUsableKeys(url);
+    const { length } = await fetchUsableKeys(url, onMalformed);
     return `usable keys at ${url}: ${length}`;
   } catch (error) {
     return `No bearer token will be valid, because of ${url}: ${describeCause(error)}`;

@@ -1,6 +1,8 @@
 /** What wrangler.toml says of the Worker of an environment, and of its resources. */
 
+import { readKeySet } from '../../src/auth/jwk-set.ts';
 import { findFaults, NOT_DEVELOPMENT } from '../../src/config.ts';
+import { parseJson } from '../../src/http/json-text.ts';
 import { getOwn, readWranglerConfig, type WranglerConfig } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
 
@@ -32,6 +34,7 @@ export function loadDeployment(environment: string | undefined, directory?: stri
     jurisdiction: String(vars.JURISDICTION ?? ''),
     /** Empty if the service fetches no key set. */
     keySetUrl: vars.JWT_JWKS ? '' : String(vars.JWT_JWKS_URL ?? ''),
+    localKeySet: readKeySet(parseJson(vars.JWT_JWKS)),
   };
 }
 

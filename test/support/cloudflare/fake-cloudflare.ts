@@ -31,7 +31,9 @@ export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
 
 /** With a private key, which is not usable. */
-const KEY_SET = { keys: [{ kty: 'RSA' }, { kty: 'EC' }, { kty: 'RSA', d: 'AQAB' }] };
+const KEY_SET = {
+  keys: [{ kty: 'RSA' }, { kty: 'EC' }, { kty: 'RSA', d: 'AQAB' }, { kid: 'no-type' }],
+};
 
 type Namespace = { id: string; title: string; jurisdiction?: string };
 type Answer = { status: number; answer: object };

@@ -334,9 +334,13 @@ const SUCCESSES: Record<string, Success> = {
     args: [...STAGED, '--replace'],
     leaves: () => expect(cloudflare.served(STAGING).tag).not.toBe('other'),
   },
-  'says how many keys a provider has': {
+  'says how many keys a provider has, and which entries will be ignored': {
     arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/keys`)),
-    says: ['/api/keys: 2\n'],
+    says: ['ignored in the key set: entry 3 (kid "no-type") has no kty\n', '/api/keys: 2\n'],
+  },
+  'says which entries of JWT_JWKS will be ignored': {
+    arrange: () => configure(set('JWT_JWKS = ""', `JWT_JWKS = '{"keys":[{"kty":"EC"},null]}'`)),
+    says: ['ignored in the key set: entry 1 is not a JSON object\n'],
   },
   'says that a provider has no usable key': {
     arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/none`)),
