@@ -12,7 +12,7 @@ import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
 import { rejectOtherMethods } from './http/method-not-allowed.ts';
 import { renderError, renderThrown } from './http/render-error.ts';
-import { gate } from './http/require-https-and-config.ts';
+import { requireHttpsAndConfig } from './http/require-https-and-config.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
@@ -34,7 +34,7 @@ const TABLES = [
 type AppOptions = {
   /** Routes with their full paths. */
   developmentPages?: Hono<AppEnv>;
-  /** See `gate`. */
+  /** See `requireHttpsAndConfig`. */
   isDeployed?: boolean;
 };
 
@@ -50,7 +50,7 @@ export function createApp({ developmentPages, isDeployed = false }: AppOptions =
   app.use(accessLog({ showsPaths: developmentPages !== undefined }));
   app.use(responseHeaders());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
-  app.use(gate({ isDeployed }));
+  app.use(requireHttpsAndConfig({ isDeployed }));
 
   app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());

@@ -2,9 +2,15 @@
 
 import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope, type SentKey } from './named-keys.ts';
+import {
+  endOfDay,
+  FULL_ACCESS_CALLER,
+  type PresentedKey,
+  SCOPES,
+  type Scope,
+} from './named-keys.ts';
 
 export const API_KEY_HEADER = 'x-api-key';
 
@@ -36,7 +42,7 @@ export function identifyKey(
   header: string | undefined,
   config: KeyConfig,
   now: number,
-): SentKey | undefined {
+): PresentedKey | undefined {
   if (header === undefined) return undefined;
   const sent = sentOnce(header);
   const known = knownKeys.get(config) ?? digestKeys(config);
@@ -77,11 +83,11 @@ function digestKeys(config: KeyConfig): readonly KnownKey[] {
   const known = [...named, ...openingAll];
   if (!isDevelopment && apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))) {
     const reason = `API_KEY contains a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
-    logFault('a development key is ignored', new Error(reason));
+    logError('a development key is ignored', new Error(reason));
   }
   if (apiKeys.some(isTooShort)) {
     const reason = `API_KEY contains a key of fewer than ${MIN_KEY_CHARACTERS} characters: it opens nothing here`;
-    logFault('a short key is ignored', new Error(reason));
+    logError('a short key is ignored', new Error(reason));
   }
   knownKeys.set(config, known);
   return known;

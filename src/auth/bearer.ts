@@ -5,7 +5,7 @@
 
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Config } from '../config.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import { type FindKey, findKeySet, KeySetUnavailable } from './key-set.ts';
 
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -34,7 +34,7 @@ export type Bearer =
  * Judges the `Authorization` header. No token is valid unless issuer, audience and key set are
  * configured. Throws `KeySetUnavailable` if the keys cannot be fetched.
  */
-export async function judgeBearer(
+export async function verifyBearer(
   authorization: string,
   jwt: Config['jwt'],
   permission: Permission,
@@ -64,7 +64,7 @@ export async function judgeBearer(
     }
     if (error instanceof errors.JOSEError) return invalid(error.code);
     // A malformed or short key of the set is ignored (RFC 7517 section 5) and logged.
-    logFault('a key of the key set cannot be used', error);
+    logError('a key of the key set cannot be used', error);
     return invalid('the key cannot be used');
   }
 }

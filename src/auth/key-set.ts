@@ -20,7 +20,7 @@ import {
 } from 'jose';
 import type { Config } from '../config.ts';
 import { parseJson } from '../http/json-text.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import { type KeySet, MAX_REPORTED_ENTRIES, readKeySet } from './jwk-set.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
@@ -76,7 +76,7 @@ function logMalformedEntry(keySetName: string, entry: string): void {
   loggedEntries.set(keySetName, entriesOfSet);
   if (entriesOfSet.has(entry) || entriesOfSet.size >= MAX_REPORTED_ENTRIES) return;
   entriesOfSet.add(entry);
-  logFault('an entry of the key set is ignored', new Error(`${keySetName}: ${entry}`));
+  logError('an entry of the key set is ignored', new Error(`${keySetName}: ${entry}`));
 }
 
 /** `fetchedAt` is the start of the fetch, in milliseconds since the epoch. */
@@ -103,7 +103,7 @@ function createRemoteFinder(url: string): FindKey {
         const keys = await fetchUsableKeys(url, logMalformed);
         cachedSet = { findKey: createLocalJWKSet({ keys }), fetchedAt: now };
       } catch (error) {
-        logFault('the key set could not be renewed', error);
+        logError('the key set could not be renewed', error);
         pausedUntil = Date.now() + (cachedSet === undefined ? RETRY_MS : COOL_DOWN_MS);
       }
       fetches.delete(currentFetch);

@@ -12,7 +12,7 @@ export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** The key of a request. `fault` is for the log: why the key is not valid. */
-export type SentKey =
+export type PresentedKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[]; rateLimit: number | undefined }
   | { outcome: 'expired'; caller: string; fault: 'expired' }
   | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' | 'a short key' };

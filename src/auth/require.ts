@@ -10,8 +10,8 @@ import { type Config, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { judgeBearer } from './bearer.ts';
-import { type Scope, type SentKey, TOKEN_CALLER } from './named-keys.ts';
+import { verifyBearer } from './bearer.ts';
+import { type PresentedKey, type Scope, TOKEN_CALLER } from './named-keys.ts';
 
 /** Open to all, or the scope that a key needs. */
 type DeclaredAccess = 'open' | Scope;
@@ -112,7 +112,7 @@ function reject(rank: number, code: ErrorCode, message: string, ...challenge: st
 
 /** Of a key that is missing, is not valid or lacks the scope. */
 function rejectKey(
-  key: SentKey | undefined,
+  key: PresentedKey | undefined,
   { scope, takesTokens }: Accepted,
   advice: string,
 ): Rejection {
@@ -136,7 +136,7 @@ async function judgeToken(
   jwt: Config['jwt'],
 ): Promise<'admitted' | Rejection> {
   if (!takesTokens) return reject(1, 'authentication_invalid', NOT_TAKEN, API_KEY_CHALLENGE);
-  const token = await judgeBearer(sentOnce(authorization), jwt, FEED_PERMISSION);
+  const token = await verifyBearer(sentOnce(authorization), jwt, FEED_PERMISSION);
   if (token.outcome === 'valid') return 'admitted';
   setLogFields({ token_fault: token.fault });
   switch (token.outcome) {

@@ -5,7 +5,7 @@
 
 import { createApp } from '../app.ts';
 import { readConfig } from '../config.ts';
-import { OWN_MACHINE } from '../http/localhost.ts';
+import { LOCALHOST_URL } from '../http/localhost.ts';
 import { waitForLocks } from './local-lock.ts';
 import { pageRoutes } from './routes.tsx';
 
@@ -26,7 +26,7 @@ export default {
   async fetch(request, env, ctx) {
     const { origin, pathname } = URL.parse(request.url) ?? NO_URL;
     // A page of another site could lead its own name to this machine, and read the key.
-    const hasPages = readConfig(env).isDevelopment && OWN_MACHINE.test(request.url);
+    const hasPages = readConfig(env).isDevelopment && LOCALHOST_URL.test(request.url);
     if (!hasPages) return service.fetch(request, env, ctx);
     const localEnv = localEnvs.get(env) ?? { ...env, DB: waitForLocks(env.DB) };
     localEnvs.set(env, localEnv);

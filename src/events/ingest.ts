@@ -9,7 +9,7 @@
 
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import type { Parsed } from '../http/validation-problems.ts';
 import { conflictDetails } from './key-in-use.ts';
 import type { EventResource } from './openapi/event.ts';
@@ -133,5 +133,5 @@ export function resolveOutcome(
 }
 
 function logFailure(result: IngestOutcome | Failure): void {
-  if (result.kind === 'failed') logFault('D1 failed; KV responded', result.error);
+  if (result.kind === 'failed') logError('D1 failed; KV responded', result.error);
 }

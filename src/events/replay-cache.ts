@@ -6,7 +6,7 @@
  */
 
 import { withDeadline } from '../deadline.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import type { EventResource } from './openapi/event.ts';
 import type { Identity } from './request.ts';
 import type { StoreContext } from './store.ts';
@@ -37,7 +37,7 @@ export async function findCachedResponse(
     if (entry.fingerprint !== fingerprint) return { kind: 'conflict' };
     return { kind: 'replayed', event: { ...entry.response, status: 'idempotent' } };
   } catch (error) {
-    logFault('KV read failed', error);
+    logError('KV read failed', error);
     return { kind: 'unknown' };
   }
 }
@@ -56,6 +56,6 @@ export async function cacheResponse(
     const write = cache.put(keyId, JSON.stringify(entry), options);
     await withDeadline(write, KV_DEADLINE_MS, 'KV write');
   } catch (error) {
-    logFault('KV write failed', error);
+    logError('KV write failed', error);
   }
 }

@@ -6,7 +6,7 @@
 
 import { sql } from 'drizzle-orm';
 import { withDeadline } from '../deadline.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
 import { placeholder, statementOf } from '../storage/statement.ts';
 import type { EventResource } from './openapi/event.ts';
@@ -136,7 +136,7 @@ export async function findHoldingBodies(
       rows.map(({ id, ...body }) => [id, { ...body, payload: JSON.parse(body.payload) }]),
     );
   } catch (error) {
-    logFault('the bodies of conflicts could not be read', error);
+    logError('the bodies of conflicts could not be read', error);
     return new Map();
   }
 }

@@ -11,7 +11,7 @@ import type { AppEnv } from '../app-env.ts';
 import { openToAll } from '../auth/require.ts';
 import { withDeadline } from '../deadline.ts';
 import { ApiError } from '../http/errors.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { RELEASE } from '../release.ts';
 import { readD1 } from '../storage/d1.ts';
@@ -90,7 +90,7 @@ async function check(name: keyof Dependencies, call: () => Promise<unknown>): Pr
     await withDeadline(call(), CHECK_DEADLINE_MS, name);
   } catch (error) {
     status = 'down';
-    logFault(`health: ${name} is down`, error);
+    logError(`health: ${name} is down`, error);
   }
   return { status, latency_ms: Date.now() - startedAt };
 }

@@ -5,7 +5,7 @@
 
 import type { Context } from 'hono';
 import type { ApiError, ErrorCode } from './errors.ts';
-import { isFromOwnMachine } from './localhost.ts';
+import { isFromLocalhost } from './localhost.ts';
 
 export function addAdvice(message: string, sentence: string | undefined): string {
   return sentence === undefined ? message : `${message.replace(/\.$/, '')}. ${sentence}`;
@@ -15,7 +15,7 @@ type Row = readonly [fits: (error: ApiError, c: Context) => boolean, sentence: s
 
 // `npm run dev` writes an `API_KEY`, and makes the tables.
 const NOT_SET_UP: Row = [
-  ({ cause }, c) => isFromOwnMachine(c) && (c.env?.API_KEY === undefined || lacksTables(cause)),
+  ({ cause }, c) => isFromLocalhost(c) && (c.env?.API_KEY === undefined || lacksTables(cause)),
   'This working copy is not set up: run `npm run dev` once.',
 ];
 

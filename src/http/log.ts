@@ -85,7 +85,7 @@ export function addToLogField(sum: Sum, more: number): void {
 }
 
 /** Under the id of the current request. */
-export function logFault(message: string, cause: unknown): void {
+export function logError(message: string, cause: unknown): void {
   const request_id = requests.getStore()?.id;
   const line = { level: 'error', message, request_id, cause: formatStack(cause) };
   console.error(JSON.stringify(line).replace(CONTROLS, escapeControl));

@@ -10,7 +10,7 @@ import type { AppEnv } from '../app-env.ts';
 import { withMetadata } from '../schema/metadata.ts';
 import { wholeNumber } from '../schema/numbers.ts';
 import { ApiError } from './errors.ts';
-import { logFault } from './log.ts';
+import { logError } from './log.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
@@ -78,6 +78,6 @@ function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
 /** Throws a 4xx, and logs a fault. */
 function keepResultAfterFault<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
-  logFault('a waiting request reads again after a failure', error);
+  logError('a waiting request reads again after a failure', error);
   return result;
 }

@@ -4,13 +4,13 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { ADVICE, addAdvice } from './hints.ts';
-import { logFault, setLogFields } from './log.ts';
+import { logError, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
 
 /** For `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
-  if (error.status >= 500) logFault('request failed', error.cause ?? error);
+  if (error.status >= 500) logError('request failed', error.cause ?? error);
   return renderError(error, c);
 }
 

@@ -4,7 +4,7 @@ import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
 import { NOT_DEVELOPMENT, readConfig } from '../config.ts';
 import { ApiError } from './errors.ts';
-import { isFromOwnMachine } from './localhost.ts';
+import { isFromLocalhost } from './localhost.ts';
 
 /**
  * Rejects plain http with 403 `https_required`, except in development and at the machine itself.
@@ -13,14 +13,14 @@ import { isFromOwnMachine } from './localhost.ts';
  * `isDeployed`, the environment `development` counts as malformed, except at the machine itself,
  * where `wrangler dev` serves.
  */
-export function gate({ isDeployed }: { isDeployed: boolean }) {
-  return createMiddleware<AppEnv>(async function gate(c, next) {
+export function requireHttpsAndConfig({ isDeployed }: { isDeployed: boolean }) {
+  return createMiddleware<AppEnv>(async function requireHttpsAndConfig(c, next) {
     const config = readConfig(c.env);
-    if (c.req.url.startsWith('http:') && !config.isDevelopment && !isFromOwnMachine(c)) {
+    if (c.req.url.startsWith('http:') && !config.isDevelopment && !isFromLocalhost(c)) {
       const advice = 'If the request had a key, replace the key: it has travelled in clear.';
       throw new ApiError('https_required', `Send the request to https. ${advice}`);
     }
-    const isMisplaced = isDeployed && config.isDevelopment && !isFromOwnMachine(c);
+    const isMisplaced = isDeployed && config.isDevelopment && !isFromLocalhost(c);
     const faults = isMisplaced ? [...config.faults, NOT_DEVELOPMENT] : config.faults;
     if (faults.length > 0) {
       throw new ApiError('internal_error', 'The service is misconfigured.', {

@@ -15,7 +15,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
-import { logFault } from '../http/log.ts';
+import { logError } from '../http/log.ts';
 import { formatRendering } from './render.ts';
 import {
   type CatalogueVersion,
@@ -148,7 +148,7 @@ async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await withDeadline(call, EDGE_DEADLINE_MS, 'edge cache call');
   } catch (error) {
-    logFault('the edge cache failed', error);
+    logError('the edge cache failed', error);
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { conditionalResponse } from '../http/conditional-response.ts';
 import { internalError, resourceMissing } from '../http/errors.ts';
-import { logFault, setLogFields } from '../http/log.ts';
+import { logError, setLogFields } from '../http/log.ts';
 import { deploymentId } from '../release.ts';
 import { FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
@@ -190,7 +190,7 @@ export class Feed {
     this.#faultAt = Date.now();
     if (isWithin(this.#faultLoggedAt, FAULT_LOG_PAUSE_MS)) return;
     this.#faultLoggedAt = this.#faultAt;
-    logFault('D1 failed or stalled', error);
+    logError('D1 failed or stalled', error);
   }
 }
 

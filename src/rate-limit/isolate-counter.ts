@@ -14,7 +14,7 @@ import type { Context } from 'hono';
 import type { AppEnv } from '../app-env.ts';
 import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
-import { addToLogField, logFault } from '../http/log.ts';
+import { addToLogField, logError } from '../http/log.ts';
 import type { RateCounter } from './counter.ts';
 import {
   BUCKET_MS,
@@ -207,7 +207,7 @@ export class IsolateCounter {
 
   /** Logs only the first failure after a reply. */
   #recordFailure(error: unknown): void {
-    if (this.#health.state !== 'failing') logFault('rate counter failed', error);
+    if (this.#health.state !== 'failing') logError('rate counter failed', error);
     this.#health = { state: 'failing' };
   }
 }

@@ -5,7 +5,7 @@
 
 import { withDeadline } from '../deadline.ts';
 import { internalError } from '../http/errors.ts';
-import { addToLogField, logFault } from '../http/log.ts';
+import { addToLogField, logError } from '../http/log.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;
@@ -92,7 +92,7 @@ function warnOfSize(bytes: number): void {
   if (now - warnedAt < WARNING_PAUSE_MS) return;
   warnedAt = now;
   const percent = Math.floor((100 * bytes) / MAX_DATABASE_BYTES);
-  logFault('the database fills up', new Error(`${bytes} bytes are ${percent} % of D1's limit`));
+  logError('the database fills up', new Error(`${bytes} bytes are ${percent} % of D1's limit`));
 }
 
 async function retryTransientFaults<T>(

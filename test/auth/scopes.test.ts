@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { judgeBearer } from '../../src/auth/bearer.ts';
+import { verifyBearer } from '../../src/auth/bearer.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
 import { readConfig } from '../../src/config.ts';
 import { document } from '../support/documented.ts';
@@ -232,7 +232,7 @@ it('a token whose level is too low is logged so', async () => {
   const fault = 'the level of tool-web is below admin';
   for (const permissions of [['tool-web:editor'], 'tool-web:editor', { 'tool-web': 'editor' }]) {
     const token = await provider.sign({ permissions });
-    const verdict = await judgeBearer(`Bearer ${token}`, jwt, permission);
+    const verdict = await verifyBearer(`Bearer ${token}`, jwt, permission);
     expect(verdict).toEqual({ outcome: 'denied', fault });
   }
 });
