@@ -1,11 +1,11 @@
 /**
  * The feed's cache: the latest response to each request in two levels, the memory of this isolate
- * and the edge cache of the data centre. A response has the version of the catalogue that it shows
- * (versions.ts), which tells its age, even after several imports. At the edge, the isolates share
- * their checks too. An address there, decoded here, names the deployment, the rules of rendering,
- * the site, and the request:
+ * and the edge cache of the data centre. Each response carries the version of the catalogue that it
+ * shows, so that its freshness follows from the version (versions.ts), even after several imports.
+ * The isolates of a data centre share their confirmations at the edge, too. An address there,
+ * decoded here, names the deployment, the rules of rendering, the site, and the request:
  *
- *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com checks
+ *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com confirmations
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com ["page",{…}]
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
@@ -20,37 +20,42 @@ import { formatRendering } from './render.ts';
 import {
   type CatalogueVersion,
   CatalogueVersions,
-  type Check,
+  type Confirmation,
   type Freshness,
 } from './versions.ts';
 
 /** Raise it when an entry of the edge cache gets another form. */
 const EDGE_FORM = 2;
 const EDGE_DEADLINE_MS = 1_000;
-const EDGE_SECONDS = 604_800;
+const EDGE_RETENTION_SECONDS = 604_800;
+const CONFIRMATIONS = 'confirmations';
 const VERSION_HEADER = 'X-Catalogue-Version';
 const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
-/** A larger response is cached at the edge only. */
+/** Part of the memory that one response may take. A larger one is cached only at the edge. */
 const MAX_ENTRY_PART = 1 / 16;
 
-/** A missing listing has no content. A Blob, because a `Response` copies plain bytes once more. */
-export type FeedResponse = { version: CatalogueVersion; content?: { body: Blob; etag: string } };
+export type FeedResponse = {
+  version: CatalogueVersion;
+  /** Absent for a missing listing. A Blob, because a `Response` copies plain bytes once more. */
+  content?: { body: Blob; etag: string };
+};
 
-type CachedResponse = Freshness & {
+export type CachedResponse = {
   response: FeedResponse;
+  freshness: Freshness;
   level: 'memory' | 'edge';
-  /** Why memory did not serve the request, as in RFC 9211. */
+  /** The parameter `fwd` of the memory, as in RFC 9211, when the edge serves the response. */
   memoryFwd: 'stale' | 'miss';
 };
 
-/** For all requests of an isolate. A key is the JSON text of a request. */
+/** One isolate's view of both levels. A key is the JSON text of a request. */
 export class FeedCache {
   readonly versions: CatalogueVersions;
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Has the site: without ids of deployments, Workers for two sites may share entries. */
+  /** Contains the site, because Workers for two sites may share entries if deployments have no ids. */
   readonly #edgePrefix: string;
-  readonly #currentMs: number;
+  readonly #isEnabled: boolean;
 
   constructor(deployment: string, config: Config) {
     const { feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl } = config;
@@ -62,68 +67,76 @@ export class FeedCache {
         (content?.body.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
     this.#edgePrefix = `${deployment} ${formatRendering(publicSiteUrl)}`;
-    this.#currentMs = feedCacheSeconds * 1_000;
-    this.versions = new CatalogueVersions(this.#currentMs, feedStaleSeconds * 1_000);
+    this.#isEnabled = feedCacheSeconds > 0;
+    this.versions = new CatalogueVersions(feedCacheSeconds * 1_000, feedStaleSeconds * 1_000);
   }
 
-  /** Finds the response of the later version: in memory, or the one that the edge cache returned. */
-  find(key: string, atEdge?: FeedResponse): CachedResponse | undefined {
-    const inMemory = this.#memory.get(key);
+  /** Finds the response of the later version, in memory or the one that the edge cache returned. */
+  find(key: string, edgeResponse?: FeedResponse): CachedResponse | undefined {
     const { versions } = this;
-    const isEdgeLater = atEdge && (!inMemory || versions.isLater(atEdge.version, inMemory.version));
-    const response = isEdgeLater ? atEdge : inMemory;
+    const memoryResponse = this.#memory.get(key);
+    const memoryFwd = memoryResponse ? 'stale' : 'miss';
+    const isEdgeLater =
+      edgeResponse &&
+      (!memoryResponse || versions.isLater(edgeResponse.version, memoryResponse.version));
+    const response = isEdgeLater ? edgeResponse : memoryResponse;
     if (response === undefined) return undefined;
-    const level = isEdgeLater ? 'edge' : 'memory';
-    const memoryFwd = inMemory ? 'stale' : 'miss';
-    return { response, level, memoryFwd, ...versions.judge(response.version) };
+    const freshness = versions.getFreshness(response.version);
+    return { response, freshness, level: isEdgeLater ? 'edge' : 'memory', memoryFwd };
   }
 
-  /** Keeps a response of the edge cache in memory. */
-  remember(key: string, response: FeedResponse): void {
+  putInMemory(key: string, response: FeedResponse): void {
     this.#memory.set(key, response);
   }
 
-  /** Caches a response in both levels, and shares the checks. Never rejects. */
+  /** Caches a response in both levels, and shares the confirmations. Never rejects. */
   async put(url: string, key: string, response: FeedResponse): Promise<void> {
-    if (this.#currentMs === 0) return;
+    if (!this.#isEnabled) return;
     this.#memory.set(key, response);
-    await this.shareChecks(url);
+    await this.shareConfirmations(url);
     const { version, content } = response;
-    // Another isolate has shared a newer version.
+    // Another isolate may have shared a newer version.
     if (this.versions.current?.id !== version.id) return;
     const headers = new Headers({ [VERSION_HEADER]: JSON.stringify(version) });
     if (content) headers.set('ETag', content.etag);
     await putAtEdge(this.#edgeAddress(url, key), content?.body ?? null, headers);
   }
 
-  /** Finds a response, and learns the shared checks. Never rejects. */
+  /** Finds a response at the edge, and adopts the shared confirmations. Never rejects. */
   async findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
-    const lookup = Promise.all([readEntry(this.#edgeAddress(url, key)), this.#learnChecks(url)]);
+    const lookup = Promise.all([
+      readEntry(this.#edgeAddress(url, key)),
+      this.#adoptConfirmations(url),
+    ]);
     return (await withinEdgeDeadline(lookup))?.[0];
   }
 
-  /** Learns the shared checks, and shares its own unless the shared ones are recent. Never rejects. */
-  async shareChecks(url: string): Promise<void> {
-    const shared = await withinEdgeDeadline(this.#learnChecks(url));
-    const checks = [...this.versions.checks.values()];
-    const [current] = checks;
+  /**
+   * Adopts the shared confirmations, and shares those of this isolate unless the shared ones are
+   * about as recent. Never rejects.
+   */
+  async shareConfirmations(url: string): Promise<void> {
+    const shared = await withinEdgeDeadline(this.#adoptConfirmations(url));
+    const confirmations = [...this.versions.confirmations.values()];
+    const [current] = confirmations;
     if (current === undefined) return;
-    const isRecent = Math.abs(current.at - (shared?.at ?? 0)) < this.versions.renewalMs;
+    const isRecent = Math.abs(current.at - (shared?.at ?? 0)) < this.versions.revalidationMs;
     if (isRecent && shared?.version.id === current.version.id) return;
-    await putAtEdge(this.#edgeAddress(url, 'checks'), JSON.stringify(checks), new Headers());
+    const address = this.#edgeAddress(url, CONFIRMATIONS);
+    await putAtEdge(address, JSON.stringify(confirmations), new Headers());
   }
 
-  /** Returns the shared check of the current version. */
-  async #learnChecks(url: string): Promise<Check | undefined> {
-    const entry = await caches.default.match(this.#edgeAddress(url, 'checks'));
-    const shared = (await entry?.json<Check[]>()) ?? [];
-    this.versions.learn(shared);
+  /** Returns the shared confirmation of the current version. */
+  async #adoptConfirmations(url: string): Promise<Confirmation | undefined> {
+    const entry = await caches.default.match(this.#edgeAddress(url, CONFIRMATIONS));
+    const shared = (await entry?.json<Confirmation[]>()) ?? [];
+    this.versions.adopt(shared);
     return shared[0];
   }
 
-  /** In the request's zone, as the Cache API asks. */
+  /** Returns an address in the request's own zone, as the Cache API requires. */
   #edgeAddress(url: string, name: string): string {
-    // A URL cannot be parsed if the Host header is no valid authority.
+    // A URL cannot be parsed if the Host header is not a valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
     return `${origin}/api/.feed/${EDGE_FORM}/${encodeURIComponent(`${this.#edgePrefix} ${name}`)}`;
   }
@@ -139,11 +152,11 @@ async function readEntry(address: string): Promise<FeedResponse | undefined> {
 }
 
 async function putAtEdge(address: string, body: BodyInit | null, headers: Headers): Promise<void> {
-  headers.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
+  headers.set('Cache-Control', `public, max-age=${EDGE_RETENTION_SECONDS}`);
   await withinEdgeDeadline(caches.default.put(address, new Response(body, { headers })));
 }
 
-/** Logs a fault, and never rejects. */
+/** Returns undefined after a failure, which it logs. Never rejects. */
 async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await withDeadline(call, EDGE_DEADLINE_MS, 'edge cache call');
@@ -153,7 +166,7 @@ async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts, equal tags. */
+/** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts have equal tags. */
 export async function makeResponse(
   json: string | undefined,
   version: CatalogueVersion,

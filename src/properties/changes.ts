@@ -17,7 +17,7 @@ import {
 import { nullIfOversized, readPage } from '../storage/page.ts';
 import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
-import { inLanguages } from './locale-map.ts';
+import { pickLocales } from './locale-map.ts';
 import { formatRendering } from './render.ts';
 import { formatListing } from './store.ts';
 import { properties } from './table.ts';
@@ -150,5 +150,5 @@ function formatChange(
     change: isRemoved ? 'removed' : 'published',
     changed_at: new Date(row.changed_at).toISOString(),
   };
-  return jsonWithField(change, 'property', locale ? inLanguages(property, locale) : property);
+  return jsonWithField(change, 'property', locale ? pickLocales(property, locale) : property);
 }

@@ -1,7 +1,15 @@
 /**
- * Serves the feed from a cache or from D1, which may be slow or failed. D1's response is served when
- * it arrives, and cached in both levels. A cached response is served at the first of the moments
- * below at which it may be.
+ * Serves the feed from a cache or from D1, which may be slow or failing. A read passes the stages of
+ * the stale policy until D1 responds, or until a stage allows the newest cached response. D1's
+ * response is cached in both levels, also if it arrives after a stale response was served.
+ *
+ *     stage     begins after                serves a response that is   if D1 failed or stalled lately
+ *     memory    0 ms                        fresh                       fresh
+ *     edge      20 ms of the edge cache     fresh                       in the last 5 s: fresh or stale
+ *     slow      300 ms of D1                stale for up to 5 minutes   in the last minute: fresh or stale
+ *     stalled   2 s of D1, or its failure   fresh or stale              fresh or stale
+ *
+ * An expired response is never served. Without a response, the request gets a 500 after 5 s.
  */
 
 import type { Context } from 'hono';
@@ -12,41 +20,41 @@ import { conditionalResponse } from '../http/conditional-response.ts';
 import { internalError, resourceMissing } from '../http/errors.ts';
 import { logError, setLogFields } from '../http/log.ts';
 import { deploymentId } from '../release.ts';
-import { FeedCache, type FeedResponse, makeResponse } from './cache.ts';
-import { inLanguages } from './locale-map.ts';
-import { CATALOGUE_VERSION_ALONE, type FeedReader } from './store.ts';
+import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
+import { pickLocales } from './locale-map.ts';
+import { CATALOGUE_VERSION_ONLY, type FeedReader } from './store.ts';
 
-/** Of a current response, `staleMs` is negative. */
-const NONE = -1;
-/** Any response that has not expired (versions.ts). */
-const ANY = Number.MAX_SAFE_INTEGER;
-
-/**
- * A cached response may be stale for `graceMs`; if D1 failed or stalled in the last `faultMs`, for
- * `ANY` time. `waitMs` is the wait since the moment before: first for the edge cache, then for D1.
- */
-const MOMENTS = {
-  memory: { graceMs: NONE, faultMs: 0 },
-  edge: { waitMs: 20, graceMs: NONE, faultMs: 5_000 },
-  slow: { waitMs: 300, graceMs: 300_000, faultMs: 60_000 },
-  stalled: { waitMs: 1_700, graceMs: ANY, faultMs: 0 },
+type Stage = {
+  /** Maximum wait before the stage, first for the edge cache, then for D1. */
+  waitMs: number;
+  /** Maximum staleness of a response that the stage serves. Absent if it serves only fresh ones. */
+  maxStaleMs?: number;
+  /** After a failure of D1, the stage serves any stale response for this time. */
+  failureMs: number;
 };
-/** Some stalls of D1 have lasted for more than a minute. */
-const STALL_MS = MOMENTS.slow.waitMs + MOMENTS.stalled.waitMs;
-/** A read that takes longer is a 500 without a cached response. */
+
+const STALE_POLICY = {
+  memory: { waitMs: 0, failureMs: 0 },
+  edge: { waitMs: 20, failureMs: 5_000 },
+  slow: { waitMs: 300, maxStaleMs: 300_000, failureMs: 60_000 },
+  stalled: { waitMs: 1_700, maxStaleMs: Number.POSITIVE_INFINITY, failureMs: 0 },
+} satisfies Record<string, Stage>;
+
+/** A longer read counts as failed. Some stalls of D1 have lasted for more than a minute. */
+const STALL_MS = STALE_POLICY.slow.waitMs + STALE_POLICY.stalled.waitMs;
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
-/** A renewal that has failed, or takes longer, is tried again after this time. */
-const RENEWAL_RETRY_MS = 6_000;
-const FAULT_LOG_PAUSE_MS = 5_000;
+/** A revalidation that failed, or takes longer, is tried again after this time. */
+const REVALIDATION_RETRY_MS = 6_000;
+const FAILURE_LOG_INTERVAL_MS = 5_000;
 
 type FeedRequest<Query> = {
   c: Context<AppEnv>;
   reader: FeedReader<Query>;
   query: Query;
-  /** Undefined for all languages. */
+  /** The languages of the response; undefined for all of them. */
   locale?: readonly string[] | undefined;
-  /** Reads the primary, past the cache. */
+  /** Whether to bypass the cache and read the primary. */
   fresh?: boolean | undefined;
 };
 
@@ -56,17 +64,18 @@ type ServedResponse = {
   response: FeedResponse;
   source: 'memory' | 'edge' | 'database' | 'stale';
   cacheStatus: string;
-  /** Only of a stale response: the time since its version was last found in D1. */
-  ageMs?: number | undefined;
+  /** Age of the version's last confirmation; undefined unless the response is stale. */
+  ageMs?: number;
 };
 
-/** One for each isolate. */
+/** The feed of one isolate. */
 export class Feed {
   #cache: FeedCache | undefined;
-  #renewalAt = Number.NEGATIVE_INFINITY;
-  /** D1's last failure or stall. */
-  #faultAt = Number.NEGATIVE_INFINITY;
-  #faultLoggedAt = Number.NEGATIVE_INFINITY;
+  /** Start of the revalidation in progress. */
+  #revalidatingSince = Number.NEGATIVE_INFINITY;
+  /** Time of D1's last failure or stall. */
+  #failedAt = Number.NEGATIVE_INFINITY;
+  #failureLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error. */
   async respond<Query>(request: FeedRequest<Query>): Promise<Response> {
@@ -75,161 +84,172 @@ export class Feed {
     this.#cache ??= new FeedCache(deploymentId(c.env), config);
     const key = JSON.stringify([reader.name, query, locale]);
     const call = { ...request, cache: this.#cache, key };
-    const bypass = fresh ? 'request' : 'bypass';
-    // Feed read, 3: memory.
+    const fwd = fresh ? 'request' : 'bypass';
     const served =
       fresh || config.feedCacheSeconds === 0
-        ? await this.#serveFromD1(call, `edge; fwd=${bypass}, isolate; fwd=${bypass}`)
-        : (this.#serveCached(call, MOMENTS.memory) ?? (await this.#serveFromEdgeOrD1(call)));
+        ? await this.#serveFromD1(call, `edge; fwd=${fwd}, isolate; fwd=${fwd}`)
+        : (this.#serveCached(call, STALE_POLICY.memory) ?? (await this.#serveFromEdgeOrD1(call)));
     setLogFields({ cache: served.source });
-    return httpResponse(c, served);
+    return toHttpResponse(c, served);
   }
 
-  /** Serves the newest cached response, in memory or `atEdge`, if it may be served at a moment. */
-  #serveCached(
-    call: FeedCall,
-    { graceMs, faultMs }: { graceMs: number; faultMs: number },
-    atEdge?: FeedResponse,
-  ): ServedResponse | undefined {
-    const { c, cache, key } = call;
-    const cached = cache.find(key, atEdge);
-    if (cached?.staleMs === undefined) return undefined;
-    const { response, level, memoryFwd, staleMs, ageMs } = cached;
-    const maxStaleMs = isWithin(this.#faultAt, faultMs) ? ANY : graceMs;
-    const isStale = staleMs >= 0;
-    // A stale 404 is never served: an import may have published the listing since.
-    if (staleMs > maxStaleMs || (isStale && response.content === undefined)) return undefined;
-    const isDue = !isStale && -staleMs <= cache.versions.renewalMs;
-    if (isDue) c.executionCtx.waitUntil(this.#renewCheck(call));
-    if (level === 'edge') cache.remember(key, response);
-    const ttl = Math.floor(-staleMs / 1_000);
-    const reason = maxStaleMs === ANY ? 'failed' : 'slow';
-    const hit = isStale ? `hit; ttl=${Math.min(-1, ttl)}; detail=${reason}` : `hit; ttl=${ttl}`;
-    return {
-      response,
-      source: isStale ? 'stale' : level,
-      // RFC 9211: the cache nearest the origin comes first.
-      cacheStatus:
-        level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`,
-      ageMs: isStale ? ageMs : undefined,
-    };
-  }
-
-  /** Feed read, 4: the edge cache, then D1. */
   async #serveFromEdgeOrD1(call: FeedCall): Promise<ServedResponse> {
     const { c, cache, key } = call;
     const lookup = cache.findAtEdge(c.req.url, key);
-    const atEdge = await firstWithin(lookup, MOMENTS.edge.waitMs, undefined);
-    const early = this.#serveCached(call, MOMENTS.edge, atEdge);
+    const edgeResponse = await firstWithin(lookup, STALE_POLICY.edge.waitMs, undefined);
+    const early = this.#serveCached(call, STALE_POLICY.edge, edgeResponse);
     if (early) return early;
 
-    const cached = cache.find(key, atEdge);
-    const cacheStatus = `edge; fwd=${atEdge ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
+    const cached = cache.find(key, edgeResponse);
+    const cacheStatus = `edge; fwd=${edgeResponse ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
     const reading = this.#serveFromD1(call, cacheStatus, cached?.response);
     const readOrFailed = reading.catch(() => undefined);
     // The read continues after a stale response was served.
     c.executionCtx.waitUntil(readOrFailed);
-    for (const moment of [MOMENTS.slow, MOMENTS.stalled]) {
-      // A failure ends the wait. A response of the edge cache counts if it has arrived.
-      const served =
-        (await firstWithin(readOrFailed, moment.waitMs, undefined)) ??
-        this.#serveCached(call, moment, await Promise.race([lookup, undefined]));
+    for (const stage of [STALE_POLICY.slow, STALE_POLICY.stalled]) {
+      // A failure of D1 ends the wait.
+      const read = await firstWithin(readOrFailed, stage.waitMs, undefined);
+      if (read) return read;
+      // By now, a slow edge cache may have responded.
+      const served = this.#serveCached(call, stage, await Promise.race([lookup, undefined]));
       if (served) return served;
     }
     try {
       return await reading;
     } catch (error) {
-      const late = this.#serveCached(call, MOMENTS.stalled, await lookup);
+      const late = this.#serveCached(call, STALE_POLICY.stalled, await lookup);
       if (late) return late;
       throw error;
     }
   }
 
-  /** Serves what D1 has, and caches it. While the version is that of `cached`, D1 returns no rows. */
+  /** Serves the newest cached response, from memory or from the edge, if a stage allows it. */
+  #serveCached(
+    call: FeedCall,
+    stage: Stage,
+    edgeResponse?: FeedResponse,
+  ): ServedResponse | undefined {
+    const { c, cache, key } = call;
+    const cached = cache.find(key, edgeResponse);
+    if (cached === undefined) return undefined;
+    const { response, freshness, level } = cached;
+    switch (freshness.kind) {
+      case 'fresh': {
+        if (freshness.isDue) c.executionCtx.waitUntil(this.#revalidate(call));
+        if (level === 'edge') cache.putInMemory(key, response);
+        const ttl = Math.floor(freshness.ttlMs / 1_000);
+        return { response, source: level, cacheStatus: formatHit(cached, `hit; ttl=${ttl}`) };
+      }
+      case 'stale': {
+        const { staleMs, ageMs } = freshness;
+        const hasFailed = isWithin(this.#failedAt, stage.failureMs);
+        const isAllowed =
+          hasFailed || (stage.maxStaleMs !== undefined && staleMs <= stage.maxStaleMs);
+        // A stale 404 is never served, because an import may have published the listing.
+        if (!isAllowed || response.content === undefined) return undefined;
+        if (level === 'edge') cache.putInMemory(key, response);
+        const ttl = Math.min(-1, Math.floor(-staleMs / 1_000));
+        const detail = stage === STALE_POLICY.slow && !hasFailed ? 'slow' : 'failed';
+        const cacheStatus = formatHit(cached, `hit; ttl=${ttl}; detail=${detail}`);
+        return { response, source: 'stale', cacheStatus, ageMs };
+      }
+      case 'expired':
+        return undefined;
+    }
+  }
+
+  /** Serves D1's response, and caches it. D1 returns no rows if the version of `cached` is current. */
   async #serveFromD1(
     call: FeedCall,
     cacheStatus: string,
     cached?: FeedResponse,
   ): Promise<ServedResponse> {
     const { c, locale, cache, key } = call;
-    const { version, json } = await this.#readNotingFaults(call, cached?.version.id ?? null);
+    const { version, json } = await this.#readD1(call, cached?.version.id ?? null);
     const isUnchanged = version.id === cached?.version.id;
-    const text = json && locale ? inLanguages(json, locale) : json;
+    const text = json && locale ? pickLocales(json, locale) : json;
     const response = isUnchanged ? cached : await makeResponse(text, version);
     c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
     return { response, source: 'database', cacheStatus };
   }
 
-  /** Does nothing while another request of this isolate renews the check. Never rejects. */
-  async #renewCheck(call: FeedCall): Promise<void> {
-    if (isWithin(this.#renewalAt, RENEWAL_RETRY_MS)) return;
-    this.#renewalAt = Date.now();
-    const reading = this.#readNotingFaults({ ...call, reader: CATALOGUE_VERSION_ALONE }, null);
-    if ((await reading.catch(() => undefined)) === undefined) return;
-    await call.cache.shareChecks(call.c.req.url);
-    this.#renewalAt = Number.NEGATIVE_INFINITY;
+  /** Reads only the version. One request of the isolate does so at a time. Never rejects. */
+  async #revalidate(call: FeedCall): Promise<void> {
+    if (isWithin(this.#revalidatingSince, REVALIDATION_RETRY_MS)) return;
+    this.#revalidatingSince = Date.now();
+    const reading = this.#readD1({ ...call, reader: CATALOGUE_VERSION_ONLY }, null);
+    const read = await reading.catch(() => undefined);
+    if (read === undefined) return;
+    await call.cache.shareConfirmations(call.c.req.url);
+    this.#revalidatingSince = Number.NEGATIVE_INFINITY;
   }
 
-  /** Reads D1, and throws a 500 after 5 s. A failure or a stall of D1 is a fault. */
-  async #readNotingFaults(call: FeedCall, cachedVersion: string | null) {
+  /** Throws a 500 after 5 s. Records a failure or a stall of D1. */
+  async #readD1(call: FeedCall, cachedVersion: string | null) {
     const stall = new Error(`a read took over ${STALL_MS} ms`);
-    const timer = setTimeout(() => this.#noteFault(stall), STALL_MS);
+    const timer = setTimeout(() => this.#recordFailure(stall), STALL_MS);
     try {
-      const read = await firstWithin(readLatest(call, cachedVersion), READ_DEADLINE_MS, undefined);
+      const reading = readAndConfirm(call, cachedVersion);
+      const read = await firstWithin(reading, READ_DEADLINE_MS, undefined);
       if (read !== undefined) return read;
       throw internalError(new Error(`D1 took over ${READ_DEADLINE_MS} ms`), RETRY_SECONDS);
     } catch (error) {
-      this.#noteFault(error);
+      this.#recordFailure(error);
       throw error;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #noteFault(error: unknown): void {
-    this.#faultAt = Date.now();
-    if (isWithin(this.#faultLoggedAt, FAULT_LOG_PAUSE_MS)) return;
-    this.#faultLoggedAt = this.#faultAt;
+  #recordFailure(error: unknown): void {
+    this.#failedAt = Date.now();
+    if (isWithin(this.#failureLoggedAt, FAILURE_LOG_INTERVAL_MS)) return;
+    this.#failureLoggedAt = this.#failedAt;
     logError('D1 failed or stalled', error);
   }
 }
 
 /**
- * Reads D1 in one round trip. A replica may lag: a read that finds neither the current version nor a
- * newer one is repeated at the primary, which decides.
+ * Reads D1 in one round trip, and confirms the version that it finds. If that version is older than
+ * the current one, a replica may lag, so the read is repeated at the primary, which decides.
  */
-async function readLatest(
+async function readAndConfirm(
   { c, reader, query, fresh, cache }: FeedCall,
   cachedVersion: string | null,
 ) {
   const { versions } = cache;
   const options = { publicSiteUrl: readConfig(c.env).publicSiteUrl, cachedVersion };
   for (let isPrimary = fresh === true; ; isPrimary = true) {
-    const known = versions.current?.id;
+    const currentId = versions.current?.id;
     const at = Date.now();
     const session = c.env.DB.withSession(isPrimary ? 'first-primary' : 'first-unconstrained');
     const read = await reader.read(session, query, options);
-    // The primary does not decide if another read changed the current version meanwhile.
-    const isDecided = isPrimary && known === versions.current?.id;
-    if (versions.note(read.version, at, isDecided)) return read;
+    // The primary does not decide if another read has changed the current version since.
+    const isDecisive = isPrimary && currentId === versions.current?.id;
+    if (versions.confirm(read.version, at, isDecisive)) return read;
   }
 }
 
-/** A time in the future has ended too: the clock was set back. */
+/** Whether a time is less than `milliseconds` ago. A time in the future is not: the clock was set back. */
 function isWithin(time: number, milliseconds: number): boolean {
   const ageMs = Date.now() - time;
   return ageMs >= 0 && ageMs < milliseconds;
 }
 
-/** 404 `resource_missing`, also for a name that no listing can have. */
-export function noSuchProperty(headers?: { 'Cache-Status': string }) {
+/** Formats a `Cache-Status`: the cache nearest the origin comes first (RFC 9211 section 2). */
+function formatHit({ level, memoryFwd }: CachedResponse, hit: string): string {
+  return level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`;
+}
+
+/** Builds the 404 `resource_missing`, also for a name that no listing can have. */
+export function propertyNotFound(headers?: { 'Cache-Status': string }) {
   return resourceMissing('There is no such property.', headers);
 }
 
-/** Feed read, 7: makes a 200 or a 304, or throws a 404. */
-function httpResponse(c: Context, { response, cacheStatus, ageMs }: ServedResponse): Response {
+/** Makes a 200 or a 304, or throws a 404. */
+function toHttpResponse(c: Context, { response, cacheStatus, ageMs }: ServedResponse): Response {
   const { content } = response;
-  if (content === undefined) throw noSuchProperty({ 'Cache-Status': cacheStatus });
+  if (content === undefined) throw propertyNotFound({ 'Cache-Status': cacheStatus });
   const headers = new Headers({
     'Cache-Control': 'private, max-age=0, must-revalidate',
     'Cache-Status': cacheStatus,

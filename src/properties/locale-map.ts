@@ -28,9 +28,9 @@ export function mapLocales<T>(
  * Cuts each text of a JSON document to the chosen languages, as far as it has them. Only the texts of
  * a document have languages as names.
  *
- * @example inLanguages('{"title":{"en":"Sea","fr":"Mer"}}', ['fr']) // '{"title":{"fr":"Mer"}}'
+ * @example pickLocales('{"title":{"en":"Sea","fr":"Mer"}}', ['fr']) // '{"title":{"fr":"Mer"}}'
  */
-export function inLanguages(document: string, locale: readonly string[]): string {
+export function pickLocales(document: string, locale: readonly string[]): string {
   const others: readonly string[] = LOCALES.filter((language) => !locale.includes(language));
   return JSON.stringify(JSON.parse(document), (name, value: unknown) =>
     others.includes(name) ? undefined : value,

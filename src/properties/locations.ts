@@ -12,18 +12,17 @@ import {
 import { uuid } from '../schema/uuid.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
 import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
-import { databaseIdentity } from '../storage/table.ts';
-import { CATALOGUE_VERSION, type FeedReader } from './store.ts';
+import { CATALOGUE_UNCHANGED, CATALOGUE_VERSION, type FeedReader } from './store.ts';
 import { locations } from './table.ts';
 
-/** The position of a location in the list: by slug, locations without a slug last, then by id. */
+/** Position of a location in the list, which is sorted by slug (locations without one last) and id. */
 type LocationPosition = readonly [sortSlug: string, id: string];
 
 const position: z.ZodType<LocationPosition> = z.tuple([z.string(), uuid]).readonly();
 
 const SCOPE: CursorScope = { list: 'locations' };
 
-/** Throws `invalid_cursor` unless the cursor is of this list. */
+/** Throws `invalid_cursor` for a cursor of another list. */
 export function decodeLocationPosition(cursor: string | undefined) {
   return decodeCursor(cursor, SCOPE, position);
 }
@@ -34,7 +33,7 @@ const BEGINNING: LocationPosition = ['', ''];
 
 export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
   name: 'locations',
-  /** Reads at most `limit + 1` rows. */
+  /** Reads at most `limit + 1` rows of locations. */
   async read(session, { limit, after = BEGINNING }, { cachedVersion }) {
     const { state, documents, last, hasMore } = await readPage({
       connection: session,
@@ -42,7 +41,7 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
       page: PAGE,
       values: { after0: after[0], after1: after[1], cachedVersion },
       limit,
-      // A name that was too large is null.
+      // D1 selects null for a name that is too large.
       format: ({ id, slug, name }) =>
         name === null ? undefined : jsonWithField({ object: 'location', id, slug }, 'name', name),
     });
@@ -53,11 +52,9 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
 
 const { id, slug, sort_slug, name } = locations;
 
-/** While the catalogue has the version of the cached response, no row comes after null. */
+/** Selects no row while the catalogue is unchanged, because no row comes after null. */
 const AFTER_POSITION = sql`(${sort_slug}, ${id}) > (
-  iif((select ${databaseIdentity.catalogue_version} from ${databaseIdentity})
-    = ${placeholder('cachedVersion')}, null, ${placeholder('after0')}),
-  ${placeholder('after1')} || ' ')`;
+  iif(${CATALOGUE_UNCHANGED}, null, ${placeholder('after0')}), ${placeholder('after1')} || ' ')`;
 
 const PAGE = statementOf(
   queryBuilder

@@ -9,7 +9,7 @@ import { pollWhile } from '../http/long-poll.ts';
 import { validQuery } from '../http/query.ts';
 import { isUuid } from '../schema/uuid.ts';
 import { decodeChangePosition, readChanges } from './changes.ts';
-import { Feed, noSuchProperty } from './feed.ts';
+import { Feed, propertyNotFound } from './feed.ts';
 import { decodeLocationPosition, LOCATION_PAGE } from './locations.ts';
 import {
   changeParameters,
@@ -83,5 +83,5 @@ async function respondWithChanges(
 function parseKey(slugOrId: string) {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
   if (slug.safeParse(slugOrId).success) return { slug: slugOrId };
-  throw noSuchProperty();
+  throw propertyNotFound();
 }

@@ -14,12 +14,12 @@ import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 import type { CatalogueVersion } from './versions.ts';
 
-/** A question that the feed asks of D1. Equal queries have equal JSON texts, for the cache. */
+/** A read of D1 whose result is cached. The JSON text of its query is part of the cache's key. */
 export type FeedReader<Query> = {
   name: string;
   /**
-   * The JSON text is undefined for a missing listing, and of no use if the version is that of the
-   * cached response: then D1 returns no rows.
+   * Returns the response as JSON text; undefined if the listing is missing. If the version equals
+   * `cachedVersion`, D1 returns no rows, and the text must be ignored.
    */
   read(
     session: D1DatabaseSession,
@@ -30,7 +30,7 @@ export type FeedReader<Query> = {
 
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;
 
-/** Selects the version of the catalogue, in the batch of each read: one row. */
+/** Selects the version of the catalogue. One row, in the batch of each read. */
 export const CATALOGUE_VERSION = statementOf(
   queryBuilder
     .select({
@@ -42,13 +42,14 @@ export const CATALOGUE_VERSION = statementOf(
 );
 
 /**
- * Whether the catalogue has the version of the cached response. Then a statement reads no row: it
- * compares with null, or has the limit 0. As one more condition, this would read the first row.
+ * Whether the catalogue still has the version of the cached response. If so, statements replace the
+ * key or the position by null, or the limit by 0, and read no row. If they had this as one more
+ * condition, SQLite would read the first row to check it.
  */
-const IS_CACHED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
+export const CATALOGUE_UNCHANGED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
 
-/** Reads one row, to renew the check of the version. */
-export const CATALOGUE_VERSION_ALONE: FeedReader<unknown> = {
+/** Reads one row, to revalidate the cached responses of all requests. */
+export const CATALOGUE_VERSION_ONLY: FeedReader<unknown> = {
   name: 'version',
   async read(session) {
     const [version] = await readD1(() => CATALOGUE_VERSION.rows(session, {}));
@@ -71,7 +72,7 @@ type ListingsQuery = FeedList & { limit: number; after?: Position | undefined };
 
 type ListingKey = { id: string } | { slug: string };
 
-/** Throws `invalid_cursor` unless the cursor is of this list. */
+/** Throws `invalid_cursor` for a cursor of another list or other filters. */
 export function decodeListingPosition(cursor: string, list: FeedList): Position | undefined {
   return decodeCursor(cursor, list, position);
 }
@@ -81,7 +82,10 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 
 export const LISTING_PAGE: FeedReader<ListingsQuery> = {
   name: 'page',
-  /** Feed read, 5. Rows read: `limit + 1`, one per further status, and with `location` one per status. */
+  /**
+   * Reads `limit + 1` rows, one more for each status after the first, and with `location` one more for
+   * each status.
+   */
   async read(
     session,
     { list, filters, limit, after = BEGINNING },
@@ -91,7 +95,7 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
     const { status, ...exact } = filters;
     // e.g. { status0: 'listed', type: 'beach', after0: 7, after1: '0b8e…', rendering: … }
     const values = {
-      ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
+      ...Object.fromEntries(status.map((value, index) => [`status${index}`, value])),
       ...exact,
       after0: after[0],
       after1: after[1],
@@ -111,7 +115,7 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
   },
 };
 
-/** One listing. A hidden one is missing. */
+/** Reads one listing. A hidden listing is missing. */
 export const LISTING: FeedReader<ListingKey> = {
   name: 'listing',
   async read(session, key, { publicSiteUrl, cachedVersion }) {
@@ -128,8 +132,12 @@ export const LISTING: FeedReader<ListingKey> = {
 };
 
 /**
- * `text` is the document or card if this Worker's rules rendered it (`is_rendered`), and otherwise
- * the `Source`. It is null if it was too large.
+ * A listing as a statement selects it:
+ *
+ *     rendered by                  is_rendered   text
+ *     the rules of this Worker     1             the document or the card
+ *     other rules                  0             the `Source`
+ *     either, but too large        0 or 1        null
  */
 export type ListingText = { text: string | null; is_rendered: number };
 
@@ -138,7 +146,7 @@ const isRendered = sql<number>`${properties.rendering} = ${placeholder('renderin
 const listingText = (representation: Representation) => sql<string | null>`iif(${isRendered},
   ${nullIfOversized(properties[representation])}, ${nullIfOversized(properties.source)})`;
 
-/** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
+/** Returns a listing as JSON text; undefined if its text was too large. */
 export function formatListing(
   { text, is_rendered }: ListingText,
   publicSiteUrl: string,
@@ -163,7 +171,7 @@ const listingBy = (name: 'id' | 'slug') =>
       .from(properties)
       .where(
         and(
-          eq(properties[name], sql`iif(${IS_CACHED}, null, ${placeholder(name)})`),
+          eq(properties[name], sql`iif(${CATALOGUE_UNCHANGED}, null, ${placeholder(name)})`),
           ne(status, 'hidden'),
         ),
       ),
@@ -174,13 +182,14 @@ const BY_SLUG = listingBy('slug');
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
-/** The id of the location with the slug of the request: one row read in each range. */
+/** Selects the id of the location with the requested slug. Reads one row in each range. */
 const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Selects a page, and the listing after it. SQLite reads the range of each status from one index, and
- * merges them. Whole SQL, because the builder takes no computed limit:
+ * Builds the statement of a page, which also selects the listing after it. SQLite reads one range of
+ * an index for each status, and merges the ranges. It is written in SQL, because the builder does not
+ * accept a computed limit:
  *
  *     select display_order, id, … from properties
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
@@ -203,5 +212,5 @@ function pageStatement({ list, filters }: FeedList) {
         and ${status} = ${placeholder(`status${index}`)} ${conditions}`,
   );
   return statementOf(sql<ListingRow>`${sql.join(ranges, sql` union all `)}
-    order by display_order, id limit iif(${IS_CACHED}, 0, ${placeholder('maxRows')})`);
+    order by display_order, id limit iif(${CATALOGUE_UNCHANGED}, 0, ${placeholder('maxRows')})`);
 }

@@ -1,112 +1,141 @@
 /**
- * The versions of the catalogue. An import that changes a response of the feed raises the number in
- * its transaction. A *check* is the last time that a read found a version in D1. These are the checks
- * that an isolate shares when it has seen an import:
+ * Keeps the versions of the catalogue, which decide how fresh a cached response is. An import that
+ * changes a response of the feed raises the number of the version in its transaction. A
+ * *confirmation* is the time of the last read that found a version in D1. An isolate that has seen
+ * an import shares these confirmations:
  *
  *     [{ version: { id: '9b83… 13 4f0a…', generation: '9b83…', number: 13 }, at: 1800000090000 },
  *      { version: { id: '9b83… 12 7c1d…', generation: '9b83…', number: 12 }, at: 1800000045000 }]
  *
  * The first version is the current one. After a rewind (Time Travel), two imports may have raised the
- * number to the same one, until `after-time-travel` begins a new generation.
+ * number to the same value, until `after-time-travel` begins a new generation.
  */
 
 /** The clocks of two machines differ by less. */
 const MAX_CLOCK_SKEW_MS = 5_000;
-const MAX_CHECKS = 64;
+const MAX_CONFIRMATIONS = 64;
 
-/** The id has the generation of the database, the number, and the id of the import that raised it. */
+/** The id consists of the database's generation, the number, and the id of the import that raised it. */
 export type CatalogueVersion = { id: string; generation: string; number: number };
 
 /** `at` is the start of the last read that found the version, in milliseconds since the epoch. */
-export type Check = { version: CatalogueVersion; at: number };
+export type Confirmation = { version: CatalogueVersion; at: number };
 
-/** How fresh the responses of a version are. */
-export type Freshness = {
-  /** The time since the check of the version. */
-  ageMs: number;
-  /** The time since they became stale: negative before, undefined if they have expired. */
-  staleMs: number | undefined;
-};
+/**
+ * The freshness of a cached response, in the terms of RFC 9111:
+ *
+ *     version                        its last confirmation   freshness (defaults)
+ *     current                        59 s ago                fresh
+ *     current                        60 s ago                stale for 0 s
+ *     current                        90 s ago                stale for 30 s
+ *     replaced by an import          10 s ago                stale for 0 s
+ *     any                            over 1 h ago            expired
+ */
+export type Freshness =
+  | {
+      kind: 'fresh';
+      ttlMs: number;
+      /** Whether the confirmation is so old that a request should revalidate it. */
+      isDue: boolean;
+    }
+  | {
+      kind: 'stale';
+      staleMs: number;
+      /** Age of the confirmation. */
+      ageMs: number;
+    }
+  | { kind: 'expired' };
 
-/** The versions that an isolate knows, for all its requests. */
+/** The versions that one isolate has seen. */
 export class CatalogueVersions {
   current: CatalogueVersion | undefined;
   /** By the id of the version, in the order in which isolates share them. */
-  checks: ReadonlyMap<string, Check> = new Map();
-  /** The current check is due if it has less time left: a request renews it. */
-  readonly renewalMs: number;
-  /** How long a check keeps the current version current, and a response of its version usable. */
-  readonly #currentMs: number;
-  readonly #usableMs: number;
+  confirmations: ReadonlyMap<string, Confirmation> = new Map();
+  /** A request revalidates a current version whose freshness ends within this time. */
+  readonly revalidationMs: number;
+  readonly #freshnessLifetimeMs: number;
+  readonly #retentionMs: number;
 
-  constructor(currentMs: number, usableMs: number) {
-    this.renewalMs = currentMs / 4;
-    this.#currentMs = currentMs;
-    this.#usableMs = usableMs;
+  /**
+   * After its confirmation, the current version is fresh for `freshnessLifetimeMs`, and any version
+   * can be served stale until `retentionMs`; 0 for never.
+   */
+  constructor(freshnessLifetimeMs: number, retentionMs: number) {
+    this.revalidationMs = freshnessLifetimeMs / 4;
+    this.#freshnessLifetimeMs = freshnessLifetimeMs;
+    this.#retentionMs = retentionMs;
   }
 
-  judge({ id }: CatalogueVersion): Freshness {
-    const ageMs = ageOf(this.checks.get(id));
-    const staleMs = ageMs - this.#currentMs;
-    if (id === this.current?.id && staleMs < 0) return { ageMs, staleMs };
-    const isExpired = ageMs > this.#usableMs || this.#usableMs === 0;
-    return { ageMs, staleMs: isExpired ? undefined : Math.max(0, staleMs) };
+  getFreshness({ id }: CatalogueVersion): Freshness {
+    const ageMs = getAgeMs(this.confirmations.get(id));
+    const ttlMs = this.#freshnessLifetimeMs - ageMs;
+    if (id === this.current?.id && ttlMs > 0) {
+      return { kind: 'fresh', ttlMs, isDue: ttlMs <= this.revalidationMs };
+    }
+    if (ageMs > this.#retentionMs || this.#retentionMs === 0) return { kind: 'expired' };
+    return { kind: 'stale', staleMs: Math.max(0, -ttlMs), ageMs };
   }
 
-  /** Whether a version was found later than another one. The current version is the latest. */
+  /** Whether a version was confirmed after another one. The current version is the latest. */
   isLater({ id }: CatalogueVersion, other: CatalogueVersion): boolean {
-    const current = this.current?.id;
-    if (other.id === current) return false;
-    return id === current || ageOf(this.checks.get(id)) < ageOf(this.checks.get(other.id));
+    const currentId = this.current?.id;
+    if (other.id === currentId) return false;
+    if (id === currentId) return true;
+    return getAgeMs(this.confirmations.get(id)) < getAgeMs(this.confirmations.get(other.id));
   }
 
   /**
-   * Learns that D1 had a version. Returns false for a version that is neither the current one nor
-   * newer, unless `isDecided`: a replica lags, or the database was rewound. The primary decides.
+   * Makes the version that a read of D1 found the current one. Returns false if it is neither the
+   * current version nor newer, because then a replica lags, or the database was rewound. A read of
+   * the primary decides, with `isDecisive`.
    */
-  note(version: CatalogueVersion, at: number, isDecided: boolean): boolean {
-    if (version.id !== this.current?.id && !isDecided && !this.#isNewer(version)) return false;
+  confirm(version: CatalogueVersion, at: number, isDecisive: boolean): boolean {
+    if (version.id !== this.current?.id && !isDecisive && !this.#isNewer(version)) return false;
     this.current = version;
-    this.#add([{ version, at }]);
+    this.#merge([{ version, at }]);
     return true;
   }
 
-  /** Adds the checks of another isolate, and follows it to a newer version. */
-  learn(shared: readonly Check[]): void {
-    const [theirs] = shared;
-    if (theirs === undefined) return;
-    // An old check may be of a version that a rewind undid: it does not replace a recent one.
-    const own = this.current && this.checks.get(this.current.id);
-    const mayReplace = ageOf(theirs) < this.#currentMs || ageOf(own) >= this.#currentMs;
-    if (mayReplace && this.#isNewer(theirs.version)) this.current = theirs.version;
-    this.#add(shared);
+  /** Adds the confirmations of another isolate, and follows it to a newer version. */
+  adopt(shared: readonly Confirmation[]): void {
+    const [latest] = shared;
+    if (latest === undefined) return;
+    // A rewind may have undone the version of an old confirmation, so it replaces no recent one.
+    const current = this.current && this.confirmations.get(this.current.id);
+    const isRecent = getAgeMs(latest) < this.#freshnessLifetimeMs;
+    const mayReplace = isRecent || getAgeMs(current) >= this.#freshnessLifetimeMs;
+    if (mayReplace && this.#isNewer(latest.version)) this.current = latest.version;
+    this.#merge(shared);
   }
 
-  /** Keeps the latest check of each version: that of the current one, then the latest others. */
-  #add(found: readonly Check[]): void {
-    const isOther = ({ version }: Check) => Number(version.id !== this.current?.id);
-    const checks = [...found, ...this.checks.values()].sort(
-      (a, b) => isOther(a) - isOther(b) || ageOf(a) - ageOf(b),
+  /** Keeps the latest confirmation of each version. Drops the oldest ones, the current one last. */
+  #merge(added: readonly Confirmation[]): void {
+    const rank = ({ version }: Confirmation) => (version.id === this.current?.id ? 0 : 1);
+    const sorted = [...added, ...this.confirmations.values()].sort(
+      (a, b) => rank(a) - rank(b) || getAgeMs(a) - getAgeMs(b),
     );
-    const kept = new Map<string, Check>();
-    for (const check of checks) {
-      const { id } = check.version;
-      if (!kept.has(id) && kept.size < MAX_CHECKS) kept.set(id, check);
+    const latestById = new Map<string, Confirmation>();
+    for (const confirmation of sorted) {
+      const { id } = confirmation.version;
+      if (!latestById.has(id) && latestById.size < MAX_CONFIRMATIONS) {
+        latestById.set(id, confirmation);
+      }
     }
-    this.checks = kept;
+    this.confirmations = latestById;
   }
 
-  /** Whether a version is of the current generation, and newer than all known ones of it. */
+  /** Whether a version belongs to the current generation and is newer than all others of it. */
   #isNewer({ generation, number }: CatalogueVersion): boolean {
     if (this.current !== undefined && this.current.generation !== generation) return false;
-    return [...this.checks.values()].every(
+    return [...this.confirmations.values()].every(
       ({ version }) => version.generation !== generation || version.number < number,
     );
   }
 }
 
-/** Endless without a check. A time in the future is from a clock that was set back since. */
-function ageOf(check: Check | undefined): number {
-  const ageMs = check === undefined ? Number.POSITIVE_INFINITY : Date.now() - check.at;
+/** Infinite without a confirmation, or if it is in the future, because the clock was set back. */
+function getAgeMs(confirmation: Confirmation | undefined): number {
+  if (confirmation === undefined) return Number.POSITIVE_INFINITY;
+  const ageMs = Date.now() - confirmation.at;
   return ageMs < -MAX_CLOCK_SKEW_MS ? Number.POSITIVE_INFINITY : Math.max(0, ageMs);
 }

@@ -2,7 +2,7 @@
 
 import samples from '../../../tools/samples/listings.json' with { type: 'json' };
 import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
-import { inLanguages } from '../locale-map.ts';
+import { pickLocales } from '../locale-map.ts';
 import { render, toCard } from '../render.ts';
 import type { Source } from '../source.ts';
 import { type Property, property } from './property.ts';
@@ -54,7 +54,7 @@ export const EXAMPLES = {
   }),
   /** `locale=en`, after a listing was renamed and another one hidden. */
   changes: pageExample(
-    [{ ...change, former_slugs: ['can-ginebre'], property: inEnglish(listing) }, removal],
+    [{ ...change, former_slugs: ['can-ginebre'], property: withLocale(listing) }, removal],
     null,
     {
       resume_cursor:
@@ -69,8 +69,8 @@ export const EXAMPLES = {
 };
 
 /** Returns a resource as with `locale=en`. */
-function inEnglish(resource: object): unknown {
-  return JSON.parse(inLanguages(JSON.stringify(resource), ['en']));
+function withLocale(resource: object): unknown {
+  return JSON.parse(pickLocales(JSON.stringify(resource), ['en']));
 }
 
 function findLocation(slug: string | null): unknown {
