@@ -1,6 +1,6 @@
 /**
  * A listing as it is stored: everything that its wire resource is rendered from. The import
- * validates it (tools/import/read/listing-schemas.ts), and the service trusts what is stored.
+ * validates it (tools/import/catalogue/listing-schemas.ts), and the service trusts what is stored.
  */
 
 import type { LocaleMap, Localized } from './locale-map.ts';

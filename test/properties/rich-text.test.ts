@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RichText, toPlainText } from '../../src/properties/rich-text.ts';
-import { richText } from '../../tools/import/read/listing-schemas.ts';
+import { richText } from '../../tools/import/catalogue/listing-schemas.ts';
 
 /** A text or a hard break in a paragraph. */
 const inline = (text: string) => (text === '|' ? { type: 'hardBreak' } : { type: 'text', text });

@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { amenity, location } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
+import { ownFields } from '../../tools/import/catalogue/listing-schemas.ts';
 import { renderRow } from '../../tools/import/plan/rows.ts';
-import { ownFields } from '../../tools/import/read/listing-schemas.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 

@@ -19,8 +19,8 @@ function parse(args: string[]) {
   const { values, positionals } = readArguments(program, args);
   const [status, slugs] = positionals;
   const properties = [...new Set(slugs)].map((slug) => ({
-    // Problems cite a record by its place.
-    name: { kind: 'listing', place: slug } as const,
+    // Problems name a record by its position.
+    location: { kind: 'listing', position: slug } as const,
     value: { slug, status },
     mustExist: true,
   }));

@@ -1,9 +1,9 @@
 /** The catalogue as a listings file, JSON or a workbook: imported again it changes nothing. */
 
 import { randomUUID } from 'node:crypto';
+import { type OnProgress, readCatalogue, readImportState } from './catalogue/store.ts';
 import { hashDatabase } from './read/marks.ts';
-import { readCatalogue, readImportState } from './read/store.ts';
-import type { OnProgress } from './read/types.ts';
+
 import { toWritten, writeListingsFile } from './write/listings-file.ts';
 import { writeWorkbook } from './write/workbook.ts';
 

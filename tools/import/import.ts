@@ -1,28 +1,25 @@
 /**
- * An import brings a listings file into the store, all of it or nothing, while the service keeps
- * serving. Its phases, by folder:
+ * Loads a listings file into the store, all of it or nothing, while the service keeps serving. The
+ * folders in the order in which an import needs them:
  *
- *     read/    store    the whole catalogue
- *     plan/    plan     what the file changes in it, or its problems. Pure:
- *                       read/complete  the file's records, whole
- *                       changes        what changes, also for listings outside the file
- *                       check          the keys and references of the catalogue as it would be
- *                       limits         reject an import that changes too many listings
- *     write/   undo     the file that undoes the import: listings-file.ts
- *              apply    the rows, in one transaction: it fails if another import was applied
- *                       since `store`
- *     report/  report   ../import-listings.ts prints the outcome, and notifies the build hook
+ *     read/        the bytes of a file            → records of JSON, or rows of a workbook
+ *     catalogue/   the database                   → stored listings, their schemas and versions
+ *     match/       rows, stored listings          → the stored record of each row
+ *     merge/       exported, file, store          → an outcome for each value, and patches
+ *     plan/        records or patches, catalogue  → what the import would change, or problems
+ *     write/       the changes                    → an undo file, then one transaction
+ *     report/      the outcome                    → output, and a call of the build hook
  *
- * A dry run ends after `plan`. An overtaken import begins again at `store`. Comments such as
- * `Import, 5` number the steps of the walk in docs/explain/architecture.md.
+ * A dry run ends after `plan`. An import that lost a race begins again with the catalogue. Comments
+ * such as `Import, 5` number the steps of the walk in docs/explain/architecture.md.
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
 import { findUser } from '../database/operations.ts';
+import { type Catalogue, readCatalogue, readImportState } from './catalogue/store.ts';
 import { plan } from './plan/plan.ts';
 import type { Author, Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
 import { findExportKey } from './read/marks.ts';
-import { type Catalogue, readCatalogue, readImportState } from './read/store.ts';
 import type { ListingsFile } from './read/types.ts';
 import { apply, OutcomeUnknown } from './write/apply.ts';
 

@@ -1,7 +1,7 @@
 /** What imports of an export have said: only what they change is recorded, and it is read in pages. */
 
 import { beforeEach, expect, it, vi } from 'vitest';
-import { readCatalogue } from '../../../tools/import/read/store.ts';
+import { readCatalogue } from '../../../tools/import/catalogue/store.ts';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { change, editWorkbook } from '../../support/node/workbook.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readSource, versionOf } from '../../../tools/import/read/version.ts';
+import { readSource, versionOf } from '../../../tools/import/catalogue/version.ts';
 import { sourceOf } from '../../support/listings.ts';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';

@@ -3,10 +3,10 @@
 import { formatRendering } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { Operation } from '../../database/operations.ts';
-import { EXPORT_AGAIN, formatLastChange } from '../read/decide.ts';
+import type { Catalogue } from '../catalogue/store.ts';
+import { versionOf } from '../catalogue/version.ts';
+import { EXPORT_AGAIN, formatLastChange } from '../merge/decide.ts';
 import type { ImportProblem } from '../read/problem.ts';
-import type { Catalogue } from '../read/store.ts';
-import { versionOf } from '../read/version.ts';
 import { compareListings } from './differences.ts';
 import { checkSize } from './limits.ts';
 import { findWarnings } from './quality.ts';
@@ -30,7 +30,7 @@ export function findChanges(
   const problems: ImportProblem[] = [];
   const rendering = formatRendering(publicSiteUrl);
   const listings = planned.flatMap((each): ListingChange[] => {
-    const { reason, name, version } = each;
+    const { reason, location, version } = each;
     const status = reason === 'pruned' ? 'hidden' : each.listing.status;
     const listing = { ...each.listing, status };
     const old = stored.listings.get(listing.id);
@@ -38,13 +38,13 @@ export function findChanges(
     const isSame = JSON.stringify(old?.listing) === JSON.stringify(listing);
     if (isSame && old?.rendering === rendering) return [];
     const row = renderRow(listing, publicSiteUrl);
-    problems.push(...checkSize(row, name));
+    problems.push(...checkSize(row, location));
     const { changes, emptied } = compareListings(old?.listing, listing);
     return [
       {
         ...row,
         reason,
-        name,
+        location,
         version,
         old,
         isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
@@ -68,13 +68,13 @@ export function findConflicts(
   author: Author,
   { operations }: Catalogue,
 ): ImportProblem[] {
-  return listings.flatMap(({ name, version, old, isOther, changes }): ImportProblem[] => {
+  return listings.flatMap(({ location, version, old, isOther, changes }): ImportProblem[] => {
     if (!old || !isOther || !version || version === versionOf(old.listing)) return [];
     const operation = operations.get(old.operation ?? '');
     if (isOwn(operation, author)) return [];
     const by = formatLastChange(operation);
-    const sentence = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
-    return [{ record: name, path: '', sentence, remedy: EXPORT_AGAIN }];
+    const message = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
+    return [{ location, path: '', message, remedy: EXPORT_AGAIN }];
   });
 }
 

@@ -1,16 +1,16 @@
 /** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
 
-import type { CompleteFile } from '../read/complete.ts';
+import { type FileListing, type StoredKeys, slugOfUndone } from '../catalogue/records.ts';
+import { type Catalogue, sourcesOf } from '../catalogue/store.ts';
 import {
   asTyped,
-  type Fault,
-  formatName,
+  type FieldProblem,
+  type FileLocation,
+  formatLocation,
   type ImportProblem,
-  type RecordName,
 } from '../read/problem.ts';
-import { type FileListing, type StoredKeys, slugOfUndone } from '../read/records.ts';
-import { type Catalogue, sourcesOf } from '../read/store.ts';
-import type { CompleteRecord } from '../read/types.ts';
+import type { ParsedRecord } from '../read/types.ts';
+import type { CompleteFile } from './complete.ts';
 import type { Known } from './types.ts';
 
 const KNOWN_ONES =
@@ -38,15 +38,15 @@ export function checkCatalogue(
 const KEYS = ['id', 'slug', 'hid'] as const;
 type Key = (typeof KEYS)[number];
 
-/** A record of the file, or a stored one, which has no name. */
-type Holder = { keys: { [Name in Key]?: string | null | undefined }; name?: RecordName };
+/** A record of the file, or a stored one, which has no location. */
+type Holder = { keys: { [Name in Key]?: string | null | undefined }; location?: FileLocation };
 
 /**
  * Finds the records of the file that get the id, the slug or the `hid` of another record. A record
  * that has had its slug or `hid` before claims it first: the other one is the problem.
  */
 function findSharedKeys(
-  records: readonly CompleteRecord<unknown>[],
+  records: readonly ParsedRecord<unknown>[],
   stored: readonly StoredKeys[],
 ): ImportProblem[] {
   const before = new Map(stored.map((each) => [each.id, each]));
@@ -77,17 +77,19 @@ function findSharedKeys(
 }
 
 function describeShared(
-  { name: record, keys }: CompleteRecord<unknown>,
+  { location, keys }: ParsedRecord<unknown>,
   key: (typeof KEYS)[number],
-  { name, keys: { id, slug } }: Holder,
+  { location: holderLocation, keys: { id, slug } }: Holder,
 ): ImportProblem {
-  const place = `the stored ${record.kind} ${slug}`;
-  const holder = formatName(name ?? { place, key: { field: 'id', value: `${id}` } });
+  const position = `the stored ${location.kind} ${slug}`;
+  const holder = formatLocation(
+    holderLocation ?? { position, key: { field: 'id', value: `${id}` } },
+  );
   if (key !== 'id') {
-    const sentence = `repeats the ${key} of ${holder}`;
-    return { record, path: key, value: keys[key], sentence };
+    const message = `repeats the ${key} of ${holder}`;
+    return { location, path: key, value: keys[key], message };
   }
-  return { record, path: '', sentence: `is the same ${record.kind} as ${holder}` };
+  return { location, path: '', message: `is the same ${location.kind} as ${holder}` };
 }
 
 /**
@@ -95,25 +97,25 @@ function describeShared(
  * the id of a listing that was "casa-b" once, and is "casa-c" now.
  */
 function findTakenIds(
-  records: readonly CompleteRecord<unknown>[],
+  records: readonly ParsedRecord<unknown>[],
   stored: readonly StoredKeys[],
 ): ImportProblem[] {
   const before = new Map(stored.map((each) => [each.id, each]));
-  return records.flatMap(({ name: record, keys, writtenKeys }): ImportProblem[] => {
+  return records.flatMap(({ location, keys, writtenKeys }): ImportProblem[] => {
     const { id, hid, slug } = writtenKeys;
     const holder = id === undefined ? before.get(keys.id ?? '') : undefined;
     // An undo has taken the slug of a listing that the same import adds again.
     if (holder === undefined || holder.slug === slugOfUndone(holder.id)) return [];
     if (holder.slug === slug || (hid !== undefined && holder.hid === hid)) return [];
     const path = hid === undefined ? 'slug' : 'hid';
-    const name = `${record.kind} ${holder.slug ?? holder.id}`;
-    return [{ record, ...takenId(path, keys[path], name, path, 'slug') }];
+    const name = `${location.kind} ${holder.slug ?? holder.id}`;
+    return [{ location, ...takenId(path, keys[path], name, path, 'slug') }];
   });
 }
 
 /** Finds the photos and videos whose address gives them the id of another stored one. */
 function findTakenEntries(
-  { name: record, keys, writtenKeys, value: listing }: CompleteRecord<FileListing>,
+  { location, keys, writtenKeys, value: listing }: ParsedRecord<FileListing>,
   stored: Catalogue,
 ): ImportProblem[] {
   const old = stored.listings.get(keys.id ?? '')?.listing;
@@ -123,14 +125,20 @@ function findTakenEntries(
       const holder = old[list].find((each) => each.id === id);
       if (!holder || holder.url === url || writtenKeys[list].includes(id)) return [];
       const name = `${list === 'photos' ? 'photo' : 'video'} ${holder.url}`;
-      return [{ record, ...takenId(`${list}.${index}.url`, url, name, 'url', 'url') }];
+      return [{ location, ...takenId(`${list}.${index}.url`, url, name, 'url', 'url') }];
     }),
   );
 }
 
-function takenId(path: string, value: unknown, holder: string, from: string, key: string): Fault {
-  const sentence = `gives the id of the stored ${holder}, which had this ${from} before: give the new one another id, or name the stored one by its id or ${key}`;
-  return { path, value, sentence };
+function takenId(
+  path: string,
+  value: unknown,
+  holder: string,
+  from: string,
+  key: string,
+): FieldProblem {
+  const message = `gives the id of the stored ${holder}, which had this ${from} before: give the new one another id, or name the stored one by its id or ${key}`;
+  return { path, value, message };
 }
 
 /** Finds locations and amenities that neither the file nor the store has. */
@@ -143,13 +151,13 @@ function findUnknownReferences(
     location: new Set([...known.locations.keys(), ...inFile]),
     amenity: new Set([...known.amenities.keys(), ...amenities.map(({ keys }) => keys.slug)]),
   };
-  return properties.flatMap(({ name: record, keys }) => {
+  return properties.flatMap(({ location, keys }) => {
     const check = (kind: keyof typeof names, path: string, name?: string): ImportProblem[] => {
       if (name === undefined || names[kind].has(name)) return [];
-      const subject = `${kind} ${JSON.stringify(asTyped(name, record, path))}`;
+      const subject = `${kind} ${JSON.stringify(asTyped(name, location, path))}`;
       const candidates = [...names[kind]].filter((each) => each !== undefined);
-      const unknown = { name, known: candidates };
-      return [{ record, path, subject, sentence: 'is not known', unknown, remedy: KNOWN_ONES }];
+      const unknown = { name, knownNames: candidates };
+      return [{ location, path, subject, message: 'is not known', unknown, remedy: KNOWN_ONES }];
     };
     return [
       ...check('location', 'location_id', keys.location_id),

@@ -5,7 +5,7 @@ import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { counted, pluralize } from '../../command-line/plurals.ts';
 import { quote } from '../../command-line/printable.ts';
-import { isMap } from '../read/listing-schemas.ts';
+import { isMap } from '../catalogue/listing-schemas.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */

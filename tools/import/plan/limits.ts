@@ -1,8 +1,8 @@
 /** How many listings an import may hide or empty, and how large one may be. Pure. */
 
 import { counted } from '../../command-line/plurals.ts';
-import { type ImportProblem, type RecordName, THE_FILE } from '../read/problem.ts';
-import type { Catalogue } from '../read/store.ts';
+import type { Catalogue } from '../catalogue/store.ts';
+import { type FileLocation, type ImportProblem, THE_FILE } from '../read/problem.ts';
 import type { FileForm } from '../read/types.ts';
 import type { ListingRow } from './rows.ts';
 import type { ListingChange } from './types.ts';
@@ -33,8 +33,8 @@ export function checkShare(
     'empty something of': emptied,
     'change the slug or hid of': renamed,
   }).flatMap(([verb, count]) => (count === 0 ? [] : `${verb} ${count}`));
-  const sentence = `would ${counts.join(', ')} of the ${counted(all, 'public listing')}, more than a fifth. --many imports it`;
-  return [{ record: THE_FILE, path: '', sentence }];
+  const message = `would ${counts.join(', ')} of the ${counted(all, 'public listing')}, more than a fifth. --many imports it`;
+  return [{ location: THE_FILE, path: '', message }];
 }
 
 export function listPublicIds({ listings }: Catalogue): string[] {
@@ -44,11 +44,11 @@ export function listPublicIds({ listings }: Catalogue): string[] {
 /** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
 const MAX_BYTES = 900_000;
 
-export function checkSize({ columns }: ListingRow, record: RecordName): ImportProblem[] {
+export function checkSize({ columns }: ListingRow, location: FileLocation): ImportProblem[] {
   const stored = Buffer.byteLength(columns.source);
   const shown = Buffer.byteLength(`${columns.document}${columns.card}`);
   const [use, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
   if (bytes <= MAX_BYTES) return [];
-  const sentence = `is too large to ${use}: ${bytes} bytes, at most ${MAX_BYTES}`;
-  return [{ record, path: '', sentence }];
+  const message = `is too large to ${use}: ${bytes} bytes, at most ${MAX_BYTES}`;
+  return [{ location, path: '', message }];
 }

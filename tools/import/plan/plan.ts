@@ -4,14 +4,14 @@
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import { completeFromStore } from '../read/complete.ts';
+import type { FileListing } from '../catalogue/records.ts';
+import { type Catalogue, findUsers } from '../catalogue/store.ts';
 import { hashDatabase } from '../read/marks.ts';
 import { distinct } from '../read/problem.ts';
-import type { FileListing } from '../read/records.ts';
-import { type Catalogue, findUsers } from '../read/store.ts';
-import type { CompleteRecord, ListingsFile } from '../read/types.ts';
+import type { ListingsFile, ParsedRecord } from '../read/types.ts';
 import { findChanges, findConflicts, isOwn } from './changes.ts';
 import { checkCatalogue } from './check.ts';
+import { completeFromStore } from './complete.ts';
 import { compareRecords } from './differences.ts';
 import { checkShare, listPublicIds } from './limits.ts';
 import type { Author, Known, Plan, PlannedListing, PlanOptions, RecordChange } from './types.ts';
@@ -99,15 +99,14 @@ function listOutside(
   return ids.flatMap((id): PlannedListing[] => {
     const found = stored.listings.get(id)?.listing;
     if (found === undefined) return [];
-    const { location } = found;
     const listing = {
       ...found,
-      location: location && (locations.get(location.id) ?? location),
+      location: found.location && (locations.get(found.location.id) ?? found.location),
       amenities: found.amenities.map((each) => amenities.get(each.slug) ?? each),
     };
     const key = { field: 'slug', value: found.slug };
-    const name = { kind: 'listing', place: 'the stored listing', key } as const;
-    return [{ name, listing, reason: pruned.has(id) ? 'pruned' : 'outside' }];
+    const location = { kind: 'listing', position: 'the stored listing', key } as const;
+    return [{ location, listing, reason: pruned.has(id) ? 'pruned' : 'outside' }];
   });
 }
 
@@ -116,7 +115,7 @@ function changeRecords<T extends Location | Amenity>(
   kind: RecordChange['kind'],
   stored: readonly T[],
   removed: readonly string[],
-  records: readonly CompleteRecord<T>[],
+  records: readonly ParsedRecord<T>[],
 ) {
   const keyOf = (record: Location | Amenity) => ('id' in record ? record.id : record.slug);
   const before = new Map(stored.map((each) => [keyOf(each), each]));

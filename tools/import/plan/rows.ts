@@ -3,7 +3,7 @@
 import { formatRendering, render, toCard } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { properties } from '../../../src/properties/table.ts';
-import type { StoredListing } from '../read/store.ts';
+import type { StoredListing } from '../catalogue/store.ts';
 
 /** The row lacks the columns of the latest change. */
 export function renderRow(listing: Source, publicSiteUrl: string) {

@@ -1,10 +1,10 @@
 /** An import from its plan to its outcome. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
-import type { CompleteFile } from '../read/complete.ts';
-import type { ImportProblem, RecordName } from '../read/problem.ts';
-import type { StoredListing } from '../read/store.ts';
-import type { ImportedRow, OnProgress } from '../read/types.ts';
+import type { OnProgress, StoredListing } from '../catalogue/store.ts';
+import type { FileLocation, ImportProblem } from '../read/problem.ts';
+import type { ImportedRow } from '../read/types.ts';
+import type { CompleteFile } from './complete.ts';
 import type { Differences } from './differences.ts';
 import type { ListingRow, resolveLatestChange } from './rows.ts';
 
@@ -51,7 +51,7 @@ export type RecordChange = Differences & {
 export type Finding = { cause: string; example: string };
 
 export type ListingChange = ListingRow & {
-  name: RecordName;
+  location: FileLocation;
   /** Of its record in JSON: the `versionOf` the listing that the file was made from. */
   version?: string | undefined;
   /** `outside`: not in the file, but its location or amenities change. */
@@ -96,4 +96,4 @@ export type ImportOutcome = RejectedImport | AcceptedImport;
 export type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
 /** A listing of the file, or one outside it that changes too, as it will be. */
-export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'name' | 'version'>;
+export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'location' | 'version'>;

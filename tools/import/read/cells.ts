@@ -6,9 +6,9 @@
 
 import { isBlank } from '../../../src/properties/locale-map.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
+import { isMap } from '../catalogue/listing-schemas.ts';
+import type { Patch } from '../catalogue/records.ts';
 import { type CellKind, type Column, valueIn } from './columns.ts';
-import { isMap } from './listing-schemas.ts';
-import type { Patch } from './records.ts';
 
 /** What the library reads of a cell, the type of the cell, and its formula. */
 export type Cell = {
@@ -23,7 +23,7 @@ export type CellValue = string | number | boolean | string[] | null;
 /** What a cell of an export has. */
 type ShownCell = string | number | null;
 
-type ReadCell = { value: CellValue } | { sentence: string };
+type ReadCell = { value: CellValue } | { message: string };
 
 const MAX_CHARACTERS = 32_767;
 const CUT = '…';
@@ -84,13 +84,13 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   number(cell) {
     if (typeof cell === 'number') return { value: cell };
     const number = guessNumber(`${cell}`) ?? 'a number';
-    return { sentence: `is no number: format the cell as a number, and write ${number}` };
+    return { message: `is no number: format the cell as a number, and write ${number}` };
   },
   boolean(cell) {
     if (typeof cell === 'boolean') return { value: cell };
     const word = typeof cell === 'string' ? toWord(cell) : '';
     if (/^(yes|true)$/.test(word)) return { value: true };
-    return /^(no|false)$/.test(word) ? { value: false } : { sentence: 'must be yes or no' };
+    return /^(no|false)$/.test(word) ? { value: false } : { message: 'must be yes or no' };
   },
 };
 
@@ -98,7 +98,7 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
 const AMOUNT = /^(?:[A-Z]{3}\s)?[\p{Sc}\s]*(-?)(\d|[1-9][\d.,'’\s]*\d)[\p{Sc}\s]*$/u;
 
 /**
- * Returns the number that a text certainly means, for the sentence that rejects the text.
+ * Returns the number that a text certainly means, for the message that rejects the text.
  *
  * @example guessNumber('€ 1.295.000,50') // 1295000.5
  * @example guessNumber('295.000') // undefined: 295, or 295000
@@ -116,12 +116,12 @@ function guessNumber(text: string): number | undefined {
 
 /** A number is its digits, of which a spreadsheet keeps 15. */
 function readText(cell: string | number | boolean): ReadCell {
-  if (typeof cell === 'boolean') return { sentence: `is no text: ${rewrite('text')}` };
+  if (typeof cell === 'boolean') return { message: `is no text: ${rewrite('text')}` };
   if (typeof cell === 'string') return { value: cell.replaceAll(/\r\n?/g, '\n') };
   const isShort = Math.abs(cell) < 10 ** MAX_DIGITS && !String(cell).includes('e');
   if (isShort) return { value: String(cell) };
   const fault = 'is a number with more than 15 digits, which a spreadsheet rounds';
-  return { sentence: `${fault}: ${rewrite('text')}` };
+  return { message: `${fault}: ${rewrite('text')}` };
 }
 
 function rewrite(form: string): string {
@@ -156,29 +156,29 @@ export function readCell(
   { value, type, formula }: Cell,
 ): ReadCell {
   if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
-    return { sentence: 'is the error of a formula: correct the formula, or write its value' };
+    return { message: 'is the error of a formula: correct the formula, or write its value' };
   }
   if (formula?.includes(GOOGLE_FUNCTION) && /(\.\.\.|…)$/.test(`${value}`)) {
     return {
-      sentence:
+      message:
         'is a formula that Google Sheets had not computed: open the sheet, wait for its values, and download it again',
     };
   }
   if (type === 'formula' && value === null) {
     return {
-      sentence:
+      message:
         'is a formula without a value: open the workbook in a spreadsheet program, and save it',
     };
   }
   if (value instanceof Date || TIME.test(`${value}`)) {
-    return { sentence: `is a date: ${rewrite(kind === 'number' ? 'a number' : 'text')}` };
+    return { message: `is a date: ${rewrite(kind === 'number' ? 'a number' : 'text')}` };
   }
   if (value === null || (typeof value === 'string' && isBlank(value))) {
     return { value: kind === 'slugs' ? [] : (EMPTY[field] ?? null) };
   }
   const isChoice = Array.isArray(choices);
   if (isChoice && typeof value !== 'string') {
-    return { sentence: `must be a text, one of ${choices.join(', ')}` };
+    return { message: `must be a text, one of ${choices.join(', ')}` };
   }
   return KINDS[kind](typeof value === 'number' ? toShownNumber(value) : value);
 }

@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { amenity, property } from '../../../src/properties/openapi/property.ts';
-import { isMap, photo, video } from './listing-schemas.ts';
-import { type Patch, writtenListing, writtenLocation } from './records.ts';
+import { isMap, photo, video } from '../catalogue/listing-schemas.ts';
+import { type Patch, writtenListing, writtenLocation } from '../catalogue/records.ts';
 
 /**
  * `word` is a key or a choice, which has no spaces at its ends and no upper case. `slugs` is a list

@@ -6,10 +6,10 @@ import { formatPath } from '../../../src/http/errors.ts';
 import { repeatedNames } from '../../../src/http/json-text.ts';
 import { printable } from '../../command-line/printable.ts';
 import { messageOf, UserError } from '../../command-line/user-error.ts';
-import { isMap } from './listing-schemas.ts';
+import { isMap } from '../catalogue/listing-schemas.ts';
 import { parseValue, withKey } from './parse.ts';
-import { type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
-import type { FileForm, ListingsFile, RawRecord } from './types.ts';
+import { type FileLocation, type ImportProblem, THE_FILE } from './problem.ts';
+import type { FileForm, InputRecord, ListingsFile } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
 const keys = z.array(z.string()).default([]);
@@ -25,16 +25,16 @@ const sections = z.strictObject({
 /** Throws a `UserError` for a file that is no JSON. */
 export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ListingsFile {
   const { value, losses } = parseJson(bytes);
-  const { value: root = sections.parse({}), faults } = parseValue(sections, value);
+  const { value: root = sections.parse({}), problems = [] } = parseValue(sections, value);
   const locations = nameRecords('location', 'locations', root.locations);
   const amenities = nameRecords('amenity', 'amenities', root.amenities);
   const properties = nameRecords('listing', 'properties', root.properties).map(takeVersion);
   const all = [...locations, ...amenities, ...properties];
-  const names = new Map(all.map(({ name }) => [name.place, name]));
-  const lost = losses.map(({ path, sentence }): ImportProblem => {
+  const locationsByPosition = new Map(all.map(({ location }) => [location.position, location]));
+  const lost = losses.map(({ path, message }): ImportProblem => {
     const [section, index, ...rest] = path;
-    const record = names.get(`${section}[${index}]`);
-    return { record: record ?? THE_FILE, path: formatPath(record ? rest : path), sentence };
+    const location = locationsByPosition.get(`${section}[${index}]`);
+    return { location: location ?? THE_FILE, path: formatPath(location ? rest : path), message };
   });
   return {
     form,
@@ -43,27 +43,33 @@ export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): L
     amenities,
     properties,
     removed: Object.values(root.removed ?? {}).flat(),
-    problems: [...faults.map((fault) => ({ record: THE_FILE, ...fault })), ...lost],
+    problems: [...problems.map((problem) => ({ location: THE_FILE, ...problem })), ...lost],
   };
 }
 
 /** The version is not part of the record. Another value of `as_of` is an unknown field. */
-function takeVersion({ name, value }: RawRecord): RawRecord {
-  if (!isMap(value)) return { name, value };
+function takeVersion({ location, value }: InputRecord): InputRecord {
+  if (!isMap(value)) return { location, value };
   const { as_of = null, ...record } = value;
-  if (as_of === null) return { name, value: record };
-  return typeof as_of === 'string' ? { name, value: record, version: as_of } : { name, value };
+  if (as_of === null) return { location, value: record };
+  return typeof as_of === 'string'
+    ? { location, value: record, version: as_of }
+    : { location, value };
 }
 
-function nameRecords(kind: RecordName['kind'], section: string, values: unknown[]): RawRecord[] {
+function nameRecords(
+  kind: FileLocation['kind'],
+  section: string,
+  values: unknown[],
+): InputRecord[] {
   return values.map((value, index) => ({
-    name: withKey({ kind, place: `${section}[${index}]` }, value),
+    location: withKey({ kind, position: `${section}[${index}]` }, value),
     value,
   }));
 }
 
 /** The path is from the root, e.g. `['properties', 3, 'title', 'en']`. */
-type Loss = { path: (string | number)[]; sentence: string };
+type Loss = { path: (string | number)[]; message: string };
 
 function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
   try {
@@ -73,23 +79,23 @@ function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
     // The parser of V8 is not recursive, that of the losses is.
     if (error instanceof RangeError)
       throw new UserError('the file is JSON that is nested too deep');
-    const sentence = `the file is neither JSON (${messageOf(error)}) nor a workbook: save a spreadsheet as .xlsx`;
-    throw new UserError(printable(sentence), { cause: error });
+    const message = `the file is neither JSON (${messageOf(error)}) nor a workbook: save a spreadsheet as .xlsx`;
+    throw new UserError(printable(message), { cause: error });
   }
 }
 
 function findLosses(text: string): Loss[] {
-  const sentence = 'appears twice in the same object';
-  const losses = repeatedNames(text).map((name): Loss => ({ path: [name], sentence }));
+  const message = 'appears twice in the same object';
+  const losses = repeatedNames(text).map((name): Loss => ({ path: [name], message }));
   visit(text, {
     onLiteralValue: (value, offset, length, _line, _column, path) => {
       if (typeof value !== 'number') return;
       const number = text.slice(offset, offset + length);
       if (!Number.isFinite(value)) {
-        losses.push({ path: path(), sentence: 'is a number that is too large' });
+        losses.push({ path: path(), message: 'is a number that is too large' });
       } else if (isRounded(number, value)) {
-        const sentence = `is a number that JavaScript would round to ${value}`;
-        losses.push({ path: path(), sentence });
+        const message = `is a number that JavaScript would round to ${value}`;
+        losses.push({ path: path(), message });
       }
     },
   });

@@ -9,10 +9,10 @@
 
 import { hash } from 'node:crypto';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { isMap } from '../catalogue/listing-schemas.ts';
+import { listOf, type Patch, toFileListing } from '../catalogue/records.ts';
 import { readAs } from './cells.ts';
 import { type Column, cellsOf, LISTS, type ListName, SHEETS } from './columns.ts';
-import { isMap } from './listing-schemas.ts';
-import { listOf, type Patch, toFileListing } from './records.ts';
 import type { ListingsFile } from './types.ts';
 
 const FORMAT_VERSION = 'm3';

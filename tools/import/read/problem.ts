@@ -1,55 +1,55 @@
 /** The problems of a listings file. report/problem-lines.ts prints them. Pure. */
 
-export type RecordName = {
+export type FileLocation = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
-  place: string;
+  position: string;
   /** Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`, and its text. */
-  cellAt?: (path: string) => { cell: string; column: string; text?: string };
+  findCell?: (path: string) => { cell: string; column: string; text?: string };
   key?: { field: string; value: string } | undefined;
 };
 
-export type Fault = {
+export type FieldProblem = {
   /** Dotted: `photos.0.url`; `""` for the record as a whole. */
   path: string;
   value?: unknown;
   /** Follows the path and the value, e.g. `must be yes or no`. */
-  sentence: string;
+  message: string;
   /** Shown instead of path and value: `amenity "jacuzi"`. */
   subject?: string;
   /** An unknown name, and the known ones, for a suggestion. */
-  unknown?: { name: string; known: readonly string[] };
+  unknown?: { name: string; knownNames: readonly string[] };
   /** Printed once, below all problems. */
   remedy?: string;
   /** Whether a field that the record needs is not there. */
   isMissing?: boolean;
 };
 
-/** A fault without its place. */
-export type Reason = Omit<Fault, 'path'>;
+/** A problem whose path is not known yet. */
+export type Reason = Omit<FieldProblem, 'path'>;
 
-export type ImportProblem = Fault & { record: RecordName };
+export type ImportProblem = FieldProblem & { location: FileLocation };
 
-export const THE_FILE: RecordName = { kind: 'file', place: 'the file' };
+export const THE_FILE: FileLocation = { kind: 'file', position: 'the file' };
 
 /** e.g. `properties[3] (slug "casa-marea")` */
-export function formatName({ place, key }: Pick<RecordName, 'place' | 'key'>): string {
-  return key === undefined || key.value === place
-    ? place
-    : `${place} (${key.field} ${JSON.stringify(key.value)})`;
+export function formatLocation({ position, key }: Pick<FileLocation, 'position' | 'key'>): string {
+  return key === undefined || key.value === position
+    ? position
+    : `${position} (${key.field} ${JSON.stringify(key.value)})`;
 }
 
 /** Returns a word as its cell has it: an import reads words in any case. */
-export function asTyped(word: string, { cellAt }: RecordName, path: string): string {
-  const text = cellAt?.(path).text ?? '';
+export function asTyped(word: string, { findCell }: FileLocation, path: string): string {
+  const text = findCell?.(path).text ?? '';
   const at = text.toLowerCase().indexOf(word);
   return at === -1 ? word : text.slice(at, at + word.length);
 }
 
 /** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
 export function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
-  const nameValue = ({ record, path }: ImportProblem) =>
-    record.cellAt?.(path).cell ?? `${record.place} ${path}`;
+  const nameValue = ({ location, path }: ImportProblem) =>
+    location.findCell?.(path).cell ?? `${location.position} ${path}`;
   const known = new Set(first.map(nameValue));
   return [...first, ...later.filter((each) => each.path === '' || !known.has(nameValue(each)))];
 }

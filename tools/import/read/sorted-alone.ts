@@ -9,44 +9,23 @@
 
 import { UserError } from '../../command-line/user-error.ts';
 import { readAs } from './cells.ts';
-import { type Column, cellsOf, pathOf, type SheetName, valueIn } from './columns.ts';
-import type { Value } from './decide.ts';
+import { cellsOf, type SheetName, valueIn } from './columns.ts';
 import { hashText, RowMark } from './marks.ts';
-import type { ImportProblem } from './problem.ts';
 import type { SheetRow } from './types.ts';
 
 /** Minimum share of the changed cells that have a value of another row. */
 const MIN_MOVED_SHARE = 0.9;
 const MIN_MOVED_CELLS = 3;
 
-type Change = Pick<Value, 'theirs' | 'ours'>;
+type Change = { theirs: string; ours: string | undefined };
 
 /** Returns the changes to a former value of another row, if they are most of the changes. */
-function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
+export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
   const filled = changes.filter(({ theirs }) => theirs !== '');
   const formerValues = new Set(changes.map(({ ours }) => ours));
   const moved = filled.filter(({ theirs }) => formerValues.has(theirs));
   const isMost = moved.length >= MIN_MOVED_SHARE * filled.length;
   return moved.length >= MIN_MOVED_CELLS && isMost ? moved : [];
-}
-
-/** Finds the columns that were sorted or shifted on their own. */
-export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
-  const candidates = changes.filter(({ column, ours }) => ours !== undefined && isDistinct(column));
-  const byColumn = Map.groupBy(candidates, ({ column }) => column);
-  return [...byColumn].flatMap(([column, cells]): ImportProblem[] => {
-    const moved = findMovedValues(cells);
-    const [first] = moved;
-    if (first === undefined) return [];
-    const filled = cells.filter(({ theirs }) => theirs !== '').length;
-    const sentence = `has the value of another row, as do ${moved.length} of the ${filled} changed cells in this column: the column seems to have been sorted or shifted on its own. Use --many to import it`;
-    return [{ record: first.name, path: pathOf(column), sentence }];
-  });
-}
-
-/** Whether equal values in two rows are unlikely. */
-function isDistinct({ kind, field }: Column): boolean {
-  return (kind === 'text' || kind === 'number') && field !== 'display_order';
 }
 
 /** The first columns are enough to tell rows apart. */

@@ -1,15 +1,12 @@
 /** The types of a listings file, from its cells to its records. */
 
 import type { importedRows } from '../../../src/storage/table.ts';
+import type { Patch, RecordKeys } from '../catalogue/records.ts';
 import type { SheetName } from './columns.ts';
-import type { Fault, ImportProblem, RecordName } from './problem.ts';
-import type { Patch, RecordKeys } from './records.ts';
+import type { FieldProblem, FileLocation, ImportProblem } from './problem.ts';
 
-/** Reports progress. `phase` names what is counted, e.g. `listings read`. */
-export type OnProgress = (phase: string, done: number, total: number) => void;
-
-export type RawRecord = {
-  name: RecordName;
+export type InputRecord = {
+  location: FileLocation;
   value: unknown;
   /** The `versionOf` the listing when a JSON file was exported. */
   version?: string | undefined;
@@ -30,7 +27,7 @@ export type FileForm = 'whole' | 'patch' | 'workbook';
 
 /** A row of a sheet. */
 export type SheetRow = {
-  name: RecordName;
+  location: FileLocation;
   /** The values of its visible cells and of its hidden id. */
   cells: Patch;
   /** The hidden cell `as of`, with the mark of the export: see marks.ts. */
@@ -44,7 +41,7 @@ export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
 
 /** A file as its author wrote it, before it is compared with the store. */
-export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawRecord[]> & {
+export type ListingsFile = Record<'locations' | 'amenities' | 'properties', InputRecord[]> & {
   form: FileForm;
   /** The id of the export that the file was made from. */
   exportId?: string | undefined;
@@ -65,11 +62,11 @@ export type ListingsFile = Record<'locations' | 'amenities' | 'properties', RawR
 };
 
 /** A record of the file after its merge with the stored one. */
-export type CompleteRecord<T> = Pick<RawRecord, 'name' | 'version' | 'isAbsent'> & {
+export type ParsedRecord<T> = Pick<InputRecord, 'location' | 'version' | 'isAbsent'> & {
   keys: RecordKeys;
   /** The keys that the file contains. Others are stored, or derived from these. */
   writtenKeys: RecordKeys;
   /** The parsed record; undefined if it is invalid. */
   value: T | undefined;
-  faults: Fault[];
+  problems: FieldProblem[];
 };

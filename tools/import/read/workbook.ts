@@ -4,6 +4,7 @@ import { colToLetter, type Sheet } from 'hucre';
 import { nearest } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
+import type { Patch } from '../catalogue/records.ts';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
@@ -17,11 +18,9 @@ import {
   type SheetName,
   setValue,
 } from './columns.ts';
-
+import { openSheets } from './open-workbook.ts';
 import { withKey } from './parse.ts';
-import type { Fault, ImportProblem, Reason, RecordName } from './problem.ts';
-import type { Patch } from './records.ts';
-import { openSheets } from './sheets.ts';
+import type { FieldProblem, FileLocation, ImportProblem, Reason } from './problem.ts';
 import { rejectPartialSort } from './sorted-alone.ts';
 import type { ListingsFile, SheetRow } from './types.ts';
 
@@ -43,8 +42,8 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
   const ignored = others.map(({ name }) => name);
   if (known.size === 0) {
     const own = ignored.join(', ') || READ_ME;
-    const sentence = `the file has no sheet of a catalogue, but ${own}: name its sheets ${SHEET_NAMES.join(', ')}`;
-    throw new UserError(printable(sentence));
+    const message = `the file has no sheet of a catalogue, but ${own}: name its sheets ${SHEET_NAMES.join(', ')}`;
+    throw new UserError(printable(message));
   }
   return {
     form: 'workbook',
@@ -100,8 +99,8 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   const columns = header.map((cell) => findColumn(cell, SHEETS[sheet].columns));
   const problems: ImportProblem[] = [];
   const reject = (row: number, at: number, reason: Reason) => {
-    const record: RecordName = { kind: 'cell', place: cellName(sheet, row, at) };
-    problems.push({ record, path: '', ...reason });
+    const location: FileLocation = { kind: 'cell', position: cellName(sheet, row, at) };
+    problems.push({ location, path: '', ...reason });
   };
   const fault = headerFault(sheet, columns);
   if (fault !== undefined) {
@@ -109,8 +108,8 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
     return { rows: [], problems };
   }
   for (const { startRow, startCol } of merges) {
-    const sentence = 'begins merged cells: unmerge them, and fill in each of them';
-    reject(startRow, startCol, { sentence });
+    const message = 'begins merged cells: unmerge them, and fill in each of them';
+    reject(startRow, startCol, { message });
   }
   for (const [at, cell] of header.entries()) {
     const found = columnFault(cell, at, columns, SHEETS[sheet].columns);
@@ -120,13 +119,13 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
     const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
     if (stray !== -1) {
       const head = cellName(sheet, 0, stray);
-      const sentence = `is in a column without a name: delete it, or write # into ${head}`;
-      reject(index + 1, stray, { value: row[stray], sentence });
+      const message = `is in a column without a name: delete it, or write # into ${head}`;
+      reject(index + 1, stray, { value: row[stray], message });
     }
     if (row.every((cell, at) => columns[at] === undefined || isBlankCell(cell))) return [];
     const typed = row.map((value, at): Cell => ({ ...cells?.get(`${index + 1},${at}`), value }));
     const { faults, ...found } = readRow(sheet, index + 1, columns, typed);
-    problems.push(...faults.map((each) => ({ record: found.name, ...each })));
+    problems.push(...faults.map((each) => ({ location: found.location, ...each })));
     return [found];
   });
   return { rows: read, problems };
@@ -149,7 +148,7 @@ function headerFault(sheet: SheetName, found: readonly (Column | undefined)[]): 
   const isKeyed = keys.some((key) => names.includes(key));
   if (isKeyed && (!(sheet in LISTS) || names.includes('listing'))) return undefined;
   const column = isKeyed ? 'listing' : keys.join(' or ');
-  return { sentence: `is no header with the column ${column}, which the sheet ${sheet} needs` };
+  return { message: `is no header with the column ${column}, which the sheet ${sheet} needs` };
 }
 
 function columnFault(
@@ -160,8 +159,8 @@ function columnFault(
 ): Reason | undefined {
   const column = found[at];
   if (column !== undefined) {
-    const sentence = 'heads two columns: delete one, or begin its name with #';
-    return found.indexOf(column) < at ? { value: header, sentence } : undefined;
+    const message = 'heads two columns: delete one, or begin its name with #';
+    return found.indexOf(column) < at ? { value: header, message } : undefined;
   }
   const name = typeof header === 'string' ? header.trim() : String(header ?? '');
   if (name === '' || name.startsWith('#')) return undefined;
@@ -169,7 +168,7 @@ function columnFault(
   const meant = nearest(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
   const advice =
     meant === undefined ? 'delete it, or begin its name with #' : `did you mean ${meant}?`;
-  return { value: header, sentence: `is no column of this sheet: ${advice}` };
+  return { value: header, message: `is no column of this sheet: ${advice}` };
 }
 
 /** Reads the cells of a row. `row` and the places of the columns count from 0. */
@@ -178,18 +177,18 @@ function readRow(
   row: number,
   columns: readonly (Column | undefined)[],
   cells: readonly Cell[],
-): SheetRow & { faults: Fault[] } {
+): SheetRow & { faults: FieldProblem[] } {
   const value: Patch = {};
-  const faults: Fault[] = [];
+  const faults: FieldProblem[] = [];
   for (const [at, column] of columns.entries()) {
     if (column === undefined) continue;
     const cell = cells[at] ?? { value: null };
     const read = readCell(column, cell);
-    if ('sentence' in read) {
+    if ('message' in read) {
       faults.push({ path: pathOf(column), ...read, value: cell.value ?? undefined });
     }
     // A faulty cell is kept, so that the field is not missing too. `distinct` drops its second fault.
-    const own = 'sentence' in read ? cell.value : read.value;
+    const own = 'message' in read ? cell.value : read.value;
     // An empty id follows from the other keys.
     if (column.field === 'id' && own === null) continue;
     setValue(value, column, own);
@@ -206,9 +205,9 @@ function readRow(
     };
   };
   const { kind } = SHEETS[sheet];
-  const name: RecordName = { kind, place: cellAt('').cell, cellAt };
+  const name: FileLocation = { kind, position: cellAt('').cell, findCell: cellAt };
   // The report never names a photo by its id.
   const keys = sheet in LISTS ? { slug: value.listing } : value;
   const { [AS_OF.field]: markCell, ...values } = value;
-  return { name: withKey(name, keys), cells: values, markCell, faults };
+  return { location: withKey(name, keys), cells: values, markCell, faults };
 }

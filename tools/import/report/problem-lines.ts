@@ -2,15 +2,15 @@
 
 import { counted, nearest } from '../../command-line/plurals.ts';
 import { printable, quote } from '../../command-line/printable.ts';
-import { asTyped, type Fault, formatName, type ImportProblem } from '../read/problem.ts';
+import { asTyped, type FieldProblem, formatLocation, type ImportProblem } from '../read/problem.ts';
 
 const SHOWN_VALUES = 5;
 
-/** Returns a line for each cause, with the number of its problems and its first place. */
+/** Returns a line for each cause, with the number of its problems and its first location. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
   // Problems of one cause differ only in the record, the index and the value.
   const causes = Map.groupBy(problems, (each) =>
-    JSON.stringify([each.record.kind, each.subject ?? anyEntry(each.path), each.sentence]),
+    JSON.stringify([each.location.kind, each.subject ?? anyEntry(each.path), each.message]),
   );
   return [...causes.values()].map((same) => {
     const [first, ...others] = same;
@@ -22,18 +22,18 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
 /** e.g. `price_from must be a number: 3 listings, first casa-marea (row 2, price_from): "x", "y"` */
 function causeLine(first: ImportProblem, all: readonly ImportProblem[]): string {
   const subject = first.subject ?? anyEntry(pathIn(first));
-  const cause = [subject, first.sentence].filter(Boolean).join(' ');
+  const cause = [subject, first.message].filter(Boolean).join(' ');
   const examples = formatExamples(all);
-  return `${cause}: ${formatCount(all, first.record.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
+  return `${cause}: ${formatCount(all, first.location.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
 }
 
 /** e.g. `3 listings`, `4 times in 3 rows` */
 function formatCount(problems: readonly ImportProblem[], kind: string): string {
-  const rows = problems.map(({ record, path }) => {
-    const cell = record.cellAt?.(path).cell;
-    return cell === undefined ? formatName(record) : `row ${cell.replace(/![A-Z]+/, '!')}`;
+  const rows = problems.map(({ location, path }) => {
+    const cell = location.findCell?.(path).cell;
+    return cell === undefined ? formatLocation(location) : `row ${cell.replace(/![A-Z]+/, '!')}`;
   });
-  const isInSheet = problems[0]?.record.cellAt !== undefined;
+  const isInSheet = problems[0]?.location.findCell !== undefined;
   const records = counted(new Set(rows).size, isInSheet ? 'row' : kind);
   return problems.length === Number.parseInt(records, 10)
     ? records
@@ -41,19 +41,22 @@ function formatCount(problems: readonly ImportProblem[], kind: string): string {
 }
 
 function formatFirst(problem: ImportProblem): string {
-  const { key } = problem.record;
-  const place = formatPlace({ ...problem, record: { ...problem.record, key: undefined } });
-  if (key === undefined) return place;
-  const isInSheet = problem.record.cellAt !== undefined;
-  return `${key.value} (${[place, isInSheet ? '' : problem.path].filter(Boolean).join(', ')})`;
+  const { key } = problem.location;
+  const position = formatPosition({
+    ...problem,
+    location: { ...problem.location, key: undefined },
+  });
+  if (key === undefined) return position;
+  const isInSheet = problem.location.findCell !== undefined;
+  return `${key.value} (${[position, isInSheet ? '' : problem.path].filter(Boolean).join(', ')})`;
 }
 
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 function problemLine(problem: ImportProblem): string {
   const { subject } = problem;
   const about = [subject ?? pathIn(problem), subject === undefined ? quoteValue(problem) : ''];
-  const sentence = [...about, problem.sentence];
-  return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
+  const message = [...about, problem.message];
+  return `${formatPosition(problem)}: ${message.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
 function formatExamples(problems: readonly ImportProblem[]): string {
@@ -63,17 +66,20 @@ function formatExamples(problems: readonly ImportProblem[]): string {
 }
 
 /** e.g. `photos!C12 (slug "x")` */
-function formatPlace({ record, path }: ImportProblem): string {
-  return formatName({ ...record, place: record.cellAt?.(path).cell ?? record.place });
+function formatPosition({ location, path }: ImportProblem): string {
+  return formatLocation({
+    ...location,
+    position: location.findCell?.(path).cell ?? location.position,
+  });
 }
 
-function quoteValue({ record, path, value }: ImportProblem): string {
-  return quote(typeof value === 'string' ? asTyped(value, record, path) : value);
+function quoteValue({ location, path, value }: ImportProblem): string {
+  return quote(typeof value === 'string' ? asTyped(value, location, path) : value);
 }
 
 /** Returns the column of a cell, e.g. `url` for `photos.0.url`, or the path. */
-function pathIn({ record, path }: ImportProblem): string {
-  return record.cellAt === undefined || path === '' ? path : record.cellAt(path).column;
+function pathIn({ location, path }: ImportProblem): string {
+  return location.findCell === undefined || path === '' ? path : location.findCell(path).column;
 }
 
 /** e.g. `photos.0.url` → `photos.*.url` */
@@ -82,7 +88,7 @@ function anyEntry(path: string): string {
 }
 
 /** e.g. `: did you mean photos?` */
-function suggest({ unknown }: Fault): string {
-  const found = unknown && nearest(unknown.name, unknown.known);
+function suggest({ unknown }: FieldProblem): string {
+  const found = unknown && nearest(unknown.name, unknown.knownNames);
   return found === undefined ? '' : `: did you mean ${found}?`;
 }

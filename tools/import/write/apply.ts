@@ -8,8 +8,8 @@
 import { messageOf } from '../../command-line/user-error.ts';
 import { type NewOperation, recordOperation } from '../../database/operations.ts';
 import { splitIntoBatches } from '../../database/tables.ts';
+import { type Catalogue, readImportState } from '../catalogue/store.ts';
 import type { Effect, ImportOptions } from '../plan/types.ts';
-import { type Catalogue, readImportState } from '../read/store.ts';
 
 const STAGE = `
   INSERT INTO import_staging (import_id, kind, key, row, source, document, card)

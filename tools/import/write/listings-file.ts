@@ -4,9 +4,9 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { messageOf, UserError } from '../../command-line/user-error.ts';
+import { type FileListing, slugOfUndone, toFileListing } from '../catalogue/records.ts';
+import { versionOf } from '../catalogue/version.ts';
 import type { Effect } from '../plan/types.ts';
-import { type FileListing, slugOfUndone, toFileListing } from '../read/records.ts';
-import { versionOf } from '../read/version.ts';
 
 /** The keys of the records that the import has added. */
 type Removed = { locations: string[]; amenities: string[] };

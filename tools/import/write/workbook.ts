@@ -9,6 +9,8 @@ import {
   type CellValue as XlsxValue,
 } from 'hucre/xlsx';
 import type { Source } from '../../../src/properties/source.ts';
+import type { Patch } from '../catalogue/records.ts';
+import type { Catalogue } from '../catalogue/store.ts';
 import { showCell } from '../read/cells.ts';
 import {
   AS_OF,
@@ -30,8 +32,6 @@ import {
   toListRows,
   toRecordRow,
 } from '../read/marks.ts';
-import type { Patch } from '../read/records.ts';
-import type { Catalogue } from '../read/store.ts';
 import { readMeSheet } from './read-me.ts';
 
 /** Formatted below the last row, so that a new row keeps its texts too. */

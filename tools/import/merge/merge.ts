@@ -8,8 +8,20 @@
  */
 
 import { property } from '../../../src/properties/openapi/property.ts';
-import type { List, MergeOptions, Row } from './base.ts';
-import { cellsOf, HERO, LISTS, setValue, valueIn } from './columns.ts';
+import { mergeRecord, numberInOrder } from '../catalogue/patch.ts';
+import { deriveId, type Patch } from '../catalogue/records.ts';
+import type { Catalogue } from '../catalogue/store.ts';
+import type { List, MergeOptions, Row } from '../match/history.ts';
+import { matchSheets } from '../match/match.ts';
+import { cellsOf, HERO, LISTS, setValue, valueIn } from '../read/columns.ts';
+import { compareEntries, formatListMark, formatMark, hashText } from '../read/marks.ts';
+import {
+  distinct,
+  type FileLocation,
+  formatLocation,
+  type ImportProblem,
+} from '../read/problem.ts';
+import type { ImportedRow, InputRecord, ListingsFile, Sheets } from '../read/types.ts';
 import {
   decide,
   describeConflict,
@@ -23,14 +35,7 @@ import {
   listRowValues,
   type Value,
 } from './decide.ts';
-import { compareEntries, formatListMark, formatMark, hashText } from './marks.ts';
-import { matchSheets } from './match.ts';
-import { mergeRecord, numberInOrder } from './patch.ts';
-import { distinct, formatName, type ImportProblem, type RecordName } from './problem.ts';
-import { deriveId, type Patch } from './records.ts';
-import { findSortedColumns } from './sorted-alone.ts';
-import type { Catalogue } from './store.ts';
-import type { ImportedRow, ListingsFile, RawRecord, Sheets } from './types.ts';
+import { findSortedColumns } from './sorted-columns.ts';
 
 const FEATURE = property.shape.unique_features.element;
 
@@ -72,13 +77,14 @@ export function mergeSheets(
       ...rows.flatMap(findChangedId),
       ...match.problems,
       ...listings.flatMap(({ lists }) => lists).flatMap(findSecondHero),
-      ...edited.map(({ name }) => ({ record: name, path: '', sentence: REMOVED })),
+      ...edited.map(({ location }) => ({ location, path: '', message: REMOVED })),
     ]),
     notes: [
       ...(file.notes ?? []),
       ...match.notes,
       ...unedited.map(
-        ({ name }) => `${formatName(name)} was removed from the store after your export`,
+        ({ location }) =>
+          `${formatLocation(location)} was removed from the store after your export`,
       ),
     ],
     keptValues: overwrite ? [] : keep.map(describeKept),
@@ -133,18 +139,18 @@ function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, strin
   return formatMark(columns, cells, { key, ...entries });
 }
 
-function findChangedId({ name, cells: { id }, stored, history }: Row): ImportProblem[] {
+function findChangedId({ location, cells: { id }, stored, history }: Row): ImportProblem[] {
   const isChanged = id !== undefined && stored !== undefined && id !== stored.record.id;
   if (history.exported === undefined || !isChanged) return [];
-  const sentence = 'is a hidden id, which must not be changed: undo the change, or clear the cell';
-  return [{ record: name, path: 'id', value: id, sentence }];
+  const message = 'is a hidden id, which must not be changed: undo the change, or clear the cell';
+  return [{ location, path: 'id', value: id, message }];
 }
 
 function findSecondHero({ rows }: List): ImportProblem[] {
   const [, second] = rows.filter(isHero);
   if (second === undefined) return [];
-  const sentence = 'marks a second hero photo: only one photo of a listing can have yes';
-  return [{ record: second.name, path: HERO.field, sentence }];
+  const message = 'marks a second hero photo: only one photo of a listing can have yes';
+  return [{ location: second.location, path: HERO.field, message }];
 }
 
 /** Returns the changed cells of a row as a patch of its record. */
@@ -164,7 +170,7 @@ function toPatch(row: Row, changes: Changes): Patch {
 }
 
 /** Returns a record as a patch, which includes the lists of a listing. */
-function toRecordPatch(record: Row, changes: Changes): RawRecord {
+function toRecordPatch(record: Row, changes: Changes): InputRecord {
   const patch = toPatch(record, changes);
   const rowsByField: Record<string, readonly Row[]> = {};
   for (const list of record.lists) {
@@ -179,8 +185,8 @@ function toRecordPatch(record: Row, changes: Changes): RawRecord {
     patch[field] = toListPatch(list, rows, changes);
     rowsByField[field] = rows;
   }
-  const { name, isAbsent } = record;
-  return { name: withEntryCells(name, rowsByField), value: patch, isAbsent };
+  const { location, isAbsent } = record;
+  return { location: withEntryCells(location, rowsByField), value: patch, isAbsent };
 }
 
 function toListPatch({ sheet, storedRows }: List, rows: readonly Row[], changes: Changes): Patch[] {
@@ -202,12 +208,15 @@ function toListPatch({ sheet, storedRows }: List, rows: readonly Row[], changes:
 }
 
 /** Finds the cells of an entry in its own row, e.g. `photos.3.alt.en` in `photos!E12`. */
-function withEntryCells(name: RecordName, rowsByField: Record<string, readonly Row[]>): RecordName {
-  const cellAt: RecordName['cellAt'] = (path) => {
+function withEntryCells(
+  location: FileLocation,
+  rowsByField: Record<string, readonly Row[]>,
+): FileLocation {
+  const findCell: FileLocation['findCell'] = (path) => {
     const [field = '', index, ...rest] = path.split('.');
-    const entry = rowsByField[field]?.[Number(index ?? 0)]?.name;
-    const cell = entry ? entry.cellAt?.(rest.join('.')) : name.cellAt?.(path);
-    return cell ?? { cell: (entry ?? name).place, column: '' };
+    const entry = rowsByField[field]?.[Number(index ?? 0)]?.location;
+    const cell = entry ? entry.findCell?.(rest.join('.')) : location.findCell?.(path);
+    return cell ?? { cell: (entry ?? location).position, column: '' };
   };
-  return { ...name, cellAt };
+  return { ...location, findCell };
 }

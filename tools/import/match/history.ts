@@ -10,10 +10,10 @@
  */
 
 import type { Operation } from '../../database/operations.ts';
-import type { ListName } from './columns.ts';
-import type { FoundRow } from './find-records.ts';
-import { hashDatabase, RowMark } from './marks.ts';
-import type { Catalogue } from './store.ts';
+import type { Catalogue } from '../catalogue/store.ts';
+import type { ListName } from '../read/columns.ts';
+import { hashDatabase, RowMark } from '../read/marks.ts';
+import type { FoundRow } from './assign.ts';
 
 export type MergeOptions = {
   /** The hash of the export's id; undefined for a workbook that was not exported. */
@@ -47,7 +47,7 @@ export type Row = FoundRow & {
 };
 
 /** A list of a listing, with the values that no row has: order, hero photo and removed entries. */
-export type List = Pick<Row, 'name' | 'stored' | 'recordKey' | 'history'> & {
+export type List = Pick<Row, 'location' | 'stored' | 'recordKey' | 'history'> & {
   sheet: ListName;
   /** The rows of the workbook, in the order in which a site shows them. */
   rows: readonly Row[];

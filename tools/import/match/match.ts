@@ -9,9 +9,9 @@
  * Nothing is compared or merged here.
  */
 
-import { getBaseHash, type List, type MergeOptions, makeRowBuilder, type Row } from './base.ts';
-import { LIST_NAMES, LISTS, type ListName } from './columns.ts';
-import { type FoundRow, findRecords, getId } from './find-records.ts';
+import type { Patch } from '../catalogue/records.ts';
+import type { Catalogue } from '../catalogue/store.ts';
+import { LIST_NAMES, LISTS, type ListName } from '../read/columns.ts';
 import {
   compareEntries,
   hashText,
@@ -22,11 +22,11 @@ import {
   toListingRow,
   toListRows,
   toRecordRow,
-} from './marks.ts';
-import type { ImportProblem } from './problem.ts';
-import type { Patch } from './records.ts';
-import type { Catalogue } from './store.ts';
-import type { SheetRow, Sheets } from './types.ts';
+} from '../read/marks.ts';
+import type { ImportProblem } from '../read/problem.ts';
+import type { SheetRow, Sheets } from '../read/types.ts';
+import { type FoundRow, findRecords, getId } from './assign.ts';
+import { getBaseHash, type List, type MergeOptions, makeRowBuilder, type Row } from './history.ts';
 
 type Match = {
   sheets: Sheets;
@@ -136,14 +136,20 @@ function matchLists(
   match: Match,
 ): Row[] {
   const find = makeReferenceFinder(listings);
-  const findListing = ({ name: record, cells: { listing }, markCell }: SheetRow) => {
+  const findListing = ({ location, cells: { listing }, markCell }: SheetRow) => {
     const slug = `${listing ?? ''}`;
     const exportedHash = RowMark.parse(markCell)?.get('listing');
     const row = find(slug, exportedHash) ?? find(currentSlugs.get(slug), undefined);
     if (row === undefined) {
-      const unknown = { name: slug, known: [...currentSlugs.keys()] };
-      const sentence = 'must be the slug of a listing';
-      match.problems.push({ record, path: 'listing', value: slug || undefined, sentence, unknown });
+      const unknown = { name: slug, knownNames: [...currentSlugs.keys()] };
+      const message = 'must be the slug of a listing';
+      match.problems.push({
+        location,
+        path: 'listing',
+        value: slug || undefined,
+        message,
+        unknown,
+      });
     }
     return row;
   };
@@ -152,7 +158,7 @@ function matchLists(
     return rows === undefined ? [] : [{ sheet, byListing: Map.groupBy(rows, findListing) }];
   });
   return listings.flatMap((listing) => {
-    const { isAbsent, isRemoved, name } = listing;
+    const { isAbsent, isRemoved, location } = listing;
     const lists = groups.flatMap(({ sheet, byListing }) => {
       const rows = byListing.get(listing) ?? [];
       const isNamed = !isRemoved && (!isAbsent || rows.length > 0);
@@ -160,7 +166,7 @@ function matchLists(
     });
     const [firstList] = lists;
     if (isAbsent && firstList === undefined) return [];
-    return [{ ...listing, name: isAbsent && firstList ? firstList.name : name, lists }];
+    return [{ ...listing, location: isAbsent && firstList ? firstList.location : location, lists }];
   });
 }
 
@@ -188,7 +194,7 @@ function matchList(
   const entryBase = rows.find((row) => row.history.base.length > 0)?.history.base ?? [];
   return {
     sheet,
-    name: (isAbsent && rows[0]?.name) || listing.name,
+    location: (isAbsent && rows[0]?.location) || listing.location,
     stored,
     recordKey,
     history: { ...history, base: [...history.base, ...entryBase] },

@@ -8,13 +8,13 @@
  *     casa-nova, in a copy of that row       a new record, because the original keeps the id
  */
 
-import { readAs } from './cells.ts';
-import { cellsOf, SHEETS, type SheetName, valueIn } from './columns.ts';
-import { url } from './listing-schemas.ts';
-import { hashText, RowMark, type StoredRow } from './marks.ts';
-import { type ImportProblem, THE_FILE } from './problem.ts';
-import { deriveId, makeFinder, type Patch, readKeys } from './records.ts';
-import type { SheetRow } from './types.ts';
+import { url } from '../catalogue/listing-schemas.ts';
+import { deriveId, makeFinder, type Patch, readKeys } from '../catalogue/records.ts';
+import { readAs } from '../read/cells.ts';
+import { cellsOf, SHEETS, type SheetName, valueIn } from '../read/columns.ts';
+import { hashText, RowMark, type StoredRow } from '../read/marks.ts';
+import { type ImportProblem, THE_FILE } from '../read/problem.ts';
+import type { SheetRow } from '../read/types.ts';
 
 export type FoundRow = SheetRow & {
   sheet: SheetName;
@@ -51,7 +51,7 @@ export function findRecords(sheet: Sheet, report: Report) {
   const identifiedRows = sheet.rows.map((row) => identify(row, sheet));
   const found = assignRecords(sheet, separateCopies(sheet.sheet, identifiedRows, report));
   const assigned = new Set(found.map(({ stored }) => stored));
-  const emptyRow = { sheet: sheet.sheet, name: THE_FILE, cells: {}, markCell: undefined };
+  const emptyRow = { sheet: sheet.sheet, location: THE_FILE, cells: {}, markCell: undefined };
   const absent = sheet.storedRows
     .filter((stored) => !assigned.has(stored))
     .map((stored): FoundRow => ({ ...emptyRow, mark: undefined, stored, isAbsent: true }));
@@ -86,15 +86,17 @@ function separateCopies(
     for (const row of group) originals.set(row, original);
     // Two features can have the same icon.
     if (sheet === 'features' || (unchanged !== undefined && alsoUnchanged === undefined)) continue;
-    const cells = group.map(({ name }) => name.place).join(', ');
+    const cells = group.map(({ location }) => location.position).join(', ');
     const [path] = SHEETS[sheet].keys;
-    const sentence = `is ambiguous, because several rows have the same hidden id (${cells}): clear the hidden cells of the copies, and give each its own ${path}`;
-    problems.push(...group.map(({ name: record }) => ({ record, path, sentence })));
+    const message = `is ambiguous, because several rows have the same hidden id (${cells}): clear the hidden cells of the copies, and give each its own ${path}`;
+    problems.push(...group.map(({ location }) => ({ location, path, message })));
   }
   return rows.map((row) => {
     const original = originals.get(row) ?? row;
     if (original === row) return row;
-    notes.push(`${row.name.place} is a copy of ${original.name.place}, and becomes a new record`);
+    notes.push(
+      `${row.location.position} is a copy of ${original.location.position}, and becomes a new record`,
+    );
     const { id, hid, ...otherCells } = row.cells;
     const cells = hid === original.cells.hid ? otherCells : { ...otherCells, hid };
     return { ...row, cells, mark: undefined, hasExportedAddress: false, exportedKey: undefined };

@@ -30,8 +30,8 @@ export async function openSheets(bytes: Uint8Array): Promise<Sheet[]> {
   const { sheets } = await read(bytes)
     .catch(() => readFilled(bytes))
     .catch((error: unknown) => {
-      const sentence = `the file is no readable workbook (${messageOf(error)}): save it as .xlsx without a password`;
-      throw new UserError(printable(sentence), { cause: error });
+      const message = `the file is no readable workbook (${messageOf(error)}): save it as .xlsx without a password`;
+      throw new UserError(printable(message), { cause: error });
     });
   if (isOpenDocument(bytes) && (await skipsRows(bytes, sheets))) {
     throw new UserError(

@@ -15,13 +15,21 @@
 import { counted } from '../../command-line/plurals.ts';
 import { quote } from '../../command-line/printable.ts';
 import { formatOperation, type Operation } from '../../database/operations.ts';
-import { getBaseHash, type List, type Row } from './base.ts';
-import { readAs, showCell } from './cells.ts';
-import { type Column, cellsOf, HERO, LISTS, type ListName, pathOf, valueIn } from './columns.ts';
-import { getId } from './find-records.ts';
-import { formatContent, hashDatabase, hashText, parseEntryHashes } from './marks.ts';
-import { type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
-import { type Catalogue, findLastChange } from './store.ts';
+import { type Catalogue, findLastChange } from '../catalogue/store.ts';
+import { getId } from '../match/assign.ts';
+import { getBaseHash, type List, type Row } from '../match/history.ts';
+import { readAs, showCell } from '../read/cells.ts';
+import {
+  type Column,
+  cellsOf,
+  HERO,
+  LISTS,
+  type ListName,
+  pathOf,
+  valueIn,
+} from '../read/columns.ts';
+import { formatContent, hashDatabase, hashText, parseEntryHashes } from '../read/marks.ts';
+import { type FileLocation, type ImportProblem, THE_FILE } from '../read/problem.ts';
 
 /**
  * A part of the workbook that is compared with the store: a cell, the order of a list, its hero photo
@@ -31,7 +39,7 @@ export type Value = {
   kind: 'cell' | 'order' | 'hero' | 'removal';
   owner: Row | List;
   column: Column;
-  name: RecordName;
+  location: FileLocation;
   /** The hash of its text in the base; undefined if the owner has no base. */
   baseHash: string | undefined;
   /** Its edits in other people's imports of the same export. */
@@ -64,7 +72,7 @@ export function isEdited({ baseHash, editsOfOthers, theirs }: Value): boolean {
 }
 
 export function listRowValues(row: Row): Value[] {
-  const { sheet, name, cells, stored } = row;
+  const { sheet, location, cells, stored } = row;
   return cellsOf(sheet).flatMap((column): Value[] => {
     const cell = valueIn(cells, column);
     const record = stored?.record ?? {};
@@ -78,7 +86,7 @@ export function listRowValues(row: Row): Value[] {
       {
         kind: 'cell',
         ...findHistory(row, column),
-        name,
+        location,
         theirs: readAs(column, cells),
         ours: stored && readAs(column, record),
         quoted: { theirs: quoteCell(column, cells), ours: quoteCell(column, record) },
@@ -116,7 +124,7 @@ function getOrder(list: List): Value {
   return {
     kind: 'order',
     ...findHistory(list, makeListColumn(sheet)),
-    name: (rows[0] ?? list).name,
+    location: (rows[0] ?? list).location,
     theirs: joinKeys(rows),
     ours: stored && joinKeys(storedRows),
     quoted: { theirs, ours: ours === theirs ? `${storedRows.length} other rows` : ours },
@@ -125,7 +133,7 @@ function getOrder(list: List): Value {
 
 /** Lists the stored entries without a row, except those that were added after the export. */
 function listRemovals(list: List): Value[] {
-  const { sheet, name, history, storedRows } = list;
+  const { sheet, location, history, storedRows } = list;
   const baseEntries = parseEntryHashes(getBaseHash(history, `${sheet}.rows`));
   return storedRows.flatMap(({ isAbsent, stored, key }): Value[] => {
     if (!isAbsent || stored === undefined || baseEntries?.has(key) === false) return [];
@@ -134,7 +142,7 @@ function listRemovals(list: List): Value[] {
         kind: 'removal',
         owner: list,
         column: makeListColumn(sheet),
-        name,
+        location,
         baseHash: baseEntries?.get(key),
         editsOfOthers: [],
         theirs: '',
@@ -153,7 +161,7 @@ function getHero(list: List): Value {
   return {
     kind: 'hero',
     ...findHistory(list, HERO),
-    name: (heroRow ?? list).name,
+    location: (heroRow ?? list).location,
     theirs: getHeroId(rows),
     ours: stored && `${storedId ?? ''}`,
     quoted: { theirs: `${heroRow?.cells.url ?? 'no photo'}`, ours: `${storedUrl ?? 'no photo'}` },
@@ -196,7 +204,7 @@ export const EXPORT_AGAIN =
 
 /** e.g. `has changed since your export: the store has 298000, your file has 275000. The record …` */
 export function describeConflict(value: Value, stored: Catalogue): ImportProblem {
-  const { kind, owner, column, name, editsOfOthers, ours = '', quoted } = value;
+  const { kind, owner, column, location, editsOfOthers, ours = '', quoted } = value;
   const change =
     kind === 'removal'
       ? `is ${quoted.theirs}, an entry that has changed since your export`
@@ -206,15 +214,15 @@ export function describeConflict(value: Value, stored: Catalogue): ImportProblem
   const author = edit
     ? `The stored value was imported ${formatLastChange(edit.operation)}`
     : `The record was last changed ${formatLastChange(findLastChange(stored, owner.recordKey))}`;
-  const sentence = `${change}. ${author}`;
-  return { record: name, path: pathOf(column), sentence, remedy: EXPORT_AGAIN };
+  const message = `${change}. ${author}`;
+  return { location, path: pathOf(column), message, remedy: EXPORT_AGAIN };
 }
 
 /** Reports all cells without a base as one problem of the file. */
 export function describeUnknown(values: readonly Value[], stored: Catalogue): ImportProblem[] {
   const [first] = values;
   if (first === undefined) return [];
-  const { column, name, quoted } = first;
+  const { column, location, quoted } = first;
   const database = hashDatabase(stored);
   const isFromElsewhere = values.some(({ owner }) => {
     return (owner.history.exported?.get('database') ?? database) !== database;
@@ -222,11 +230,11 @@ export function describeUnknown(values: readonly Value[], stored: Catalogue): Im
   const reason = isFromElsewhere
     ? 'was exported from another database, or before this one was restored'
     : 'has rows whose hidden cells are lost, so that an import cannot tell which cells you edited';
-  const cell = name.cellAt?.(pathOf(column)).cell ?? name.place;
+  const cell = location.findCell?.(pathOf(column)).cell ?? location.position;
   const verb = values.length === 1 ? 'differs' : 'differ';
   const difference = `${counted(values.length, 'cell')} ${verb} from the store, first ${cell}: ${column.name} ${quoted.ours} → ${quoted.theirs}`;
-  const sentence = `${reason}. ${difference}`;
-  return [{ record: THE_FILE, path: '', sentence, remedy: EXPORT_AGAIN }];
+  const message = `${reason}. ${difference}`;
+  return [{ location: THE_FILE, path: '', message, remedy: EXPORT_AGAIN }];
 }
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx (7c1d2c0e-…)` */

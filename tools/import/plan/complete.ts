@@ -2,13 +2,8 @@
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/property.ts';
-import type { MergeOptions } from './base.ts';
-import { entryFaults, referenceFaults } from './faults.ts';
-import { isMap } from './listing-schemas.ts';
-import { mergeSheets } from './merge.ts';
-import { parseValue } from './parse.ts';
-import { mergeListing, mergeRecord } from './patch.ts';
-import { distinct, type Fault, type ImportProblem, THE_FILE } from './problem.ts';
+import { isMap } from '../catalogue/listing-schemas.ts';
+import { mergeListing, mergeRecord } from '../catalogue/patch.ts';
 import {
   deriveIds,
   makeFinder,
@@ -16,9 +11,14 @@ import {
   toFileListing,
   writtenListing,
   writtenLocation,
-} from './records.ts';
-import { type Catalogue, findUsers, sourcesOf } from './store.ts';
-import type { CompleteRecord, ListingsFile, RawRecord } from './types.ts';
+} from '../catalogue/records.ts';
+import { type Catalogue, findUsers, sourcesOf } from '../catalogue/store.ts';
+import type { MergeOptions } from '../match/history.ts';
+import { mergeSheets } from '../merge/merge.ts';
+import { parseValue } from '../read/parse.ts';
+import { distinct, type FieldProblem, type ImportProblem, THE_FILE } from '../read/problem.ts';
+import type { InputRecord, ListingsFile, ParsedRecord } from '../read/types.ts';
+import { findEntryProblems, findReferenceProblems } from './entry-problems.ts';
 
 /** A file whose records are all whole, and every problem of them. */
 export type CompleteFile = ReturnType<typeof completeFromStore>;
@@ -36,73 +36,83 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, opti
     findUsers(stored, key).every(({ id }) => inFile.has(id)),
   );
   const records = [...locations, ...amenities, ...properties];
-  const faulty = records.flatMap(({ name: record, faults }) =>
-    faults.map(({ value, ...fault }): ImportProblem => {
-      const isEmptyCell = record.cellAt !== undefined && value === null;
-      return { record, ...fault, ...(isEmptyCell ? { sentence: 'must not be empty' } : { value }) };
+  const recordProblems = records.flatMap(({ location, problems }) =>
+    problems.map(({ value, ...problem }): ImportProblem => {
+      const isEmptyCell = location.findCell !== undefined && value === null;
+      return {
+        location,
+        ...problem,
+        ...(isEmptyCell ? { message: 'must not be empty' } : { value }),
+      };
     }),
   );
-  const problems = distinct(file.problems, faulty);
+  const problems = distinct(file.problems, recordProblems);
   // The export of an empty store has none either.
   const isEmpty = records.length + file.removed.length + problems.length === 0;
   if (isEmpty && file.exportId === undefined) {
-    problems.push({ record: THE_FILE, path: '', sentence: 'has no record' });
+    problems.push({ location: THE_FILE, path: '', message: 'has no record' });
   }
   return { ...file, locations, amenities, properties, removed, problems };
 }
 
 function completeRecords<T extends { slug: string | null }>(
   form: ListingsFile['form'],
-  records: readonly RawRecord[],
+  records: readonly InputRecord[],
   schema: z.ZodType<T> & z.ZodObject,
   stored: readonly T[],
-): CompleteRecord<T>[] {
+): ParsedRecord<T>[] {
   const find = makeFinder(stored);
-  const known = stored.flatMap(({ slug }) => slug ?? []);
+  const knownNames = stored.flatMap(({ slug }) => slug ?? []);
   return records.map((raw) => {
-    const { name, value: written } = raw;
+    const { location, value: written } = raw;
     if (form === 'whole') return completeRecord(raw, written, schema);
     const keys = readKeys(written);
     // A row of a workbook has the id of its stored record by now.
-    const hasId = form === 'workbook' && name.kind !== 'amenity';
+    const hasId = form === 'workbook' && location.kind !== 'amenity';
     const old = find(hasId ? { id: keys.id } : keys);
     // Most rows of a workbook are as they are stored: they are not parsed again.
     if (old !== undefined && isMap(written) && Object.keys(written).join() === 'id') {
-      return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, faults: [] };
+      return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, problems: [] };
     }
-    const merge = name.kind === 'listing' ? mergeListing : mergeRecord;
+    const merge = location.kind === 'listing' ? mergeListing : mergeRecord;
     const merged = isMap(written) ? merge({ ...old }, written, schema) : written;
     const record = completeRecord(raw, merged, schema);
     if (old !== undefined) return record;
-    const unknown = { name: keys.slug ?? '', known };
-    return { ...record, faults: summarizeMissing(raw, unknown, record.faults) };
+    const unknown = { name: keys.slug ?? '', knownNames };
+    return { ...record, problems: summarizeMissing(raw, unknown, record.problems) };
   });
 }
 
 function completeRecord<T>(
-  { value: written, ...raw }: RawRecord,
+  { value: written, ...raw }: InputRecord,
   merged: unknown,
   schema: z.ZodType<T> & z.ZodObject,
-): CompleteRecord<T> {
+): ParsedRecord<T> {
   const whole = isMap(merged) ? deriveIds(merged, schema) : merged;
   const keys = readKeys(whole);
-  const { value, faults } = parseValue<T>(schema, whole);
+  const { value, problems } = parseValue<T>(schema, whole);
   const others = [
-    ...referenceFaults(raw.name.kind, written),
-    ...entryFaults(whole, keys, raw.name),
+    ...findReferenceProblems(raw.location.kind, written),
+    ...findEntryProblems(whole, keys, raw.location),
   ];
-  return { ...raw, keys, writtenKeys: readKeys(written), value, faults: [...faults, ...others] };
+  return {
+    ...raw,
+    keys,
+    writtenKeys: readKeys(written),
+    value,
+    problems: [...problems, ...others],
+  };
 }
 
 /** A patch that names no stored record may have a misspelt key: its missing fields are one problem. */
 function summarizeMissing(
-  { name: { kind }, mustExist = false }: RawRecord,
-  unknown: NonNullable<Fault['unknown']>,
-  faults: readonly Fault[],
-): Fault[] {
-  const missing = faults.filter(({ isMissing }) => isMissing).map(({ path }) => path);
-  if (missing.length === 0) return [...faults];
+  { location: { kind }, mustExist = false }: InputRecord,
+  unknown: NonNullable<FieldProblem['unknown']>,
+  problems: readonly FieldProblem[],
+): FieldProblem[] {
+  const missing = problems.filter(({ isMissing }) => isMissing).map(({ path }) => path);
+  if (missing.length === 0) return [...problems];
   const needs = mustExist ? '' : `, and a new one needs ${missing.join(', ')}`;
-  const sentence = `is no stored ${kind}${needs}`;
-  return [{ path: '', sentence, unknown }, ...faults.filter(({ isMissing }) => !isMissing)];
+  const message = `is no stored ${kind}${needs}`;
+  return [{ path: '', message, unknown }, ...problems.filter(({ isMissing }) => !isMissing)];
 }

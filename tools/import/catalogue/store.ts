@@ -8,7 +8,6 @@ import { statementOf } from '../../../src/storage/statement.ts';
 import { databaseIdentity, importedRows } from '../../../src/storage/table.ts';
 import { listOperations, type Operation } from '../../database/operations.ts';
 import { readPages } from '../../database/tables.ts';
-import type { OnProgress } from './types.ts';
 import { readSource } from './version.ts';
 
 const text = z.string();
@@ -27,6 +26,9 @@ const row = z.object({
 });
 
 export type StoredListing = Omit<z.infer<typeof row>, 'source'> & { listing: Source };
+
+/** Reports progress. `phase` names what is counted, e.g. `listings read`. */
+export type OnProgress = (phase: string, done: number, total: number) => void;
 
 type State = {
   /** The id that the last import left as the `applied` row: another one if the store changed. */

@@ -1,0 +1,47 @@
+/** Problems of records that their schemas do not find. */
+
+import { isMap } from '../catalogue/listing-schemas.ts';
+import { listOf, type RecordKeys } from '../catalogue/records.ts';
+import type { FieldProblem, FileLocation } from '../read/problem.ts';
+
+/** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
+export function findEntryProblems(
+  record: unknown,
+  keys: RecordKeys,
+  { findCell }: FileLocation,
+): FieldProblem[] {
+  const { photos, videos, amenities, hero_photo_id } = keys;
+  const problems = Object.entries({ photos, videos, amenities }).flatMap(([list, own]) =>
+    own.flatMap((key, index): FieldProblem[] => {
+      const firstIndex = own.indexOf(key);
+      if (key === undefined || firstIndex === index) return [];
+      // The amenities of a listing have one cell.
+      const isRow = findCell !== undefined && list !== 'amenities';
+      const pathOf = (at: number) => `${list}.${at}${isRow ? '.url' : ''}`;
+      const [path, first] = [pathOf(index), pathOf(firstIndex)];
+      const place = isRow ? findCell(first).cell : first;
+      const entry = isMap(record) && listOf(record[list])[index];
+      // An id that follows from an address says nothing to its editor.
+      const value = isMap(entry) ? entry.url : key;
+      return [{ path, value, message: `repeats ${place}` }];
+    }),
+  );
+  if (hero_photo_id === undefined || photos.includes(hero_photo_id)) return problems;
+  const message = 'must be the id of one of the photos of this listing';
+  return [...problems, { path: 'hero_photo_id', value: hero_photo_id, message }];
+}
+
+/** Rejects a location without a key, and a location and a hero photo that are named twice. */
+export function findReferenceProblems(kind: string, record: unknown): FieldProblem[] {
+  if (!isMap(record)) return [];
+  if (kind === 'location') {
+    const isNamed = (record.id ?? record.slug) != null;
+    return isNamed ? [] : [{ path: 'slug', message: 'is required', isMissing: true }];
+  }
+  const pairs = { location: 'location_id', hero_photo: 'hero_photo_id' };
+  return Object.entries(pairs).flatMap(([path, other]): FieldProblem[] =>
+    record[path] === undefined || record[other] === undefined
+      ? []
+      : [{ path, value: record[path], message: `must not be combined with ${other}` }],
+  );
+}
