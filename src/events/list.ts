@@ -14,7 +14,7 @@ import {
 } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
-import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
+import { createStatement, placeholder, queryBuilder } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import {
   type EventFilters,
@@ -113,7 +113,7 @@ function unknownAfterId(): ApiError {
 
 const { seq, payload, key_id, fingerprint, receipt, ...sentColumns } = getTableColumns(events);
 
-const EVENT = statementOf(
+const EVENT = createStatement(
   queryBuilder
     .select({ seq, ...sentColumns, payload })
     .from(events)
@@ -186,7 +186,7 @@ function makeStatements(query: Query, hasPosition: boolean) {
     .where(and(...conditions, follows(seq, start), pageEnd))
     .orderBy(sort(seq))
     .limit(sql.placeholder('maxRows'));
-  return { state: statementOf(state), page: statementOf(page) };
+  return { state: createStatement(state), page: createStatement(page) };
 }
 
 /** Clocks differ, and an event is committed a few seconds after its `created_at`. */

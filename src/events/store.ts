@@ -8,7 +8,7 @@ import { sql } from 'drizzle-orm';
 import { withDeadline } from '../deadline.ts';
 import { logError } from '../http/log.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
-import { placeholder, statementOf } from '../storage/statement.ts';
+import { createStatement, placeholder } from '../storage/statement.ts';
 import type { EventResource } from './openapi/event.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import type { events } from './table.ts';
@@ -142,7 +142,7 @@ export async function findHoldingBodies(
 }
 
 /** One row per id, but for bodies that are erased or that the caller may not read. */
-const BODIES = statementOf(sql<IngestRow>`
+const BODIES = createStatement(sql<IngestRow>`
   select events.id, events.type as event_type, aggregate_id, aggregate_type, payload
   from json_each(${placeholder('ids')}) as wanted cross join events
   where events.id = wanted.value and erased_at is null
@@ -151,7 +151,7 @@ const BODIES = statementOf(sql<IngestRow>`
 
 type IngestRow = Omit<IngestRequest, 'payload'> & { id: string; payload: string };
 
-const INSERT = statementOf(sql`
+const INSERT = createStatement(sql`
   insert into events (id, type, aggregate_type, aggregate_id, created_at, payload, received_from)
   values (${placeholder('id')}, ${placeholder('event_type')}, ${placeholder('aggregate_type')},
     ${placeholder('aggregate_id')}, ${placeholder('now')}, ${placeholder('payload')}, ${placeholder('receivedFrom')})
@@ -168,7 +168,7 @@ const KEY_FIELDS = ['keyId', 'fingerprint'];
  *
  *     [{"keyId":"6bf0…","fingerprint":"9c1e…","reusedKeyEventId":"1d7a…","event_type":"booking.…
  */
-const INSERT_UNLESS_HELD = statementOf(sql`
+const INSERT_UNLESS_HELD = createStatement(sql`
   with sent as materialized (
     select item.key as item_index, value->>'keyId' as key_id, value->>'reusedKeyEventId' as reused_key_event_id,
       value->>'fingerprint' as fingerprint, value->>'event_type' as type,
@@ -206,7 +206,7 @@ type EventOfKey = Pick<
  *     6bf0…   04d2…        the body that is sent
  *     e07d…   51fa…        another body
  */
-const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
+const EVENTS_OF_KEYS = createStatement(sql<EventOfKey>`
   select key_id, events.id, events.type, created_at, fingerprint, receipt
   from json_each(${placeholder('keys')}) as wanted cross join events
   where key_id = wanted.value->>'keyId'

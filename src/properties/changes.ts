@@ -15,7 +15,7 @@ import {
   listJson,
 } from '../http/paging.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
-import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
+import { createStatement, placeholder, queryBuilder } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { pickLocales } from './locale-map.ts';
 import { formatRendering } from './render.ts';
@@ -58,7 +58,7 @@ const { change_seq, id, slug, status, removed_slug, former_slugs, document, sour
 const isRendered = sql<number>`${properties.rendering} = ${placeholder('rendering')}`;
 
 /** Selects the generation, and for a first page the newest position: one row read for each. */
-const LIST_STATE = statementOf(
+const LIST_STATE = createStatement(
   queryBuilder
     .select({
       generation: databaseIdentity.generation,
@@ -69,7 +69,7 @@ const LIST_STATE = statementOf(
 );
 
 /** Selects a page of changes, each with its time and the `ListingText` of its document. */
-const CHANGES = statementOf(
+const CHANGES = createStatement(
   queryBuilder
     .select({
       change_seq,

@@ -11,7 +11,7 @@ import {
 } from '../http/paging.ts';
 import { uuid } from '../schema/uuid.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
-import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
+import { createStatement, placeholder, queryBuilder } from '../storage/statement.ts';
 import { CATALOGUE_UNCHANGED, CATALOGUE_VERSION, type FeedReader } from './store.ts';
 import { locations } from './table.ts';
 
@@ -56,7 +56,7 @@ const { id, slug, sort_slug, name } = locations;
 const AFTER_POSITION = sql`(${sort_slug}, ${id}) > (
   iif(${CATALOGUE_UNCHANGED}, null, ${placeholder('after0')}), ${placeholder('after1')} || ' ')`;
 
-const PAGE = statementOf(
+const PAGE = createStatement(
   queryBuilder
     .select({ id, slug, sort_slug, name: nullIfOversized(name).as('name') })
     .from(locations)

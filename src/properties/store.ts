@@ -6,7 +6,7 @@ import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/
 import { uuid } from '../schema/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
-import { placeholder, queryBuilder, statementOf } from '../storage/statement.ts';
+import { createStatement, placeholder, queryBuilder } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import type { FeedFilters } from './parameters.ts';
 import { formatRendering, render, toCard } from './render.ts';
@@ -31,7 +31,7 @@ export type FeedReader<Query> = {
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;
 
 /** Selects the version of the catalogue. One row, in the batch of each read. */
-export const CATALOGUE_VERSION = statementOf(
+export const CATALOGUE_VERSION = createStatement(
   queryBuilder
     .select({
       id: sql<string>`${catalogue_version}`.as('id'),
@@ -162,7 +162,7 @@ export function formatListing(
 const { display_order, id, status } = properties;
 
 const listingBy = (name: 'id' | 'slug') =>
-  statementOf(
+  createStatement(
     queryBuilder
       .select({
         is_rendered: isRendered.as('is_rendered'),
@@ -211,6 +211,6 @@ function pageStatement({ list, filters }: FeedList) {
       where (${display_order}, ${id}) > (${placeholder('after0')}, ${placeholder('after1')} || ' ')
         and ${status} = ${placeholder(`status${index}`)} ${conditions}`,
   );
-  return statementOf(sql<ListingRow>`${sql.join(ranges, sql` union all `)}
+  return createStatement(sql<ListingRow>`${sql.join(ranges, sql` union all `)}
     order by display_order, id limit iif(${CATALOGUE_UNCHANGED}, 0, ${placeholder('maxRows')})`);
 }

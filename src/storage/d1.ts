@@ -107,7 +107,7 @@ async function retryTransientFaults<T>(
       return await withDeadline(call(), startedAt + deadlineMs - Date.now(), name);
     } catch (error) {
       const usual = PAUSES_MS[attempt];
-      if (usual === undefined || !isTransientFault(error)) throw error;
+      if (usual === undefined || !isTransientError(error)) throw error;
       const pause = usual * (0.9 + 0.2 * Math.random());
       if (Date.now() - startedAt + pause > RETRY_WINDOW_MS) throw error;
       await new Promise((resolve) => setTimeout(resolve, pause));
@@ -116,6 +116,6 @@ async function retryTransientFaults<T>(
 }
 
 /** Takes D1's error, or its text. */
-export function isTransientFault(error: unknown): boolean {
+export function isTransientError(error: unknown): boolean {
   return TRANSIENT_FAULT.test(String(error));
 }

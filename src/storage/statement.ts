@@ -26,7 +26,7 @@ export type Statement<Row> = {
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
 /** Compiles the query at its first use: a constant statement is not compiled at the start. */
-export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
+export function createStatement<Row>(query: TypedQuery<Row>): Statement<Row> {
   let compiled: Query | undefined;
   const bindTo = (connection: Connection, values: Values) => {
     compiled ??= query instanceof SQL ? dialect.sqlToQuery(query) : query.toSQL();

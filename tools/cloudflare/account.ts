@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { isTransientFault } from '../../src/storage/d1.ts';
+import { isTransientError } from '../../src/storage/d1.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { runWrangler } from './wrangler.ts';
@@ -149,7 +149,7 @@ async function send(url: string, request: RequestInit) {
   const received: unknown = await response.json().catch(() => undefined);
   const { errors } = rejection.catch({ errors: [] }).parse(received);
   const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ');
-  const isTransient = errors.some(({ message }) => isTransientFault(message));
+  const isTransient = errors.some(({ message }) => isTransientError(message));
   return {
     received,
     status,

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { properties } from '../../src/properties/table.ts';
-import { statementOf } from '../../src/storage/statement.ts';
+import { createStatement } from '../../src/storage/statement.ts';
 import { operations } from '../../src/storage/table.ts';
 import { readGit } from '../command-line/git.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
@@ -51,9 +51,9 @@ export function recordOperation(
 }
 
 const COLUMNS = sql`id, at, who, "commit", command, file, counts, export_id`;
-const NEWEST_FIRST = statementOf(sql<Operation>`
+const NEWEST_FIRST = createStatement(sql<Operation>`
   select ${COLUMNS} from ${operations} order by at desc, rowid desc`);
-const LAST_OF_LISTING = statementOf(sql<Operation>`
+const LAST_OF_LISTING = createStatement(sql<Operation>`
   select ${COLUMNS} from ${operations}
   where id = (select operation from ${properties} where slug = ${sql.placeholder('slug')})`);
 

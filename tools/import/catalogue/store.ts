@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
-import { statementOf } from '../../../src/storage/statement.ts';
+import { createStatement } from '../../../src/storage/statement.ts';
 import { databaseIdentity, importedRows } from '../../../src/storage/table.ts';
 import { listOperations, type Operation } from '../../database/operations.ts';
 import { readPages } from '../../database/tables.ts';
@@ -53,19 +53,19 @@ export type Catalogue = State & {
   importedRows: ImportedRows[];
 };
 
-const STATE = statementOf(sql<State>`
+const STATE = createStatement(sql<State>`
   select
     (select ${importStaging.import_id} from ${importStaging} where kind = 'applied') as "lastImport",
     (select ${databaseIdentity.generation} from ${databaseIdentity}) as "generation",
     (select ${databaseIdentity.lineage} from ${databaseIdentity}) as "lineage",
     (select coalesce(max(${properties.change_seq}), 0) from ${properties}) as "newestChange"`);
-const LOCATIONS = statementOf(sql<typeof locations.$inferSelect>`
+const LOCATIONS = createStatement(sql<typeof locations.$inferSelect>`
   select id, slug, name from ${locations} order by slug, id`);
-const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
+const AMENITIES = createStatement(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
 /** A page has 2 MB, but for its last row. */
-const IMPORTED_ROWS = statementOf(sql<ImportedRows & { place: number }>`
+const IMPORTED_ROWS = createStatement(sql<ImportedRows & { place: number }>`
   select place, export_id, who, record, operation, marks from (
     select rowid as place, *, sum(octet_length(marks)) over (order by rowid) as bytes
     from ${importedRows} where export_id = ${sql.placeholder('exportKey')} and rowid > ${sql.placeholder('after')})
