@@ -6,7 +6,7 @@
 import { dirname, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readWranglerConfig, resolveVars } from '../../tools/command-line/environment.ts';
+import { readWranglerConfig, resolveVars } from '../../tools/configuration/wrangler-toml.ts';
 import { buildBundle } from '../../tools/workerd/runtime.ts';
 import { namedKey } from '../support/keys.ts';
 import { bundleOf } from '../support/node/bundles.ts';

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/user-error.ts';
-import type { Deployment } from '../configuration/wrangler-config.ts';
+import type { Deployment } from '../configuration/deployment.ts';
 import type { Account } from './account.ts';
 
 const DATABASES = '/d1/database';

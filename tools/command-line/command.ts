@@ -1,6 +1,5 @@
 /** Reads a command's arguments, and runs it. */
 
-import { setGlobalProxyFromEnv } from 'node:http';
 import {
   type CommandUnknownOpts,
   Option,
@@ -73,6 +72,8 @@ function useProxy(): void {
   const { env } = process;
   const no_proxy = env.no_proxy || env.NO_PROXY || 'localhost,127.0.0.1,::1';
   try {
+    // An import statement would load all that the module exports: 30 ms of each command.
+    const { setGlobalProxyFromEnv } = process.getBuiltinModule('node:http');
     setGlobalProxyFromEnv({ ...env, no_proxy });
   } catch (error) {
     throw new UserError(

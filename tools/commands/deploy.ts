@@ -18,12 +18,8 @@ import { formatCommand, resolveEnvironment } from '../command-line/environment.t
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { beforeSignals, withScratchFile } from '../command-line/scratch.ts';
 import { messageOf, needsNoStack, UserError } from '../command-line/user-error.ts';
-import {
-  type Deployment,
-  formatConfig,
-  loadDeployment,
-  requireDeployable,
-} from '../configuration/wrangler-config.ts';
+import { requireDeployable } from '../configuration/deployable.ts';
+import { type Deployment, formatConfig, loadDeployment } from '../configuration/deployment.ts';
 import { rejectUnfinished } from '../database/identity.ts';
 import {
   findPendingMigrations,

@@ -14,7 +14,7 @@ import {
   withPath,
 } from '../command-line/user-error.ts';
 import { withDatabase } from '../database/open.ts';
-import { type LoadOptions, loadListings } from '../import/load-listings.ts';
+import type { LoadOptions } from '../import/load-listings.ts';
 import type { ImportOutcome } from '../import/plan/types.ts';
 import { readCatalogueFile } from '../import/read/file.ts';
 import type { ListingsFile } from '../import/read/types.ts';
@@ -111,6 +111,7 @@ export function sharedOptions(values: ReturnType<ReturnType<typeof declareImport
 export async function run(request: ImportRequest, open = withDatabase): Promise<number> {
   let outcome: ImportOutcome;
   try {
+    const { loadListings } = await import('../import/load-listings.ts');
     // Import, 1.
     outcome = await loadListings(await request.readFile(), request, open);
   } catch (error) {

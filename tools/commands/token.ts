@@ -1,6 +1,5 @@
 /** `npm run -s token`: prints a bearer token that the local service accepts. */
 
-import { importJWK, SignJWT } from 'jose';
 import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
@@ -37,6 +36,7 @@ async function printToken(
   const key = await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
   if (!vars.get('JWT_JWKS')?.includes(key.x)) console.error(REJECTED);
+  const { importJWK, SignJWT } = await import('jose');
   const token = new SignJWT({ permissions })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })
     .setSubject('developer')

@@ -3,9 +3,10 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
-import { resolveEnvironment, resolveVars } from '../command-line/environment.ts';
+import { resolveEnvironment } from '../command-line/environment.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { withPath } from '../command-line/user-error.ts';
+import { resolveVars } from './wrangler-toml.ts';
 
 const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';

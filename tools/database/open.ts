@@ -6,7 +6,7 @@ import { findDatabase } from '../cloudflare/resources.ts';
 import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { loadDeployment } from '../configuration/wrangler-config.ts';
+import { loadDeployment } from '../configuration/deployment.ts';
 import { databaseOver } from './d1.ts';
 import { openLocal, wrapSqlite } from './local.ts';
 

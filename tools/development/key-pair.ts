@@ -2,7 +2,6 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
@@ -40,6 +39,7 @@ export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Prom
 
 async function ensureKeyPair(file: string): Promise<SigningKey> {
   if (!existsSync(file)) {
+    const { exportJWK, generateKeyPair } = await import('jose');
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(privateKey)), kid: KEY_ID, alg: 'ES256' };
     writeFileSync(file, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });

@@ -5,7 +5,6 @@ import { type OnProgress, readCatalogue, readImportState } from './catalogue/sto
 import { hashDatabase } from './read/marks.ts';
 
 import { toWritten, writeListingsFile } from './write/listings-file.ts';
-import { writeWorkbook } from './write/workbook.ts';
 
 export type ExportForm = 'json' | 'workbook';
 
@@ -22,6 +21,9 @@ export async function* exportListings(
   const listings = [...stored.listings.values()].map(({ listing }) => listing);
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
   const export_id = `${hashDatabase(stored)}-${stored.newestChange}-${randomUUID()}`;
-  if (form === 'workbook') yield await writeWorkbook(stored, listings, export_id);
-  else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
+  if (form === 'workbook') {
+    // Only a workbook needs its library, which takes long to load.
+    const { writeWorkbook } = await import('./write/workbook.ts');
+    yield await writeWorkbook(stored, listings, export_id);
+  } else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
 }

@@ -2,11 +2,11 @@
 
 import { DatabaseSync } from 'node:sqlite';
 import { publicSiteUrl } from '../../src/config.ts';
-import { resolveVars } from '../command-line/environment.ts';
 import { showProgress } from '../command-line/progress.ts';
 import type { Target } from '../command-line/target.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
+import { resolveVars } from '../configuration/wrangler-toml.ts';
 import { rejectUnfinished } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
 import { ensureTables, rejectNewer } from '../database/migrations.ts';

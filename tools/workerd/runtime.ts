@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare, type V4SharedOptions } from 'miniflare';
 import { localEnvironment, runWrangler } from '../cloudflare/wrangler.ts';
-import { readWranglerConfig, resolveVars } from '../command-line/environment.ts';
+import { readWranglerConfig, resolveVars } from '../configuration/wrangler-toml.ts';
 
 const HOST = '127.0.0.1';
 /** Wrangler's name of an imported text or image: its hash, and its file's name. */

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'smol-toml';
 import { expect, it } from 'vitest';
-import { readWranglerConfig } from '../../../tools/command-line/environment.ts';
+import { readWranglerConfig } from '../../../tools/configuration/wrangler-toml.ts';
 import { TEST_VARS } from '../../support/vars.ts';
 
 const config = readWranglerConfig(process.cwd());

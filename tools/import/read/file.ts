@@ -2,7 +2,6 @@
 
 import { readListingsFile } from './json.ts';
 import type { FileForm, ListingsFile } from './types.ts';
-import { readWorkbook } from './workbook.ts';
 
 /** How a ZIP archive begins, and what Excel writes with a password, or wrote until 2003. */
 const WORKBOOK = ['504b0304', 'd0cf11e0'];
@@ -12,5 +11,8 @@ export async function readCatalogueFile(
   form: Exclude<FileForm, 'workbook'>,
 ): Promise<ListingsFile> {
   const start = Buffer.from(bytes.subarray(0, 4)).toString('hex');
-  return WORKBOOK.includes(start) ? await readWorkbook(bytes) : readListingsFile(bytes, form);
+  if (!WORKBOOK.includes(start)) return readListingsFile(bytes, form);
+  // Only a workbook needs its library, which takes long to load.
+  const { readWorkbook } = await import('./workbook.ts');
+  return await readWorkbook(bytes);
 }

@@ -1,0 +1,39 @@
+/** Backs up a database: writes it into one file of SQL, and reads the file back. */
+
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { showProgress } from '../command-line/progress.ts';
+import { datedPath } from '../command-line/project.ts';
+import { inScratchFolder } from '../command-line/scratch.ts';
+import type { Target } from '../command-line/target.ts';
+import { UserError } from '../command-line/user-error.ts';
+import { loadDeployment } from '../configuration/deployment.ts';
+import { rejectUnfinished } from '../database/identity.ts';
+import { withDatabase } from '../database/open.ts';
+import { dump, loadDump } from './dump.ts';
+
+/** Returns the line to print. Without `out`, makes a dated file in backups/. */
+export async function backUp(
+  target: Target,
+  out: string | undefined,
+  open = withDatabase,
+): Promise<string> {
+  const { kind, environment } = target;
+  const name = kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
+  const path = out ?? datedPath(name, 'sql');
+  if (existsSync(path)) throw new UserError(`${path} exists already`);
+  mkdirSync(dirname(path), { recursive: true });
+  return inScratchFolder(dirname(path), async (folder) => {
+    const file = join(folder, 'backup.sql');
+    await open(target, async (database) => {
+      if ((await rejectUnfinished(database)) === 'empty') {
+        throw new UserError('the database has no tables');
+      }
+      using progress = showProgress(process.stdout);
+      await dump(database, name, file, (done, total) => progress.update('rows', done, total));
+    });
+    using loaded = await loadDump(file, folder);
+    renameSync(file, path);
+    return `${relative('.', path)}: ${loaded.rows} rows, read back and compared`;
+  });
+}
