@@ -84,7 +84,7 @@ function parse(args: string[]): ImportRequest {
     readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
-      const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole');
+      const file = await readCatalogueFile(bytes, patch ? 'patch' : 'whole', path);
       rejectOptions(file, patch, prunes);
       return file;
     },

@@ -150,13 +150,27 @@ const TIME = /^PT\d+H\d+M[\d.,]+S$/;
 /** What an empty cell of a photo or video says: it is visible, in the gallery. */
 const EMPTY: Readonly<Record<string, CellValue>> = { section: 'gallery', web_visible: true };
 
+/** Functions of Excel and of WPS that show a picture in their cell. */
+const PICTURE_FUNCTION = /^(_xl\w+\.)*(IMAGE|DISPIMG)\(/;
+
+/** An error without a formula. In Excel, a picture in a cell and a linked data type are saved as one. */
+function describeError(value: Cell['value']): string {
+  return value === '#VALUE!'
+    ? 'is a picture in the cell, a linked data type, or an error that was pasted: none of them has a value. Enter the value, for example the address of the picture.'
+    : 'is an error, not a value. Enter the value instead.';
+}
+
 /** Reads a cell by its type. Nothing is guessed. */
 export function readCell(
   { field, kind, choices }: Column,
   { value, type, formula }: Cell,
 ): ReadCell {
+  if (PICTURE_FUNCTION.test(formula ?? '')) {
+    return { message: 'is a picture that a formula shows. Enter the value instead.' };
+  }
+  if (type === 'error' && formula === undefined) return { message: describeError(value) };
   if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
-    return { message: 'is the error of a formula: correct the formula, or write its value' };
+    return { message: 'is the error of a formula. Correct the formula or enter its value.' };
   }
   if (formula?.includes(GOOGLE_FUNCTION) && /(\.\.\.|…)$/.test(`${value}`)) {
     return {

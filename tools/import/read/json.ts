@@ -72,15 +72,28 @@ function nameRecords(
 type Loss = { path: (string | number)[]; message: string };
 
 function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
+  const text = decode(bytes);
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
     return { value: JSON.parse(text), losses: findLosses(text) };
   } catch (error) {
     // The parser of V8 is not recursive, that of the losses is.
     if (error instanceof RangeError)
-      throw new UserError('the file is JSON that is nested too deep');
-    const message = `the file is neither JSON (${messageOf(error)}) nor a workbook: save a spreadsheet as .xlsx`;
+      throw new UserError('The file is JSON that is nested too deep.');
+    const message = /^\s*[[{]/.test(text)
+      ? `The file is not valid JSON (${messageOf(error)}). Correct it or export it again.`
+      : `The file is neither JSON (${messageOf(error)}) nor a workbook. Open a CSV or another table in a spreadsheet program and save it as .xlsx.`;
     throw new UserError(printable(message), { cause: error });
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch (cause) {
+    throw new UserError(
+      'The file is not a workbook, and not text in UTF-8. Save JSON in UTF-8, and a table as .xlsx.',
+      { cause },
+    );
   }
 }
 

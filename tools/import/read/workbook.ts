@@ -28,7 +28,7 @@ type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
 /** Throws a `UserError` for a workbook of something else. */
 export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
-  const sheets = await openSheets(bytes);
+  const { sheets, otherTabs } = await openSheets(bytes);
   const known = new Map<SheetName, SheetRows>();
   const others: Sheet[] = [];
   for (const sheet of sheets) {
@@ -41,7 +41,7 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
   for (const [name, { rows }] of known) rejectPartialSort(name, rows);
   const ignored = others.map(({ name }) => name);
   if (known.size === 0) {
-    const own = ignored.join(', ') || READ_ME;
+    const own = [...ignored, ...otherTabs.map(({ name }) => name)].join(', ') || READ_ME;
     const message = `the file has no sheet of a catalogue, but ${own}: name its sheets ${SHEET_NAMES.join(', ')}`;
     throw new UserError(printable(message));
   }
@@ -53,7 +53,12 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
     properties: [],
     removed: [],
     sheets: Object.fromEntries(known.entries().map(([name, { rows }]) => [name, rows])),
-    notes: ignored.map(formatIgnored),
+    notes: [
+      ...ignored.map(formatIgnored),
+      ...otherTabs.map(
+        ({ name, kind }) => `Ignored: the tab ${JSON.stringify(name)}, which is ${kind}`,
+      ),
+    ],
     problems: [...known.values()].flatMap(({ problems }) => problems),
   };
 }
