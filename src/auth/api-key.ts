@@ -1,4 +1,4 @@
-/** The `x-api-key` credential. */
+/** Identifies the caller of an API key: the credential in the header `x-api-key`. */
 
 import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
@@ -14,14 +14,14 @@ import {
 
 export const API_KEY_HEADER = 'x-api-key';
 
-/** The key in .dev.vars.example begins with it. Such keys are valid in development only. */
+/** Prefix of the key in .dev.vars.example. Such keys are valid in development only. */
 const DEVELOPMENT_PREFIX = 'dev_';
-/** A shorter value of `API_KEY` could be guessed: it is valid in development only. */
+/** Minimum length of a key in `API_KEY`. Shorter keys could be guessed, so they are valid in development only. */
 const MIN_KEY_CHARACTERS = 16;
 
 type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
 
-type KnownKey = {
+type ConfiguredKey = {
   /** SHA-256 of the key. */
   digest: Uint8Array;
   caller: string;
@@ -32,11 +32,12 @@ type KnownKey = {
   isTooShort?: boolean;
 };
 
-const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
+const keysByConfig = new WeakMap<KeyConfig, readonly ConfiguredKey[]>();
 
 /**
- * Judges the value of the key's header; undefined if no key was sent. Its digest is compared with
- * the digest of every key, so that the time reveals nothing about any key.
+ * Identifies the caller of the key in a header. Returns undefined if there is no header. Compares the
+ * digest of the key with the digest of every configured key, so that the time reveals nothing about
+ * any key.
  */
 export function identifyKey(
   header: string | undefined,
@@ -44,44 +45,34 @@ export function identifyKey(
   now: number,
 ): PresentedKey | undefined {
   if (header === undefined) return undefined;
-  const sent = sentOnce(header);
-  const known = knownKeys.get(config) ?? digestKeys(config);
-  const sentDigest = hash('sha256', sent, 'buffer');
-  let found: KnownKey | undefined;
-  for (const key of known) {
-    if (crypto.subtle.timingSafeEqual(sentDigest, key.digest)) found = key;
+  const presentedKey = sentOnce(header);
+  const configuredKeys = keysByConfig.get(config) ?? digestKeys(config);
+  keysByConfig.set(config, configuredKeys);
+  const presentedDigest = hash('sha256', presentedKey, 'buffer');
+  let match: ConfiguredKey | undefined;
+  for (const key of configuredKeys) {
+    if (crypto.subtle.timingSafeEqual(presentedDigest, key.digest)) match = key;
   }
-  if (sent === '') return { outcome: 'unknown', fault: 'empty' };
-  if (sent.startsWith(DEVELOPMENT_PREFIX) && !config.isDevelopment) {
-    return { outcome: 'unknown', fault: 'a development key' };
+  if (presentedKey === '') return { outcome: 'unknown', reason: 'empty' };
+  if (presentedKey.startsWith(DEVELOPMENT_PREFIX) && !config.isDevelopment) {
+    return { outcome: 'unknown', reason: 'a development key' };
   }
-  if (found === undefined) return { outcome: 'unknown', fault: 'unknown' };
-  if (found.isTooShort) return { outcome: 'unknown', fault: 'a short key' };
-  const { caller, scopes, validBefore, rateLimit } = found;
-  if (now >= validBefore) return { outcome: 'expired', caller, fault: 'expired' };
+  if (match === undefined) return { outcome: 'unknown', reason: 'unknown' };
+  if (match.isTooShort) return { outcome: 'unknown', reason: 'a short key' };
+  const { caller, scopes, validBefore, rateLimit } = match;
+  if (now >= validBefore) return { outcome: 'expired', caller, reason: 'expired' };
   return { outcome: 'valid', caller, scopes, rateLimit };
 }
 
-/** Keys that open everything are last, because `identifyKey` takes the last match. */
-function digestKeys(config: KeyConfig): readonly KnownKey[] {
+/**
+ * Digests every configured key, and logs the keys that open nothing. Keys that open everything come
+ * last, because `identifyKey` returns the last match.
+ */
+function digestKeys(config: KeyConfig): readonly ConfiguredKey[] {
   const { apiKeys, namedKeys, isDevelopment } = config;
-  const named = namedKeys.map(({ name, scopes, sha256, expires, rate_limit }) => ({
-    digest: Uint8Array.fromHex(sha256),
-    caller: name,
-    scopes,
-    validBefore: expires === undefined ? Number.POSITIVE_INFINITY : endOfDay(expires),
-    rateLimit: rate_limit,
-  }));
+  const isDevelopmentKey = (key: string) => !isDevelopment && key.startsWith(DEVELOPMENT_PREFIX);
   const isTooShort = (key: string) => !isDevelopment && key.length < MIN_KEY_CHARACTERS;
-  const openingAll = apiKeys.map((key) => ({
-    digest: hash('sha256', key, 'buffer'),
-    caller: FULL_ACCESS_CALLER,
-    scopes: SCOPES,
-    validBefore: Number.POSITIVE_INFINITY,
-    isTooShort: isTooShort(key),
-  }));
-  const known = [...named, ...openingAll];
-  if (!isDevelopment && apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))) {
+  if (apiKeys.some(isDevelopmentKey)) {
     const reason = `API_KEY contains a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
     logError('a development key is ignored', new Error(reason));
   }
@@ -89,6 +80,20 @@ function digestKeys(config: KeyConfig): readonly KnownKey[] {
     const reason = `API_KEY contains a key of fewer than ${MIN_KEY_CHARACTERS} characters: it opens nothing here`;
     logError('a short key is ignored', new Error(reason));
   }
-  knownKeys.set(config, known);
-  return known;
+  return [
+    ...namedKeys.map(({ name, scopes, sha256, expires, rate_limit }) => ({
+      digest: Uint8Array.fromHex(sha256),
+      caller: name,
+      scopes,
+      validBefore: expires === undefined ? Number.POSITIVE_INFINITY : endOfDay(expires),
+      rateLimit: rate_limit,
+    })),
+    ...apiKeys.map((key) => ({
+      digest: hash('sha256', key, 'buffer'),
+      caller: FULL_ACCESS_CALLER,
+      scopes: SCOPES,
+      validBefore: Number.POSITIVE_INFINITY,
+      isTooShort: isTooShort(key),
+    })),
+  ];
 }

@@ -1,6 +1,12 @@
 /**
- * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), and
- * its permissions. jose verifies it.
+ * Verifies a bearer token (RFC 6750): with jose, that it is a valid JWT of the identity provider
+ * (RFC 7519), then that it has the permission.
+ *
+ *     claim permissions                    viewer of tool-web
+ *     ["tool-web:viewer"]                  valid
+ *     "tool-chat:admin tool-web:editor"    valid: a level includes the levels below it
+ *     {"tool-web":"viewer"}                valid
+ *     ["tool-chat:admin"], missing         denied
  */
 
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
@@ -10,35 +16,38 @@ import { type FindKey, findKeySet, KeySetUnavailable } from './key-set.ts';
 
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** With a symmetric algorithm, the published key could sign a token. */
+/** Asymmetric algorithms only. With a symmetric one, the published key could sign a token. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /**
- * The scheme has any case (RFC 9110 section 11.1). A signature has one spelling: the unused bits of
- * its base64url are zero (RFC 4648 section 3.5).
+ * The form of the header. The scheme may be in any case (RFC 9110 section 11.1). The unused bits of
+ * the signature's base64url must be zero, so that a signature has one spelling (RFC 4648 section 3.5).
  */
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
 
-/** Each level includes the levels before it. */
+/** Levels of a permission. A level includes the levels before it. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
+
+/** The claim in which permissions are looked for. */
+export const PERMISSIONS_CLAIM = 'permissions';
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };
 
-/** `fault` is for the log: jose's code with the bad claim, or the missing permission. */
-export type Bearer =
+/** `reason` is for the log: jose's code with the rejected claim, or the missing permission. */
+export type TokenVerdict =
   | { outcome: 'valid' }
-  | { outcome: 'denied' | 'expired' | 'invalid'; fault: string };
+  | { outcome: 'denied' | 'expired' | 'invalid'; reason: string };
 
 /**
- * Judges the `Authorization` header. No token is valid unless issuer, audience and key set are
- * configured. Throws `KeySetUnavailable` if the keys cannot be fetched.
+ * Verifies the token in an `Authorization` header. No token is valid unless issuer, audience and key
+ * set are configured. Throws `KeySetUnavailable` if the keys cannot be fetched.
  */
 export async function verifyBearer(
   authorization: string,
   jwt: Config['jwt'],
   permission: Permission,
-): Promise<Bearer> {
+): Promise<TokenVerdict> {
   const [, token] = BEARER_JWT.exec(authorization) ?? [];
   const findKey = findKeySet(jwt);
   if (token === undefined) return invalid('not a bearer token in compact form');
@@ -52,32 +61,32 @@ export async function verifyBearer(
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   };
   try {
-    const claims = await verify(token, findKey, { ...options, algorithms: ALGORITHMS });
-    const fault = findPermissionFault(claims.permissions, permission);
-    return fault === undefined ? { outcome: 'valid' } : { outcome: 'denied', fault };
+    const claims = await verifyJwt(token, findKey, { ...options, algorithms: ALGORITHMS });
+    const reason = explainDenial(claims[PERMISSIONS_CLAIM], permission);
+    return reason === undefined ? { outcome: 'valid' } : { outcome: 'denied', reason };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
     if (error instanceof errors.JWTExpired)
-      return { outcome: 'expired', fault: `${error.code} exp` };
+      return { outcome: 'expired', reason: `${error.code} exp` };
     if (error instanceof errors.JWTClaimValidationFailed) {
       return invalid(`${error.code} ${error.claim}`);
     }
     if (error instanceof errors.JOSEError) return invalid(error.code);
-    // A malformed or short key of the set is ignored (RFC 7517 section 5) and logged.
+    // jose throws other errors for a malformed or short key of the set (RFC 7517 section 5).
     logError('a key of the key set cannot be used', error);
     return invalid('the key cannot be used');
   }
 }
 
-function invalid(fault: string): Bearer {
-  return { outcome: 'invalid', fault };
+function invalid(reason: string): TokenVerdict {
+  return { outcome: 'invalid', reason };
 }
 
 /**
- * Several keys fit a token without a `kid`, or with one that the set has twice. The first key that
- * verifies the signature decides about the claims.
+ * Verifies the signature and the claims. Two or more keys match a token without a `kid`, or with a
+ * `kid` that the set has twice. The first key that verifies the signature decides about the claims.
  */
-async function verify(
+async function verifyJwt(
   token: string,
   findKey: FindKey,
   options: JWTVerifyOptions,
@@ -89,33 +98,35 @@ async function verify(
     for await (const key of error) {
       try {
         return (await jwtVerify(token, key, options)).payload;
-      } catch (fault) {
-        // Another key may have signed it. A key that cannot be used is no `JOSEError`.
-        const isOfKey =
-          fault instanceof errors.JWSSignatureVerificationFailed ||
-          !(fault instanceof errors.JOSEError);
-        if (!isOfKey) throw fault;
+      } catch (errorOfKey) {
+        // Another key may have signed the token. An unusable key causes an error of another class.
+        const mayTryNext =
+          errorOfKey instanceof errors.JWSSignatureVerificationFailed ||
+          !(errorOfKey instanceof errors.JOSEError);
+        if (!mayTryNext) throw errorOfKey;
       }
     }
     throw new errors.JWSSignatureVerificationFailed();
   }
 }
 
-/** Returns why the claim `permissions` lacks the permission. */
-function findPermissionFault(claim: unknown, { area, level }: Permission): string | undefined {
-  if (claim === undefined) return 'no claim permissions';
-  const granted = levelsOf(claim, area);
-  if (granted === undefined) return 'the claim permissions is no list, text or object';
-  if (granted.length === 0) return `no permission of ${area}`;
-  const sufficient = LEVELS.slice(LEVELS.indexOf(level));
-  const isSufficient = sufficient.some((each) => granted.includes(each));
+/** Returns why a claim does not have the permission; undefined if it does. */
+function explainDenial(claim: unknown, { area, level }: Permission): string | undefined {
+  if (claim === undefined) return `no claim ${PERMISSIONS_CLAIM}`;
+  const grantedLevels = readLevels(claim, area);
+  if (grantedLevels === undefined) {
+    return `the claim ${PERMISSIONS_CLAIM} is not a list, text or object`;
+  }
+  if (grantedLevels.length === 0) return `no permission of ${area}`;
+  const sufficientLevels = LEVELS.slice(LEVELS.indexOf(level));
+  const isSufficient = sufficientLevels.some((name) => grantedLevels.includes(name));
   return isSufficient ? undefined : `the level of ${area} is below ${level}`;
 }
 
-/** e.g. `["tool-web:viewer"]`, `"tool-chat:admin tool-web:viewer"`, `{"tool-web": "viewer"}` */
-function levelsOf(claim: unknown, area: string): string[] | undefined {
-  const listed = typeof claim === 'string' ? claim.split(/\s+/) : claim;
-  if (Array.isArray(listed)) return LEVELS.filter((each) => listed.includes(`${area}:${each}`));
-  if (typeof listed !== 'object' || listed === null) return undefined;
-  return LEVELS.filter((each) => Reflect.get(listed, area) === each);
+/** Returns the levels of an area in a claim; undefined if the claim has none of the three forms. */
+function readLevels(claim: unknown, area: string): string[] | undefined {
+  const entries = typeof claim === 'string' ? claim.split(/\s+/) : claim;
+  if (Array.isArray(entries)) return LEVELS.filter((level) => entries.includes(`${area}:${level}`));
+  if (typeof entries !== 'object' || entries === null) return undefined;
+  return LEVELS.filter((level) => Reflect.get(entries, area) === level);
 }

@@ -28,7 +28,7 @@ const FETCH_DEADLINE_MS = 5_000;
 const FRESH_MS = 600_000;
 /** Minimum time between two fetches for an unknown `kid`, and after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
-/** Time until the next fetch after a failed one while no key set is cached: no token is valid then. */
+/** Minimum time between two fetches while no key set is cached. It is short, because no token is valid. */
 const RETRY_MS = 1_000;
 /** Maximum concurrent fetches. Other requests use the cached keys. */
 const MAX_FETCHES = 4;

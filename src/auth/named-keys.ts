@@ -1,23 +1,23 @@
 /**
- * The var `API_KEYS`: the configured keys, which `npm run api-key` makes. It has the SHA-256 of a
- * key. A key has 256 random bits, so its hash does not reveal it.
+ * The named keys, which `npm run api-key` makes and the var `API_KEYS` lists. The var has only the
+ * SHA-256 of a key. A key has 256 random bits, so its hash does not reveal it.
  */
 
 import * as z from 'zod';
 import { parseJson } from '../http/json-text.ts';
 
-/** Each route declares the scope that it needs: see require.ts. */
+/** The rights of a key. Each route declares the one that it needs, with `requireScope`. */
 export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** The key of a request. `fault` is for the log: why the key is not valid. */
+/** The key of a request. `reason` is for the log and explains why a key is not valid. */
 export type PresentedKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[]; rateLimit: number | undefined }
-  | { outcome: 'expired'; caller: string; fault: 'expired' }
-  | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' | 'a short key' };
+  | { outcome: 'expired'; caller: string; reason: 'expired' }
+  | { outcome: 'unknown'; reason: 'unknown' | 'empty' | 'a development key' | 'a short key' };
 
-/** The `caller` of a key that opens everything, and of a token. No named key has these names. */
+/** The `caller` of a key that opens everything, and of a token. They are not allowed as names. */
 export const FULL_ACCESS_CALLER = 'api-key';
 export const TOKEN_CALLER = 'bearer';
 const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
@@ -25,7 +25,10 @@ const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
 const MAX_NAME_CHARACTERS = 40;
 const MAX_RATE_LIMIT = 60_000;
 
-/** `expires` is the last day, in UTC. `rate_limit` counts in place of the limits by address. */
+/**
+ * Makes the schemas of a key's fields. `expires` is the last day, in UTC. `rate_limit` replaces the
+ * limits by address.
+ */
 export function keyFields() {
   return {
     name: z
@@ -46,7 +49,7 @@ export function keyFields() {
   };
 }
 
-/** Makes the schema of the var: a list, or its JSON text. No two keys share a name or a hash. */
+/** Makes the schema of the var, a list or its JSON text. No two keys share a name or a hash. */
 export function namedKeys() {
   const keys = z.array(z.strictObject(keyFields())).superRefine((keys, context) => {
     for (const field of ['name', 'sha256'] as const) {
@@ -62,7 +65,7 @@ export function namedKeys() {
   return z.preprocess((value) => parseJson(value ?? ''), keys);
 }
 
-/** In milliseconds since the epoch. */
+/** Returns the end of a day in UTC, in milliseconds since the epoch. */
 export function endOfDay(date: string): number {
   const end = new Date(`${date}T00:00:00Z`);
   end.setUTCDate(end.getUTCDate() + 1);

@@ -1,6 +1,6 @@
 /**
- * The middleware that admits a route's callers, and its errors. A test compares the access that it
- * declares with the OpenAPI document.
+ * Admits the callers of a route, or throws the error of their credentials. A test compares the access
+ * that each route declares with the OpenAPI document.
  */
 
 import type { MiddlewareHandler } from 'hono';
@@ -10,10 +10,10 @@ import { type Config, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { verifyBearer } from './bearer.ts';
+import { PERMISSIONS_CLAIM, verifyBearer } from './bearer.ts';
 import { type PresentedKey, type Scope, TOKEN_CALLER } from './named-keys.ts';
 
-/** Open to all, or the scope that a key needs. */
+/** The scope that a key needs, or `open` for a route without credentials. */
 type DeclaredAccess = 'open' | Scope;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
@@ -34,19 +34,20 @@ export function openToAll() {
  * or `authentication_invalid`, and 403 `permission_denied` for a valid key without the scope.
  */
 export function requireScope(scope: Scope) {
-  return admit({ scope, takesTokens: false });
+  return admit({ scope, acceptsTokens: false });
 }
 
 /**
- * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`, also
- * beside an invalid credential. Throws as `requireScope` does, and `KeySetUnavailable`, a 500.
+ * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`. One valid
+ * credential is enough, also if the request has an invalid one as well. Throws the errors of
+ * `requireScope`, and `KeySetUnavailable`, a 500.
  */
 export function requireFeedAccess() {
-  return admit({ scope: 'feed:read', takesTokens: true });
+  return admit({ scope: 'feed:read', acceptsTokens: true });
 }
 
-/** What a route accepts: a key with the scope, and perhaps a token with `FEED_PERMISSION`. */
-type Accepted = { scope: Scope; takesTokens: boolean };
+/** The credentials that a route accepts: a key with the scope and, on some routes, a token. */
+type Accepted = { scope: Scope; acceptsTokens: boolean };
 
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
@@ -55,18 +56,21 @@ function admit(accepted: Accepted) {
     const key = c.get('key');
     if (key?.outcome === 'valid' && key.scopes.includes(accepted.scope)) return next();
     const authorization = c.req.header('Authorization');
-    const ofToken =
+    const tokenResult =
       authorization === undefined
         ? undefined
-        : await judgeToken(authorization, accepted, readConfig(c.env).jwt);
-    if (ofToken === 'admitted') {
+        : await verifyToken(authorization, accepted, readConfig(c.env).jwt);
+    if (tokenResult === 'admitted') {
       c.set('caller', TOKEN_CALLER);
       return next();
     }
-    const ofKey = rejectKey(key, accepted, adviceFor(authorization));
-    const { error, caller } = ofToken && ofToken.rank > ofKey.rank ? ofToken : ofKey;
+    const keyRejection = rejectKey(key, accepted, hintFor(authorization));
+    const { error, caller } =
+      tokenResult !== undefined && tokenResult.rank > keyRejection.rank
+        ? tokenResult
+        : keyRejection;
     if (caller !== undefined) c.set('caller', caller);
-    else if (key !== undefined && 'fault' in key) setLogFields({ key_fault: key.fault });
+    else if (key !== undefined && 'reason' in key) setLogFields({ key_fault: key.reason });
     throw error;
   });
   return declare(accepted.scope, middleware);
@@ -86,63 +90,63 @@ const INVALID_TOKEN = `${BEARER_CHALLENGE}, error="invalid_token"`;
 const INSUFFICIENT = 'error="insufficient_scope"';
 const EXPIRED = 'The token has expired.';
 const EMPTY = 'The header X-API-Key is empty.';
-const NOT_TAKEN = 'This operation takes an API key, in the x-api-key header.';
+const KEY_ONLY = 'This operation takes an API key, in the x-api-key header.';
 const INVALID = 'The credentials sent are not valid here.';
 
-/** A token has three parts (RFC 7519). The header may have it twice. */
+/** Matches a token, which has three parts (RFC 7519). The header may contain it twice. */
 const HAS_TOKEN = /^bearer +[^.\s]+\.[^.\s]+\.[^.\s,]*(,|$)/i;
 
-/** Many clients send an API key in the header of tokens. */
-function adviceFor(authorization = ''): string {
+/** Returns the hint for an API key in the `Authorization` header, where many clients send it. */
+function hintFor(authorization = ''): string {
   const isToken = authorization === '' || HAS_TOKEN.test(authorization);
   return isToken ? '' : ' An API key belongs in the x-api-key header.';
 }
 
 /**
- * Why a credential does not admit its request. Of two errors, the one of the higher rank is thrown.
- * `caller` is the owner of a token that is valid.
+ * The reason why a credential does not admit its request. If both credentials are rejected, the error
+ * of the higher rank is thrown. `caller` is set for a valid token without the permission.
  */
 type Rejection = { rank: number; error: ApiError; caller?: string };
 
-/** A `WWW-Authenticate` names the accepted credentials (RFC 9110 section 11.6.1). */
+/** Builds a rejection whose `WWW-Authenticate` names the accepted credentials (RFC 9110 section 11.6.1). */
 function reject(rank: number, code: ErrorCode, message: string, ...challenge: string[]): Rejection {
   const headers = { 'WWW-Authenticate': challenge.join(', ') };
   return { rank, error: new ApiError(code, message, { headers }) };
 }
 
-/** Of a key that is missing, is not valid or lacks the scope. */
+/** Builds the rejection of a missing, invalid or under-scoped key. */
 function rejectKey(
   key: PresentedKey | undefined,
-  { scope, takesTokens }: Accepted,
-  advice: string,
+  { scope, acceptsTokens }: Accepted,
+  hint: string,
 ): Rejection {
-  const challenge = takesTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
+  const challenge = acceptsTokens ? `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}` : API_KEY_CHALLENGE;
   if (key === undefined) {
-    const message = `Send an API key in the x-api-key header${takesTokens ? ', or a bearer token' : ''}.`;
+    const message = `Send an API key in the x-api-key header${acceptsTokens ? ', or a bearer token' : ''}.`;
     return reject(0, 'authentication_required', message, challenge);
   }
   if (key.outcome !== 'valid') {
-    const message = key.fault === 'empty' ? EMPTY : INVALID;
-    return reject(2, 'authentication_invalid', message + advice, challenge);
+    const message = key.reason === 'empty' ? EMPTY : INVALID;
+    return reject(2, 'authentication_invalid', message + hint, challenge);
   }
-  const message = `The API key lacks the scope ${scope}.`;
+  const message = `The API key does not have the scope ${scope}.`;
   return reject(5, 'permission_denied', message, challenge, INSUFFICIENT, `scope="${scope}"`);
 }
 
-/** With the error codes of RFC 6750 section 3.1. */
-async function judgeToken(
+/** Verifies a token. A rejection has the error code of RFC 6750 section 3.1. */
+async function verifyToken(
   authorization: string,
-  { takesTokens }: Accepted,
+  { acceptsTokens }: Accepted,
   jwt: Config['jwt'],
 ): Promise<'admitted' | Rejection> {
-  if (!takesTokens) return reject(1, 'authentication_invalid', NOT_TAKEN, API_KEY_CHALLENGE);
-  const token = await verifyBearer(sentOnce(authorization), jwt, FEED_PERMISSION);
-  if (token.outcome === 'valid') return 'admitted';
-  setLogFields({ token_fault: token.fault });
-  switch (token.outcome) {
+  if (!acceptsTokens) return reject(1, 'authentication_invalid', KEY_ONLY, API_KEY_CHALLENGE);
+  const verdict = await verifyBearer(sentOnce(authorization), jwt, FEED_PERMISSION);
+  if (verdict.outcome === 'valid') return 'admitted';
+  setLogFields({ token_fault: verdict.reason });
+  switch (verdict.outcome) {
     case 'denied': {
       const permission = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
-      const message = `The token lacks the permission ${permission}.`;
+      const message = `The token does not have the permission ${permission} in its claim ${PERMISSIONS_CLAIM}.`;
       const challenge = [BEARER_CHALLENGE, INSUFFICIENT, `scope="${permission}"`];
       return { ...reject(4, 'permission_denied', message, ...challenge), caller: TOKEN_CALLER };
     }
@@ -151,7 +155,7 @@ async function judgeToken(
       return reject(3, 'authentication_invalid', EXPIRED, ...challenge);
     }
     case 'invalid': {
-      const message = INVALID + adviceFor(authorization);
+      const message = INVALID + hintFor(authorization);
       return reject(3, 'authentication_invalid', message, INVALID_TOKEN, API_KEY_CHALLENGE);
     }
   }

@@ -90,7 +90,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invalid_cursor: 'The cursor is of another list or of other filters. Start over without one.',
   authentication_required: 'The request has no credentials.',
   authentication_invalid: 'The credentials are not valid here.',
-  permission_denied: 'The key lacks the scope, or the token the permission.',
+  permission_denied: 'The key does not have the scope, or the token does not have the permission.',
   https_required: 'The request came by plain http. Replace the key that it had, and use https.',
   resource_missing: 'There is no such resource, or no such path.',
   method_not_allowed: 'The path does not have this method. `Allow` lists its methods.',

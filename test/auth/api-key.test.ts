@@ -1,6 +1,6 @@
-/** The owner of a key. */
+/** The caller of an API key. */
 
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { identifyKey } from '../../src/auth/api-key.ts';
 import { sha256 } from '../support/keys.ts';
 
@@ -20,50 +20,49 @@ const config: KeyConfig = {
   isDevelopment: false,
 };
 
-it('a key is compared with every configured key, whatever was sent and found', () => {
-  const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual');
-  for (const sent of ['first-key-of-all', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
-    identifyKey(sent, config, NOW);
-  }
-  expect(compare).toHaveBeenCalledTimes(4 * 7);
-});
+describe('identifyKey', () => {
+  it('compares the presented key with every configured key, also after a match', () => {
+    const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual');
+    for (const key of ['first-key-of-all', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
+      identifyKey(key, config, NOW);
+    }
+    expect(compare).toHaveBeenCalledTimes(4 * 7);
+  });
 
-it('a key of API_KEY opens everything, also if a named key is the same', () => {
-  const verdict = identifyKey('first-key-of-all', config, NOW);
-  expect(verdict).toMatchObject({ caller: 'api-key' });
-});
+  it('prefers a key of API_KEY to an equal named key', () => {
+    const verdict = identifyKey('first-key-of-all', config, NOW);
+    expect(verdict).toMatchObject({ caller: 'api-key' });
+  });
 
-it('a named key is recognized by its hash, to the end of the day of its date in UTC', () => {
-  const valid = { outcome: 'valid', caller: 'old-site', scopes };
-  expect(identifyKey('old-site-key', config, NOW)).toEqual(valid);
-  const expired = { outcome: 'expired', caller: 'old-site', fault: 'expired' };
-  expect(identifyKey('old-site-key', config, NOW + 1)).toEqual(expired);
-  expect(identifyKey('site-key', config, NOW + 1)).toMatchObject({ caller: 'site' });
-});
+  it('recognizes a named key by its hash until the end of its last day in UTC', () => {
+    const valid = { outcome: 'valid', caller: 'old-site', scopes };
+    expect(identifyKey('old-site-key', config, NOW)).toEqual(valid);
+    const expired = { outcome: 'expired', caller: 'old-site', reason: 'expired' };
+    expect(identifyKey('old-site-key', config, NOW + 1)).toEqual(expired);
+    expect(identifyKey('site-key', config, NOW + 1)).toMatchObject({ caller: 'site' });
+  });
 
-it.each([
-  ['begins with dev_', 'dev_key_1_of_the_file', 'a development key', 'begins with dev_'],
-  ['has fewer than 16 characters', '15-characters-x', 'a short key', 'fewer than 16 characters'],
-])(
-  'a key that %s opens everything in development, and nothing elsewhere',
-  (_, key, fault, logged) => {
+  it.each([
+    ['begins with dev_', 'dev_key_1_of_the_file', 'a development key', 'begins with dev_'],
+    ['has fewer than 16 characters', '15-characters-x', 'a short key', 'fewer than 16 characters'],
+  ])('rejects a key that %s, except in development', (_, key, reason, logged) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const production = { ...config, apiKeys: [key, '16-characters-xx'] };
     const development = { ...production, isDevelopment: true };
     expect(identifyKey(key, development, NOW)).toMatchObject({ caller: 'api-key' });
     expect(log).not.toHaveBeenCalled();
     for (let n = 0; n < 2; n += 1) {
-      expect(identifyKey(key, production, NOW)).toEqual({ outcome: 'unknown', fault });
+      expect(identifyKey(key, production, NOW)).toEqual({ outcome: 'unknown', reason });
     }
     const other = identifyKey('16-characters-xx', production, NOW);
     expect(other).toMatchObject({ outcome: 'valid' });
     expect(log).toHaveBeenCalledOnce();
     expect(log.mock.lastCall?.[0]).toContain(`${logged}: it opens nothing here`);
     expect(log.mock.lastCall?.[0]).not.toContain(key);
-  },
-);
+  });
 
-it('an unknown key that begins with dev_ is a development key in the log', () => {
-  const verdict = identifyKey('dev_unknown', config, NOW);
-  expect(verdict).toEqual({ outcome: 'unknown', fault: 'a development key' });
+  it('names an unknown key that begins with dev_ a development key', () => {
+    const verdict = identifyKey('dev_unknown', config, NOW);
+    expect(verdict).toEqual({ outcome: 'unknown', reason: 'a development key' });
+  });
 });

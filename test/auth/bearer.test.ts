@@ -1,7 +1,4 @@
-/**
- * Bearer tokens: those that are accepted, those that are forged, and the key set at an identity
- * provider, which fails at times.
- */
+/** Verifies bearer tokens, valid and forged ones, against key sets of a provider that fails at times. */
 
 import { base64url, CompactSign } from 'jose';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -37,7 +34,7 @@ beforeEach(() => {
   });
 });
 
-/** GETs the feed with a token alone: an invalid key is no credential. */
+/** GETs the feed with a token and an invalid key, which does not count. */
 function present(token: string, vars: Partial<Env> = provider.vars) {
   const headers = { Authorization: `Bearer ${token}`, 'x-api-key': 'wrong' };
   return sendWith(vars, '/api/v1/web/properties', { headers }, app);
@@ -58,20 +55,20 @@ function passSeconds(seconds: number) {
 const signed = await provider.sign();
 const [header = '', payload = '', signature = ''] = signed.split('.');
 
-/** Signed with a secret that everybody knows. */
+/** A token that is signed with the public key as its secret. */
 const hmac = await new CompactSign(base64url.decode(payload))
   .setProtectedHeader({ alg: 'HS256', kid: 'key-1', typ: 'JWT' })
   .sign(new TextEncoder().encode(JSON.stringify(provider.jwk)));
 
-/** The character that decodes to the same six bits but the last. */
-function nextOf(character = 'A'): string {
+/** Returns the base64url character that differs in its last bit only. */
+function nextCharacter(character = 'A'): string {
   return String.fromCharCode(character.charCodeAt(0) + 1);
 }
 
 const REJECTED = {
   'alg none': `${base64url.encode('{"alg":"none"}')}.${payload}.`,
   'HS256 with the public key': hmac,
-  'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextOf(signature.at(-1))}`,
+  'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextCharacter(signature.at(-1))}`,
   'an unknown kid': await provider.sign({}, { kid: 'key-2' }),
   'two tokens': `${signed}, Bearer ${await stranger.sign()}`,
 };
@@ -82,7 +79,7 @@ describe('a token with', () => {
   it.each([
     ['the audience in a list', { aud: ['other', 'events-and-property-feed'] }],
     ['an expiry 20 seconds ago and no other claim than needed', { exp: now - 20, iat: undefined }],
-    ['a begin 20 seconds away', { nbf: now + 20 }],
+    ['a start in 20 seconds', { nbf: now + 20 }],
   ])('%s is accepted', async (_, changes) => {
     await expectValid(await provider.sign(changes));
   });
@@ -93,7 +90,7 @@ it.each(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'])('%s is accepted'
   await expectValid(await other.sign(), other.vars);
 });
 
-describe('the key that verifies a token decides about it, also where two have one kid, when it', () => {
+describe('a token whose key shares its kid', () => {
   const { jwk } = provider;
   const sets = [[jwk], [jwk, stranger.jwk], [stranger.jwk, jwk]];
 
@@ -104,21 +101,21 @@ describe('the key that verifies a token decides about it, also where two have on
     ['has another audience', provider, { aud: 'a' }, 'ERR_JWT_CLAIM_VALIDATION_FAILED aud'],
     ['has another issuer', provider, { iss: 'a' }, 'ERR_JWT_CLAIM_VALIDATION_FAILED iss'],
     ['is not yet valid', provider, { nbf: now + 40 }, 'ERR_JWT_CLAIM_VALIDATION_FAILED nbf'],
-    ['is of neither key', rotated, {}, 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'],
-  ])('%s', async (_, { sign }, claims, fault) => {
+    ['is signed with neither key', rotated, {}, 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'],
+  ])('%s', async (_, { sign }, claims, reason) => {
     const log = watchLog('log');
     for (const keys of sets) {
       for (const kid of ['key-1', undefined]) {
         const token = await sign(claims, { kid });
         const response = await present(token, { JWT_JWKS: JSON.stringify({ keys }) });
-        await expectStatus(response, fault === undefined ? 200 : 401);
-        expect(log().at(-1).token_fault).toBe(fault);
+        await expectStatus(response, reason === undefined ? 200 : 401);
+        expect(log().at(-1).token_fault).toBe(reason);
       }
     }
   });
 });
 
-it('an RSA key that is too short is ignored in the key set (RFC 7517 section 5)', async () => {
+it('ignores an RSA key that is too short (RFC 7517 section 5)', async () => {
   const other = await createProvider('key-1', 'RS256');
   const short = { kty: 'RSA', n: `${'w'.repeat(170)}Q`, e: 'AQAB', kid: 'key-0' };
   const vars = { ...other.vars, JWT_JWKS: JSON.stringify({ keys: [short, other.jwk] }) };
@@ -130,7 +127,7 @@ it.each([
   ['JWT_ISSUER', { iss: '' }],
   ['JWT_AUDIENCE', { aud: '' }],
   ['JWT_JWKS', {}],
-])('without %s every token is rejected', async (name, claims) => {
+])('rejects every token if %s is empty', async (name, claims) => {
   for (const token of [signed, await provider.sign(claims)]) {
     await expectInvalid(token, { ...provider.vars, [name]: '' });
   }
@@ -141,7 +138,7 @@ const unreachable = () => {
 };
 
 describe('a provider that responds', () => {
-  it('is asked again after ten minutes, and its withdrawn key is rejected', async () => {
+  it('withdraws a key within ten minutes', async () => {
     await expectValid(await provider.sign(), remote);
     respond = () => new Response(rotated.jwks);
     passSeconds(599);
@@ -167,31 +164,31 @@ describe('a provider that responds', () => {
     }
   });
 
-  it('is asked four times at most for a storm of unknown kids, and known keys stay valid', async () => {
+  it('is asked at most four times for a storm of unknown kids', async () => {
     await expectValid(await provider.sign(), remote);
     passSeconds(31);
-    const gate = Promise.withResolvers<Response>();
-    respond = () => gate.promise.then((response) => response.clone());
+    const blocked = Promise.withResolvers<Response>();
+    respond = () => blocked.promise.then((response) => response.clone());
     const kids = Array.from({ length: 100 }, () => crypto.randomUUID());
     const storm = kids.map(async (kid) => expectInvalid(await provider.sign({}, { kid }), remote));
     await vi.waitFor(() => expect(fetched).toHaveLength(1 + 4));
     await expectValid(await provider.sign(), remote);
-    gate.resolve(new Response(provider.jwks));
+    blocked.resolve(new Response(provider.jwks));
     await Promise.all(storm);
     expect(fetched).toHaveLength(1 + 4);
   });
 
-  it('is asked by each of the first requests, and none waits for the fetch of another', async () => {
-    const gate = Promise.withResolvers<Response>();
-    respond = () => (fetched.length === 1 ? gate.promise : new Response(provider.jwks));
+  it('is asked by each of the first requests, without waiting for the fetch of another', async () => {
+    const blocked = Promise.withResolvers<Response>();
+    respond = () => (fetched.length === 1 ? blocked.promise : new Response(provider.jwks));
     const first = expectValid(await provider.sign(), remote);
     await vi.waitFor(() => expect(fetched).toHaveLength(1));
     await expectValid(await provider.sign(), remote);
-    gate.resolve(new Response(provider.jwks));
+    blocked.resolve(new Response(provider.jwks));
     await first;
   });
 
-  it('may publish keys of kinds that are not known here', async () => {
+  it('may publish keys of unknown types', async () => {
     const keys = [{ kty: 'future' }, { kty: 'oct', k: 'AA', kid: 'key-1' }, provider.jwk];
     respond = () => new Response(JSON.stringify({ keys }));
     await expectValid(await provider.sign(), remote);
@@ -208,7 +205,7 @@ describe('a provider that responds', () => {
     ];
     const token = () => provider.sign({}, { kid: undefined });
 
-    it('has its entries logged once for each URL', async () => {
+    it('has each entry logged once for each URL', async () => {
       const log = watchLog('error');
       respond = () => new Response(JSON.stringify({ keys }));
       for (const url of [remote.JWT_JWKS_URL, `${remote.JWT_JWKS_URL}/2`]) {
@@ -260,7 +257,7 @@ describe('a provider that responds', () => {
   });
 });
 
-it('the last good keys are used while the provider fails, which is asked every 30 seconds', async () => {
+it('uses the last good keys while the provider fails', async () => {
   const token = await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 200_000 });
   await expectValid(token, remote);
   respond = unreachable;
@@ -275,7 +272,7 @@ it('the last good keys are used while the provider fails, which is asked every 3
   await expectValid(await rotated.sign(), remote);
 });
 
-describe('with no key known, a provider that', () => {
+describe('while no key set is cached, a provider that', () => {
   const issuer = 'https://identity.example.com';
   it.each<[string, () => Response | Promise<Response>, logged: string]>([
     ['cannot be reached', unreachable, 'connection refused by 10.1.2.3'],
@@ -306,25 +303,22 @@ describe('with no key known, a provider that', () => {
       () => Response.json({ keys: [{ ...provider.jwk, d: 'AA' }] }),
       'without a usable key',
     ],
-  ])(
-    '%s gives a 500 that is not shown, and whose log says what was found',
-    async (_, broken, found) => {
-      const log = watchLog('error');
-      respond = broken;
-      const response = await present(await provider.sign(), remote);
-      const error = await expectError(response, 500, 'internal_error');
-      expect(JSON.stringify(error)).not.toContain('10.1.2.3');
-      const message = 'the key set could not be renewed';
-      const line = log().find((entry) => entry.message === message);
-      expect(line).toMatchObject({ message, request_id: error.request_id });
-      expect(line.cause).toContain(found);
-      if (broken !== unreachable)
-        expect(line.cause).toMatch(/JWT_JWKS_URL has .* must be the address/);
-      respond = () => new Response(provider.jwks);
-      passSeconds(1);
-      await expectValid(await provider.sign(), remote);
-    },
-  );
+  ])('%s causes a 500 whose cause is only in the log', async (_, broken, cause) => {
+    const log = watchLog('error');
+    respond = broken;
+    const response = await present(await provider.sign(), remote);
+    const error = await expectError(response, 500, 'internal_error');
+    expect(JSON.stringify(error)).not.toContain('10.1.2.3');
+    const message = 'the key set could not be renewed';
+    const line = log().find((entry) => entry.message === message);
+    expect(line).toMatchObject({ message, request_id: error.request_id });
+    expect(line.cause).toContain(cause);
+    if (broken !== unreachable)
+      expect(line.cause).toMatch(/JWT_JWKS_URL has .* must be the address/);
+    respond = () => new Response(provider.jwks);
+    passSeconds(1);
+    await expectValid(await provider.sign(), remote);
+  });
 
   it('fails is asked once a second, whatever the number of tokens', async () => {
     respond = unreachable;
@@ -338,15 +332,15 @@ describe('with no key known, a provider that', () => {
     }
   });
 
-  it.each<[kind: string, status: number, end: (gate: PromiseWithResolvers<Response>) => void]>([
-    ['is slow', 200, (gate) => gate.resolve(new Response(provider.jwks))],
-    ['fails after a while', 500, (gate) => gate.reject(new Error('reset'))],
+  it.each<[kind: string, status: number, end: (blocked: PromiseWithResolvers<Response>) => void]>([
+    ['is slow', 200, (blocked) => blocked.resolve(new Response(provider.jwks))],
+    ['fails after a while', 500, (blocked) => blocked.reject(new Error('reset'))],
   ])('%s is asked four times for a storm of tokens, which all get a %i', async (_, status, end) => {
-    const gate = Promise.withResolvers<Response>();
-    respond = () => gate.promise.then((response) => response.clone());
+    const blocked = Promise.withResolvers<Response>();
+    respond = () => blocked.promise.then((response) => response.clone());
     const storm = Array.from({ length: 40 }, async () => present(await provider.sign(), remote));
     await vi.waitFor(() => expect(fetched).toHaveLength(4));
-    end(gate);
+    end(blocked);
     for (const response of await Promise.all(storm)) await expectStatus(response, status);
     expect(fetched).toHaveLength(4);
   });

@@ -1,4 +1,4 @@
-/** The scope of every route that the app registers, and what each credential opens. */
+/** Checks the scope of every registered route, and which routes a credential opens. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -30,11 +30,11 @@ const { rows } = tableOf('docs/reference/authentication.md', 'operations');
 
 /** Returns the scope that the document promises for a route: no route changes its scope unseen. */
 function promisedScope(route: string): string {
-  const isOf = (operations: string) =>
-    codesIn(operations).some((each) =>
-      each.endsWith('*') ? route.startsWith(each.slice(0, -1)) : route === each,
+  const matchesRoute = (operations: string) =>
+    codesIn(operations).some((pattern) =>
+      pattern.endsWith('*') ? route.startsWith(pattern.slice(0, -1)) : route === pattern,
     );
-  const matches = rows.filter(([operations = '']) => isOf(operations));
+  const matches = rows.filter(([operations = '']) => matchesRoute(operations));
   return matches.map(([, , scope = '']) => codesIn(scope)[0] ?? 'open').join(' and ');
 }
 
@@ -42,8 +42,9 @@ const app = createApp();
 const handlers = app.routes.filter(({ method }) => method !== 'ALL');
 const routes = [...new Set(handlers.map(({ method, path }) => `${method} ${path}`))].map((name) => {
   const [method = '', path = ''] = name.split(' ');
-  const own = handlers.filter((each) => each.method === method && each.path === path);
-  const declared = own.map(({ handler }) => declaredAccess(handler));
+  const declared = handlers
+    .filter((route) => route.method === method && route.path === path)
+    .map(({ handler }) => declaredAccess(handler));
   return { name, method, path, declared, scope: promisedScope(name) };
 });
 
@@ -81,11 +82,11 @@ async function call(path: string, key?: string, token?: string) {
 }
 
 it.each(routes)(
-  '$name declares the documented scope, before everything else',
+  '$name declares the documented scope before everything else',
   ({ method, path, declared, scope }) => {
     expect(declared).toEqual([scope, ...Array(declared.length - 1)]);
     const template = Object.keys(document.paths).find(
-      (each) => each.replaceAll(/\{\w+\}/g, ':') === path.replaceAll(/:\w+/g, ':'),
+      (name) => name.replaceAll(/\{\w+\}/g, ':') === path.replaceAll(/:\w+/g, ':'),
     );
     expect(document.paths[template ?? '']?.[method.toLowerCase()]?.['x-scope']).toBe(scope);
   },
@@ -103,8 +104,8 @@ describe('the feed and the events', () => {
   const UNKNOWN = `${INVALID}, unknown`;
   const EXPIRED = `${INVALID}, expired-one, expired`;
 
-  /** Returns the caller of a 200; else the code, with the caller and the fault of the log. */
-  async function outcomeOf(path: string, key?: string, token?: string): Promise<string> {
+  /** Returns the caller of a 200, or the error code with the caller and the reason in the log. */
+  async function callAs(path: string, key?: string, token?: string): Promise<string> {
     const { response, line } = await call(path, key, token);
     if (response.status === 200) return line.caller;
     const text = await response.clone().text();
@@ -129,18 +130,18 @@ describe('the feed and the events', () => {
     ['another scheme', NONE, `Basic ${btoa(`user:${API_KEY}`)}`, INVALID, INVALID],
     ['an empty token', NONE, '', INVALID, INVALID],
     ['two good ones', site.key, good, 'site', `${DENIED}, site`],
-    ['a good key beside an expired token', API_KEY, old, 'api-key', 'api-key'],
-    ['a good token beside an unknown key', 'epf_unknown', good, 'bearer', UNKNOWN],
-    ['a good token beside a key without the scope', reader.key, good, 'bearer', 'reader'],
+    ['a good key and an expired token', API_KEY, old, 'api-key', 'api-key'],
+    ['a good token and an unknown key', 'epf_unknown', good, 'bearer', UNKNOWN],
+    ['a good token and a key without the scope', reader.key, good, 'bearer', 'reader'],
     ['neither with the right', reader.key, weak, `${DENIED}, reader`, 'reader'],
-    ['a weak token beside an unknown key', 'epf_unknown', weak, `${DENIED}, bearer`, UNKNOWN],
+    ['a weak token and an unknown key', 'epf_unknown', weak, `${DENIED}, bearer`, UNKNOWN],
   ])('respond to %s', async (_, key, token, feed, events) => {
-    expect(await outcomeOf(FEED, key, token)).toBe(feed);
-    expect(await outcomeOf(EVENTS, key, token)).toBe(events);
+    expect(await callAs(FEED, key, token)).toBe(feed);
+    expect(await callAs(EVENTS, key, token)).toBe(events);
   });
 });
 
-it('one listing is open to a token alone', async () => {
+it('opens one listing to a token without a key', async () => {
   const { response } = await call(`${FEED}/none`, NONE, good);
   await expectError(response, 404, 'resource_missing');
 });
@@ -154,6 +155,7 @@ describe('a rejection', () => {
   const INVALID = '"message":"The credentials sent are not valid here."';
   const BELONGS = 'not valid here. An API key belongs in the x-api-key header."';
   const TAKES_KEY = '"message":"This operation takes an API key, in the x-api-key header."';
+  const NO_PERMISSION = 'does not have the permission tool-web:viewer in its claim permissions.';
   type Sent = string | undefined;
   type Rejection = [path: string, key: Sent, token: Sent, message: string, challenge: string];
 
@@ -161,7 +163,13 @@ describe('a rejection', () => {
     [EVENTS, NONE, NONE, 'Send an API key in the x-api-key header.', KEY],
     [EVENTS, '', NONE, 'The header X-API-Key is empty.', KEY],
     [EVENTS, 'wrong', NONE, INVALID, KEY],
-    [EVENTS, site.key, NONE, 'lacks the scope events:read.', `${KEY}, ${DENIED}"events:read"`],
+    [
+      EVENTS,
+      site.key,
+      NONE,
+      'does not have the scope events:read.',
+      `${KEY}, ${DENIED}"events:read"`,
+    ],
     ...[good, old, `Bearer ${API_KEY}`, API_KEY, ''].map(
       (token): Rejection => [EVENTS, NONE, token, TAKES_KEY, KEY],
     ),
@@ -185,18 +193,24 @@ describe('a rejection', () => {
       'The token has expired.',
       `Bearer realm="api", error="invalid_token", error_description="The token has expired.", ${KEY}`,
     ],
-    [FEED, reader.key, old, 'lacks the scope feed:read.', `${FEED_KEY}, ${DENIED}"feed:read"`],
-    [FEED, NONE, weak, 'tool-web:viewer.', `Bearer realm="api", ${DENIED}"tool-web:viewer"`],
-  ])('at %s names what is needed (%#)', async (path, key, token, message, challenge) => {
+    [
+      FEED,
+      reader.key,
+      old,
+      'does not have the scope feed:read.',
+      `${FEED_KEY}, ${DENIED}"feed:read"`,
+    ],
+    [FEED, NONE, weak, NO_PERMISSION, `Bearer realm="api", ${DENIED}"tool-web:viewer"`],
+  ])('names the credentials that %s needs (%#)', async (path, key, token, message, challenge) => {
     const { response } = await call(path, key, token);
     expect(await response.clone().text()).toContain(message);
     expect(response.headers.get('WWW-Authenticate')).toBe(challenge);
   });
 });
 
-const NO_FORM = 'the claim permissions is no list, text or object';
+const NO_FORM = 'the claim permissions is not a list, text or object';
 
-it.each<[permissions: unknown, status: number, fault?: string]>([
+it.each<[permissions: unknown, status: number, reason?: string]>([
   [['tool-chat:admin', 'tool-web:viewer'], 200],
   [['tool-web:editor'], 200],
   [['tool-web:admin'], 200],
@@ -219,21 +233,21 @@ it.each<[permissions: unknown, status: number, fault?: string]>([
   [undefined, 403, 'no claim permissions'],
   [null, 403, NO_FORM],
   [true, 403, NO_FORM],
-])('a token with the permissions %j gets %i', async (permissions, status, fault) => {
+])('responds to a token with the permissions %j with %i', async (permissions, status, reason) => {
   const token = `Bearer ${await provider.sign({ permissions })}`;
   const { response, line } = await call(FEED, NONE, token);
   await expectStatus(response, status);
-  expect(line.token_fault).toBe(fault);
+  expect(line.token_fault).toBe(reason);
 });
 
-it('a token whose level is too low is logged so', async () => {
+it('denies a token whose level is too low, with the reason for the log', async () => {
   const { jwt } = readConfig(bindings);
   const permission = { area: 'tool-web', level: 'admin' } as const;
-  const fault = 'the level of tool-web is below admin';
+  const reason = 'the level of tool-web is below admin';
   for (const permissions of [['tool-web:editor'], 'tool-web:editor', { 'tool-web': 'editor' }]) {
     const token = await provider.sign({ permissions });
     const verdict = await verifyBearer(`Bearer ${token}`, jwt, permission);
-    expect(verdict).toEqual({ outcome: 'denied', fault });
+    expect(verdict).toEqual({ outcome: 'denied', reason });
   }
 });
 
@@ -248,7 +262,7 @@ describe('plain http', () => {
     [expired.key, 'expired-one'],
     [API_KEY, 'api-key'],
     ['unknown', undefined],
-  ])('is rejected after it was counted, and the log names the caller (%#)', async (key, caller) => {
+  ])('is rejected with the caller in the log (%#)', async (key, caller) => {
     const response = await requestBy(`http://api.example.com${EVENTS}`, key);
     const { message } = await expectError(response, 403, 'https_required');
     expect(message).toContain('replace the key');
@@ -257,7 +271,7 @@ describe('plain http', () => {
     expect([line.caller, line.error_code]).toEqual([caller, 'https_required']);
   });
 
-  it('is rejected before the path is looked up, and a health check too', async () => {
+  it('is rejected before the path is looked up', async () => {
     for (const path of ['/api/health', '/api/none']) {
       const response = await sendUndescribed({}, `http://api.example.com${path}`);
       await expectError(response, 403, 'https_required');
@@ -271,7 +285,7 @@ describe('plain http', () => {
   });
 });
 
-it.each([undefined, ' ,'])('no key is valid when API_KEY is %j', async (configured) => {
+it.each([undefined, ' ,'])('rejects every key if API_KEY is %j', async (configured) => {
   const vars = { API_KEY: configured } as Partial<Env>;
   for (const sent of ['', ',', API_KEY, 'undefined']) {
     const headers = { 'x-api-key': sent };
@@ -280,9 +294,9 @@ it.each([undefined, ' ,'])('no key is valid when API_KEY is %j', async (configur
   }
 });
 
-it('API_KEYS may be missing, empty, or JSON text as in .dev.vars', async () => {
+it('accepts an API_KEYS that is missing, empty or JSON text', async () => {
   const { key, entry } = site;
-  const configured = [undefined, '', []].map((each) => [each, API_KEY] as const);
+  const configured = [undefined, '', []].map((value) => [value, API_KEY] as const);
   for (const [API_KEYS, sent] of [...configured, [JSON.stringify([entry]), key] as const]) {
     const headers = { 'x-api-key': sent };
     await expectStatus(await sendWith({ API_KEYS }, FEED, { headers }), 200);

@@ -1,9 +1,9 @@
-/** The credentials of operations in the OpenAPI document. */
+/** The credentials of each operation in the OpenAPI document. */
 
 import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
 
-/** The credentials, by the names in `Access`. */
+/** The security schemes, by their names in `Access`. */
 export const securitySchemes = {
   apiKey: {
     type: 'apiKey',
@@ -17,7 +17,7 @@ export const securitySchemes = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'A JWT of the identity provider (RFC7519, checked as RFC8725 asks) whose claim `permissions` (a list, a text with spaces, or an object of area and level) has `tool-web:viewer` or higher.',
+      'A JWT of the identity provider (RFC 7519, verified as RFC 8725 recommends). Its claim `permissions` contains `tool-web:viewer` or a higher level, in a list, in a string separated by spaces, or in an object of area and level.',
   },
 } as const;
 
@@ -33,7 +33,7 @@ const keyWith = (scope: Scope): Access => ({
   errors: [...REJECTED, 'https_required'],
 });
 
-/** The access of the operations. */
+/** The access of an operation: its credentials, and the errors without them. */
 export const ACCESS = {
   open: { security: [], errors: ['https_required'] },
   eventsWrite: keyWith('events:write'),
