@@ -21,10 +21,10 @@ export const BUCKET_MS = 5_000;
 /** Buckets in a window, including the current one. */
 export const BUCKETS_PER_WINDOW = WINDOW_MS / BUCKET_MS;
 /**
- * Accepted buckets after the current one, because another machine's clock can be ahead. Later
- * buckets come from a clock that has been set back since.
+ * Difference in buckets between the clocks of two machines that the counter allows for. Counts that
+ * are further away come from a clock that has been set since.
  */
-export const MAX_BUCKETS_AHEAD = 2;
+export const MAX_BUCKETS_APART = 2;
 /** Maximum wait of a request for its counter. The next bucket can begin during the wait. */
 export const MAX_WAIT_MS = 300;
 
@@ -64,16 +64,19 @@ export type CounterState = {
 /** Returns the bucket of a time in milliseconds. */
 export const bucketAt = (time: number) => Math.floor(time / BUCKET_MS);
 
-/** Whether a bucket is in the window that ends with the bucket `current`. */
-export function isInWindow(bucket: number, current: number): boolean {
-  return bucket > current - BUCKETS_PER_WINDOW && bucket <= current + MAX_BUCKETS_AHEAD;
+/** Whether a bucket is in the window that ends with the bucket `end`. */
+export function isInWindow(bucket: number, end: number): boolean {
+  return bucket > end - BUCKETS_PER_WINDOW && bucket <= end;
 }
 
-/** Keeps the buckets in the window of `now`, or of a request that has been waiting until `now`. */
-function selectWindow<T>(buckets: Iterable<[number, T]>, now: number): Map<number, T> {
-  const [current, earlier] = [bucketAt(now), bucketAt(now - MAX_WAIT_MS)];
-  const isNeeded = (bucket: number) => isInWindow(bucket, current) || isInWindow(bucket, earlier);
-  return new Map([...buckets].filter(([bucket]) => isNeeded(bucket)));
+/**
+ * Keeps the buckets of every window in which a permit can be requested: a request may have been
+ * waiting, and the isolate's clock may be behind or ahead.
+ */
+function selectBuckets<T>(buckets: Iterable<[number, T]>, now: number): Map<number, T> {
+  const earliest = bucketAt(now - MAX_WAIT_MS) - MAX_BUCKETS_APART - BUCKETS_PER_WINDOW + 1;
+  const latest = bucketAt(now) + MAX_BUCKETS_APART;
+  return new Map([...buckets].filter(([bucket]) => bucket >= earliest && bucket <= latest));
 }
 
 function sumCounts(counts: ReadonlyMap<unknown, number>): number {
@@ -88,14 +91,14 @@ export function addReport(
   { record: reporter, counts }: Report,
   now: number,
 ) {
-  const buckets = selectWindow(state?.spans ?? [], now);
+  const buckets = selectBuckets(state?.spans ?? [], now);
   const reportedIn = (bucket: number) => buckets.get(bucket)?.get(reporter) ?? 0;
   const others = new Map(
     buckets
       .entries()
       .map(([bucket, reporters]) => [bucket, sumCounts(reporters) - reportedIn(bucket)]),
   );
-  for (const [bucket, count] of selectWindow(counts, now)) {
+  for (const [bucket, count] of selectBuckets(counts, now)) {
     if (count > reportedIn(bucket)) {
       buckets.set(bucket, new Map(buckets.get(bucket)).set(reporter, count));
     }
@@ -105,8 +108,13 @@ export function addReport(
 }
 
 /**
- * Grants a permit while the window is within the limit, and stores its counts. A denied permit
- * changes nothing.
+ * Grants a permit if each window that includes its bucket stays within the limit, and stores its
+ * counts. A denied permit changes nothing.
+ *
+ * A permit's count includes the requests of its isolate that wait for permits themselves. They must
+ * not be denied if this one is granted, otherwise they would count for the other isolates. The
+ * windows depend on the permit's bucket only, and their totals only grow. Therefore a count that is
+ * denied once is denied from then on, in whatever order the calls arrive.
  */
 export function acquirePermit(
   state: CounterState | undefined,
@@ -116,18 +124,24 @@ export function acquirePermit(
 ) {
   const { others, nextState } = addReport(state, report, now);
   const buckets = nextState.spans;
-  // Messages can overtake each other, so the window ends at the reporter's latest bucket.
-  let latest = Number.NEGATIVE_INFINITY;
-  for (const [reported, reporters] of buckets) {
-    if (reporters.has(report.record)) latest = Math.max(latest, reported);
-  }
-  let total = 0;
-  for (const [counted, reporters] of buckets) {
-    if (isInWindow(counted, latest)) total += sumCounts(reporters);
-  }
   // A later message that overtook this one has already counted this request.
   const isAlreadyCounted = buckets.get(bucket) === state?.spans.get(bucket);
-  // A bucket outside the window is dropped, so its permit is denied.
-  const isCounted = buckets.has(bucket) && (isAlreadyCounted || total <= limit);
+  // A bucket that is too old or too new is dropped, so its permit is denied.
+  const isCounted =
+    buckets.has(bucket) && (isAlreadyCounted || largestTotal(buckets, bucket) <= limit);
   return { isCounted, others, nextState: isCounted ? nextState : undefined };
+}
+
+/** Returns the largest total of the windows that include a bucket. */
+function largestTotal(buckets: CounterState['spans'], bucket: number): number {
+  let largest = 0;
+  for (const end of buckets.keys()) {
+    if (!isInWindow(bucket, end)) continue;
+    let total = 0;
+    for (const [counted, reporters] of buckets) {
+      if (isInWindow(counted, end)) total += sumCounts(reporters);
+    }
+    largest = Math.max(largest, total);
+  }
+  return largest;
 }

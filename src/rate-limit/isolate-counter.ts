@@ -21,8 +21,7 @@ import {
   BUCKETS_PER_WINDOW,
   bucketAt,
   type Counts,
-  isInWindow,
-  MAX_BUCKETS_AHEAD,
+  MAX_BUCKETS_APART,
   MAX_WAIT_MS,
   type PolicyName,
   type Reply,
@@ -89,7 +88,7 @@ export class IsolateCounter {
     let [used, unacknowledged, unreported, resetMs] = [0, 0, 0, WINDOW_MS];
     // From the newest bucket to the oldest one, which leaves the window next.
     for (
-      let bucket = current + MAX_BUCKETS_AHEAD;
+      let bucket = current + MAX_BUCKETS_APART;
       bucket > current - BUCKETS_PER_WINDOW;
       bucket -= 1
     ) {
@@ -144,8 +143,11 @@ export class IsolateCounter {
     const existing = this.#buckets.get(bucket);
     if (existing !== undefined) return existing;
     const current = bucketAt(Date.now());
-    for (const old of this.#buckets.keys())
-      if (!isInWindow(old, current)) this.#buckets.delete(old);
+    for (const old of this.#buckets.keys()) {
+      if (old <= current - BUCKETS_PER_WINDOW || old > current + MAX_BUCKETS_APART) {
+        this.#buckets.delete(old);
+      }
+    }
     const counts = { admitted: 0, pending: 0, admittedElsewhere: 0, reported: 0, acknowledged: 0 };
     this.#buckets.set(bucket, counts);
     return counts;

@@ -61,6 +61,9 @@ type SimulatedRequest = {
 export type Exchange = {
   task: string;
   request: SimulatedRequest;
+  /** Name of the isolate that got the request, and its time by the clock of that isolate. */
+  isolate: string;
+  clock: number;
   start: number;
   end: number;
   status?: number;
@@ -75,6 +78,8 @@ export type WorldOptions = {
    * The clocks of the machines are ahead of the true time by these milliseconds, each in its place.
    */
   machines: readonly { clockOffset: number; place: string }[];
+  /** The clock of the counters is ahead by these milliseconds. */
+  counterOffset?: number;
   /** No call that nothing is wrong with takes 0.1 s; otherwise it may take up to a second. */
   isSwift?: boolean;
 };
@@ -87,6 +92,8 @@ export class World {
   /** A line for all that happens, for the test that fails. */
   readonly history: string[] = [];
   readonly objects = new Map<string, CounterObject>();
+  /** Reporter id → one of the requests that the reporter has counted. */
+  readonly reporters = new Map<string, Exchange>();
   readonly #fleet: Fleet;
   readonly #options: WorldOptions;
   readonly #random: Random;
@@ -144,11 +151,19 @@ export class World {
 
   /** Sends a request to the isolate of a machine. A client that hangs up gets no response. */
   async send(index: number, request: SimulatedRequest): Promise<Exchange> {
-    const { isolate } = this.#fleet.machine(index);
+    const machine = this.#fleet.machine(index);
+    const { isolate } = machine;
     const { path, client = '203.0.113.1', headers, body, hangUpMs } = request;
     const [start, task] = [this.scheduler.now, taskNow().name];
     const end = Number.POSITIVE_INFINITY;
-    const exchange: Exchange = { task, request, start, end };
+    const exchange: Exchange = {
+      task,
+      request,
+      isolate: isolate.name,
+      clock: machine.now(),
+      start,
+      end,
+    };
     this.exchanges.push(exchange);
     this.note(`${isolate.name} gets ${task}`);
     const response = await isolate.serve(
@@ -205,9 +220,21 @@ export class World {
   #objectNamed(name: string): CounterObject {
     const known = this.objects.get(name);
     if (known !== undefined) return known;
-    const object = new CounterObject(this.#fleet.objects, this.#random.fork(`object ${name}`));
+    const object = new CounterObject(
+      this.#fleet.objects,
+      this.#random.fork(`object ${name}`),
+      this.#options.counterOffset,
+    );
     this.objects.set(name, object);
     return object;
+  }
+
+  /** Remembers whose requests a reporter counts: those of the task that runs. */
+  #addReporter(id: string): void {
+    if (this.reporters.has(id)) return;
+    const { name } = taskNow();
+    const exchange = this.exchanges.find(({ task }) => task === name);
+    if (exchange !== undefined) this.reporters.set(id, exchange);
   }
 
   #envOf(isolate: Owner & { name: string }, place: string): object {
@@ -231,14 +258,16 @@ export class World {
       RATE_COUNTER: {
         idFromName: (name: string) => name,
         get: (name: string) => ({
-          add: (...values: unknown[]) =>
-            this.#call('counter', isolate, () => {
+          add: (...values: [unknown, { record: string }, ...unknown[]]) => {
+            this.#addReporter(values[1].record);
+            return this.#call('counter', isolate, () => {
               const reply = this.#objectNamed(name).call('add', values);
               this.note(
                 `${isolate.name} reports: ${inspect([...values, reply], { breakLength: 1_000, depth: 5 })}`,
               );
               return reply;
-            }),
+            });
+          },
         }),
       },
     };

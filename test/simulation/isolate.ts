@@ -35,8 +35,13 @@ export class Machine {
     this.service = source(this.#globals());
   }
 
+  /** Returns the time by the machine's clock. */
+  now(): number {
+    return this.scheduler.now + this.scheduler.clockError + this.clockOffset;
+  }
+
   #globals(): object {
-    const now = () => this.scheduler.now + this.scheduler.clockError + this.clockOffset;
+    const now = () => this.now();
     class SimulatedDate extends Date {
       constructor(...values: unknown[]) {
         super(...((values.length === 0 ? [now()] : values) as [number]));

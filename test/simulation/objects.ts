@@ -12,7 +12,12 @@ const IDLE_MS = 10_000;
 /** An alarm may come some time after it is due. */
 const MAX_ALARM_DELAY_MS = 2_000;
 
+/** What a counter stores for a policy: bucket → reporter → number of requests. */
+type Stored = { spans: ReadonlyMap<number, ReadonlyMap<string, number>> };
+
 export class CounterObject {
+  /** Bucket and reporter → largest number of requests that was ever stored. */
+  readonly largestCounts = new Map<number, Map<string, number>>();
   readonly #machine: Machine;
   readonly #random: Random;
   readonly #clockOffset: number;
@@ -21,10 +26,10 @@ export class CounterObject {
   #instance: Instance | undefined;
   #idleFrom = Number.POSITIVE_INFINITY;
 
-  constructor(machine: Machine, random: Random) {
+  constructor(machine: Machine, random: Random, clockOffset = 0) {
     this.#machine = machine;
     this.#random = random;
-    this.#clockOffset = random.between(-2_000, 2_000);
+    this.#clockOffset = clockOffset;
   }
 
   get isEmpty(): boolean {
@@ -44,7 +49,10 @@ export class CounterObject {
   #context(): object {
     const kv = {
       get: (key: string) => structuredClone(this.#entries.get(key)),
-      put: (key: string, value: unknown) => void this.#entries.set(key, structuredClone(value)),
+      put: (key: string, value: Stored) => {
+        this.#entries.set(key, structuredClone(value));
+        this.#recordCounts(value);
+      },
       list: () => [...structuredClone(this.#entries)],
     };
     const deleteAll = async () => {
@@ -53,6 +61,16 @@ export class CounterObject {
     };
     const setAlarm = async (at: number) => this.#setAlarm(at);
     return { waitUntil: () => {}, storage: { kv, setAlarm, deleteAll } };
+  }
+
+  #recordCounts({ spans }: Stored): void {
+    for (const [bucket, reporters] of spans) {
+      const largest = this.largestCounts.get(bucket) ?? new Map<string, number>();
+      this.largestCounts.set(bucket, largest);
+      for (const [reporter, count] of reporters) {
+        largest.set(reporter, Math.max(largest.get(reporter) ?? 0, count));
+      }
+    }
   }
 
   #setAlarm(at: number): void {

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 import { type Exchange, timeOf, type World } from './environment.ts';
 import { Random } from './random.ts';
+import { START } from './scheduler.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
 
 /** The limit of an address. */
@@ -42,9 +43,10 @@ const HOUR_MS = 3_600_000;
  *     several    two or three          none
  *     one        one                   any
  *     any        two or three          any
+ *     edges      two or three          none; requests wait while a full bucket leaves the window
  *     set back   one                   any, and all clocks are set back by an hour
  */
-const KINDS = ['several', 'one', 'any', 'several', 'one', 'any', 'several', 'set back'] as const;
+const KINDS = ['several', 'one', 'any', 'edges', 'one', 'any', 'several', 'set back'] as const;
 /** One seed in ten uses the key, because its large limit takes longer. */
 const SEEDS_PER_KEY = 10;
 /** Requests within `spreadMs`, to one isolate or to all. Another limit than `LIMIT` scales the size. */
@@ -73,6 +75,54 @@ const BEGINNINGS: readonly (readonly Burst[])[] = [
   ],
 ];
 
+/** Clients of a plan of the kind `edges`. */
+const EDGE_CLIENTS = 12;
+/** Milliseconds before and after the edge of a bucket within which requests come. */
+const EDGE_MS = 30;
+
+/**
+ * One isolate gets the whole limit. Its bucket leaves the window of a second isolate while requests
+ * of the second isolate wait for permits, so that some are denied and later ones are granted.
+ */
+function makeEdgeRequests(
+  random: Random,
+  machines: Plan['machines'],
+  counterOffset: number,
+  limit: number,
+): Operation[] {
+  const operations: Operation[] = [];
+  for (let client = 0; client < EDGE_CLIENTS; client += 1) {
+    const second = random.between(1, machines.length - 1);
+    const [firstOffset = 0, secondOffset = 0] = [0, second].map(
+      (index) => machines[index]?.clockOffset,
+    );
+    const fullMs = random.between(5_000, 60_000);
+    const fullBucket = Math.floor((START + fullMs + firstOffset) / BUCKET_MS);
+    const endMs = fullBucket * BUCKET_MS + WINDOW_MS - START;
+    // The bucket has left the window by the clock of the isolate, or by the clock of the counter.
+    const edgeMs = endMs - random.pick([secondOffset, counterOffset - LONGEST_WAIT_MS]);
+    const send = (name: string, machine: number, size: number, atMs: () => number) => {
+      for (let index = size; index > 0; index -= 1) {
+        operations.push({
+          atMs: atMs(),
+          name: `request ${client}.${name}.${index}`,
+          perform: requestFromAddress(client, machine),
+        });
+      }
+    };
+    send('fills', 0, limit, () => fullMs);
+    send(
+      'before',
+      second,
+      random.between(limit / 2, limit),
+      () => edgeMs - random.between(1, EDGE_MS),
+    );
+    send('after', second, random.between(1, limit / 5), () => edgeMs + random.between(0, EDGE_MS));
+    send('elsewhere', 0, limit, () => edgeMs + BUCKET_MS);
+  }
+  return operations;
+}
+
 function makeBursts(random: Random, machines: number, lastMs: number): Burst[] {
   const bursts: Burst[] = [];
   for (let startMs = 30_000; startMs < lastMs; startMs += random.pick(PAUSES_MS)) {
@@ -90,18 +140,19 @@ function makeBursts(random: Random, machines: number, lastMs: number): Burst[] {
 export function rateLimit(seed: string): Plan {
   const random = new Random(`rate limit ${seed}`);
   const kind = KINDS[Number(seed) % KINDS.length] ?? 'any';
-  const hasKey = Number(seed) % SEEDS_PER_KEY === 5;
+  const hasKey = kind !== 'edges' && Number(seed) % SEEDS_PER_KEY === 5;
   const limit = hasKey ? KEY_LIMIT : LIMIT;
   const isOnOneIsolate = kind === 'one' || kind === 'set back';
   const machines = machinesOf(random, random.between(isOnOneIsolate ? 1 : 2, 3));
+  const counterOffset = random.between(-2_000, 2_000);
   const anyMachine = () => random.between(0, machines.length - 1);
-  const isSwift = kind === 'several' || random.chance(0.5);
-  const hasFaults = kind !== 'several' && random.chance(0.7);
+  const isSwift = kind === 'several' || kind === 'edges' || random.chance(0.5);
+  const hasFaults = kind !== 'several' && kind !== 'edges' && random.chance(0.7);
   const clients = isOnOneIsolate && !hasKey ? machines.map((_, index) => index) : [0];
   const makeRequest = hasKey ? requestWithKey : requestFromAddress;
   const lastMs = hasKey ? 130_000 : 250_000;
-  let operations: Operation[] = [];
-  for (const client of clients) {
+  let operations = kind === 'edges' ? makeEdgeRequests(random, machines, counterOffset, limit) : [];
+  for (const client of kind === 'edges' ? [] : clients) {
     const bursts = makeBursts(random, machines.length, lastMs);
     if (kind === 'several') bursts.unshift(...random.pick(BEGINNINGS));
     for (const burst of bursts) {
@@ -139,13 +190,14 @@ export function rateLimit(seed: string): Plan {
     }
     if (kind === 'any') add('kill', random.between(0, 60_000), (world) => world.kill(machine));
   }
-  const violationsIn = ({ exchanges, objects }: World) => {
+  const violationsIn = (world: World) => {
+    const { exchanges, objects } = world;
     const byClient = Map.groupBy(exchanges, ({ request }) => request.client);
     return [
       ...[...byClient.values()].flatMap((clientExchanges) => {
         const most = limit + (machines.length - 1) * getAllowance(limit);
         const differMs = isOnOneIsolate ? 0 : CLOCKS_DIFFER_MS;
-        const hasBound = kind === 'one' || kind === 'several';
+        const hasBound = kind === 'one' || kind === 'several' || kind === 'edges';
         return [
           ...atLeastTheLimit(
             clientExchanges,
@@ -159,13 +211,14 @@ export function rateLimit(seed: string): Plan {
         ];
       }),
       ...neverWaitsLong(exchanges),
+      ...countsOnlyAdmitted(world),
       ...[...objects]
         .filter(([, object]) => kind !== 'set back' && !object.isEmpty)
         .map(([how]) => ({ promise: 'an idle counter stores nothing', how })),
     ];
   };
   const vars = { RATE_LIMIT_DEFAULT: String(LIMIT), API_KEYS };
-  return { seed, machines, vars, operations, isSwift, endMs: 450_000, violationsIn };
+  return { seed, machines, counterOffset, vars, operations, isSwift, endMs: 450_000, violationsIn };
 }
 
 const makeAddress = (client: number) => `203.0.113.${client}`;
@@ -239,4 +292,34 @@ function neverWaitsLong(exchanges: readonly Exchange[]): Violation[] {
       promise: 'a request waits for its counter for 300 ms at most',
       how: `${task} from ${timeOf(start)} to ${timeOf(end)}`,
     }));
+}
+
+/** Compares each count of a counter with the admitted requests of its isolate in the same bucket. */
+function countsOnlyAdmitted({ exchanges, objects, reporters }: World): Violation[] {
+  const keyOf = (isolate: string, client: string | undefined, bucket: number) =>
+    `${isolate}, client ${client}, bucket ${bucket}`;
+  const admitted = new Map<string, number>();
+  for (const exchange of exchanges.filter(isAdmitted)) {
+    const bucket = Math.floor(exchange.clock / BUCKET_MS);
+    const key = keyOf(exchange.isolate, exchange.request.client, bucket);
+    admitted.set(key, (admitted.get(key) ?? 0) + 1);
+  }
+  const violations: Violation[] = [];
+  for (const { largestCounts } of objects.values()) {
+    for (const [bucket, counts] of largestCounts) {
+      for (const [reporter, count] of counts) {
+        const exchange = reporters.get(reporter);
+        if (exchange === undefined) continue;
+        const key = keyOf(exchange.isolate, exchange.request.client, bucket);
+        const most = admitted.get(key) ?? 0;
+        if (count > most) {
+          violations.push({
+            promise: 'a rejected request is not counted',
+            how: `${key}: ${most} admitted, ${count} counted`,
+          });
+        }
+      }
+    }
+  }
+  return violations;
 }

@@ -26,11 +26,13 @@ const badFunction =
     makeWrong,
   });
 
-/** Replaces text in a private method of `IsolateCounter`, which cannot be wrapped. */
-const badMethod = (right: string, wrong: string): Mistake => ({
-  file: 'src/rate-limit/isolate-counter.ts',
-  change: (source) => replaceIn(source, right, wrong),
-});
+/** Replaces text in a function that cannot be wrapped: a private one, or a line of a long one. */
+const badText =
+  (file: string) =>
+  (right: string, wrong: string): Mistake => ({
+    file,
+    change: (source) => replaceIn(source, right, wrong),
+  });
 
 function replaceIn(source: string, right: string, wrong: string): string {
   if (!source.includes(right)) throw new Error(`the source does not have ${right}`);
@@ -71,6 +73,8 @@ const ARITHMETIC = 'src/rate-limit/counter-arithmetic.ts';
 const badReport = badFunction<typeof addReport>(ARITHMETIC, 'addReport');
 const badPermit = badFunction<typeof acquirePermit>(ARITHMETIC, 'acquirePermit');
 const badWindow = badFunction<typeof isInWindow>(ARITHMETIC, 'isInWindow');
+const badLine = badText(ARITHMETIC);
+const badMethod = badText('src/rate-limit/isolate-counter.ts');
 const badWait = badFunction<typeof firstWithin>('src/deadline.ts', 'firstWithin');
 
 export const BAD_RATE_LIMIT: Variants = {
@@ -104,9 +108,17 @@ export const BAD_RATE_LIMIT: Variants = {
     ...add(...values),
     others: new Map(),
   })),
+  'a permit is decided in the latest window': badLine(
+    'if (!isInWindow(bucket, end)) continue;',
+    'if (end !== Math.max(...buckets.keys())) continue;',
+  ),
+  'a bucket is dropped as soon as it has left the window of the counter': badLine(
+    'bucketAt(now - MAX_WAIT_MS) - MAX_BUCKETS_APART -',
+    'bucketAt(now - MAX_WAIT_MS) -',
+  ),
   'a bucket never leaves the window': badWindow(() => () => true),
   'the counts of a clock that was set back are kept': badMethod(
-    'let bucket = current + MAX_BUCKETS_AHEAD;',
+    'let bucket = current + MAX_BUCKETS_APART;',
     'let bucket = Math.max(current, ...this.#buckets.keys());',
   ),
   'only the counter ends the wait': badWait(
