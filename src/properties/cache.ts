@@ -112,8 +112,8 @@ export class FeedCache {
   }
 
   /**
-   * Adopts the shared confirmations, and shares those of this isolate unless the shared ones are
-   * about as recent. Never rejects.
+   * Adopts the shared confirmations, and shares the result unless the shared ones are about as
+   * recent. Never rejects.
    */
   async shareConfirmations(url: string): Promise<void> {
     const shared = await withinEdgeDeadline(this.#adoptConfirmations(url));

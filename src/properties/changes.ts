@@ -1,7 +1,14 @@
 /**
- * The list of changes, read from the primary, so that it has all of an import that has ended. A
- * listing has one position, that of its latest change. A reader without a cursor gets every public
- * listing, and the removals after its start.
+ * Reads the list of changes, from the primary, so that it contains all changes of an import that has
+ * ended. A listing has one position, which its latest change assigns:
+ *
+ *     listings, by position          a first pass         after position 2
+ *     1  casa-marea      listed      published            —
+ *     2  cala-llonga     hidden      skipped              —
+ *     3  sa-domu-rubia   hidden      skipped              removed
+ *     4  casa-ginebrera  listed      published            published
+ *
+ * A removal during a first pass is not skipped, because the reader may already have the listing.
  */
 
 import { and, gt, ne, or, sql } from 'drizzle-orm';
@@ -22,12 +29,12 @@ import { formatRendering } from './render.ts';
 import { formatListing } from './store.ts';
 import { properties } from './table.ts';
 
-/** In one generation of the database: see `database_identity`. */
 type ChangePosition = {
+  /** Generation of the database (src/storage/table.ts). Positions of another one mean nothing. */
   generation: string;
-  /** The changes after `seq` follow. */
+  /** Position of the last change that the reader has. */
   seq: number;
-  /** The newest change when the reader began: removals up to it are skipped. */
+  /** Newest position when the reader began its first pass. Removals up to it are skipped. */
   start: number;
 };
 
@@ -37,12 +44,12 @@ const changePosition: z.ZodType<ChangePosition> = z
   .tuple([z.string(), z.int(), z.int()])
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
 
-/** Throws `invalid_cursor` unless the cursor is of this list. */
+/** Throws `invalid_cursor` for a cursor of another list. */
 export function decodeChangePosition(cursor: string | undefined): ChangePosition | undefined {
   return decodeCursor(cursor, SCOPE, changePosition, 'after');
 }
 
-/** A removal after `seq` is never skipped, so `start` is at least `seq`. */
+/** Builds a cursor. Its `start` is at least `seq`, because no removal after `seq` is skipped later. */
 export function changeCursor({ generation, seq, start }: ChangePosition): string {
   return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
@@ -57,7 +64,7 @@ const { change_seq, id, slug, status, removed_slug, former_slugs, document, sour
 
 const isRendered = sql<number>`${properties.rendering} = ${placeholder('rendering')}`;
 
-/** Selects the generation, and for a first page the newest position: one row read for each. */
+/** Selects the generation, and for a first page the newest position. Reads one row for each. */
 const LIST_STATE = createStatement(
   queryBuilder
     .select({
@@ -68,7 +75,7 @@ const LIST_STATE = createStatement(
     .from(databaseIdentity),
 );
 
-/** Selects a page of changes, each with its time and the `ListingText` of its document. */
+/** Selects a page of changes, with the `ListingText` of each document. */
 const CHANGES = createStatement(
   queryBuilder
     .select({
@@ -97,9 +104,9 @@ const CHANGES = createStatement(
 type ChangeRow = Awaited<ReturnType<typeof CHANGES.rows>>[number];
 
 /**
- * Returns the page after a position, or the first one, as JSON text of a `PropertyChangeList`. Reads
- * `limit + 1` rows and `LIST_STATE`, and at first the removals that it skips. Throws
- * `invalid_cursor` for a position of another generation.
+ * Returns the page after a position, or the first page, as JSON text of a `PropertyChangeList`. Reads
+ * the rows of `LIST_STATE`, `limit + 1` changes, and in a first pass the removals that it skips.
+ * Throws `invalid_cursor` for a position of another generation.
  */
 export async function readChanges(
   database: D1Database,
@@ -120,7 +127,7 @@ export async function readChanges(
     format: (row: ChangeRow) => formatChange(row, publicSiteUrl, locale),
   });
   const { generation, newest } = state;
-  // In another generation, the change was undone, and its position may be assigned again.
+  // A rewind has undone the change, and its position may be assigned to another one.
   if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
 
   const start = after?.start ?? newest ?? 0;
@@ -133,7 +140,7 @@ export async function readChanges(
   return { json, isEmpty: documents.length === 0, position };
 }
 
-/** The property of a removal is null. */
+/** Returns a `PropertyChange` as JSON text; undefined if its document was too large. */
 function formatChange(
   row: ChangeRow,
   publicSiteUrl: string,

@@ -29,7 +29,7 @@ type Stage = {
   waitMs: number;
   /** Maximum staleness of a response that the stage serves. Absent if it serves only fresh ones. */
   maxStaleMs?: number;
-  /** After a failure of D1, the stage serves any stale response for this time. */
+  /** Time after a failure of D1 in which the stage serves any stale response. */
   failureMs: number;
 };
 
@@ -230,7 +230,7 @@ async function readAndConfirm(
   }
 }
 
-/** Whether a time is less than `milliseconds` ago. A time in the future is not: the clock was set back. */
+/** Whether a time is less than `milliseconds` ago. It can be in the future if the clock was set back. */
 function isWithin(time: number, milliseconds: number): boolean {
   const ageMs = Date.now() - time;
   return ageMs >= 0 && ageMs < milliseconds;

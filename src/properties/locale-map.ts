@@ -1,4 +1,4 @@
-/** Texts by language, and the cut of a document to some languages. */
+/** Translations of a text, and the selection of some languages in a document. */
 
 export const LOCALES = ['en', 'es', 'fr'] as const;
 
@@ -6,27 +6,27 @@ export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
 
 export type LocaleMap = Localized<string>;
 
-/** A text of spaces and format characters alone, e.g. U+200B, shows nothing. */
+/** Whether a text shows nothing: only spaces and format characters, such as U+200B. */
 export function isBlank(text: string): boolean {
   return text.replaceAll(/\p{Cf}/gu, '').trim() === '';
 }
 
-/** Leaves out blank texts. */
+/** Converts the value of each language to text, and leaves out blank texts. */
 export function mapLocales<T>(
   map: Readonly<Localized<T>>,
   toText: (value: T) => string,
 ): LocaleMap {
   const entries = LOCALES.flatMap((locale) => {
     const value = map[locale];
-    const made = value === undefined ? '' : toText(value);
-    return isBlank(made) ? [] : [[locale, made]];
+    const text = value === undefined ? '' : toText(value);
+    return isBlank(text) ? [] : [[locale, text]];
   });
   return Object.fromEntries(entries);
 }
 
 /**
- * Cuts each text of a JSON document to the chosen languages, as far as it has them. Only the texts of
- * a document have languages as names.
+ * Reduces each locale map of a JSON document to the chosen languages. It works by name, because no
+ * other object of a document has fields that are named like languages.
  *
  * @example pickLocales('{"title":{"en":"Sea","fr":"Mer"}}', ['fr']) // '{"title":{"fr":"Mer"}}'
  */

@@ -1,6 +1,6 @@
 /**
- * The query parameters of the feed. A filter is its entry here and the column of the same name in
- * table.ts: validation, cursors, statements and the document follow from these.
+ * The query parameters of the feed. A filter is an entry here and the column of the same name in
+ * table.ts. Validation, cursors, statements and the OpenAPI document follow from these.
  */
 
 import * as z from 'zod';
@@ -14,7 +14,7 @@ import { slug } from './slug.ts';
 import { PUBLIC_STATUSES, propertyType } from './statuses.ts';
 import type { FILTER_COLUMNS } from './table.ts';
 
-/** A listing must fit each filter, and have any of the statuses. */
+/** A listing must match every filter and have one of the statuses. */
 const filterParameters = {
   type: withMetadata(propertyType.exactOptional(), 'Only listings of this type.'),
   status: enumList(PUBLIC_STATUSES)
@@ -26,25 +26,25 @@ const filterParameters = {
   location_id: withMetadata(uuid.exactOptional(), 'Only listings at the location with this id.'),
   location: withMetadata(
     slug.exactOptional(),
-    'Only listings at the location with this slug. Not beside `location_id`.',
+    'Only listings at the location with this slug. It cannot be combined with `location_id`.',
     'sardinia',
   ),
 } satisfies Record<(typeof FILTER_COLUMNS)[number] | 'status' | 'location', z.ZodType>;
 
-/** Parsed filters, the statuses deduplicated and sorted: equal filters, equal JSON texts. */
+/** Parsed filters. Statuses are deduplicated and sorted, so that equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
 /** The languages, deduplicated and sorted; undefined for all of them. */
 const locale = enumList(LOCALES)
-  .transform((chosen) => (chosen.length < LOCALES.length ? chosen : undefined))
+  .transform((locales) => (locales.length < LOCALES.length ? locales : undefined))
   .optional()
   .register(z.globalRegistry, {
     description:
-      'Only these languages of every text, comma-separated. If a text lacks a language, the language is absent: there is no fallback.',
+      'Only these languages of every text, comma-separated. If a text has no translation in a language, that language is absent. There is no fallback.',
     ...listMetadata({ $ref: '#/components/schemas/Locale' }, LOCALES.length),
   });
 
-/** Python writes `True`, and other clients `1`. */
+/** Python sends `True`, and other clients `1`. */
 const fresh = z
   .string()
   .toLowerCase()
@@ -53,7 +53,7 @@ const fresh = z
   .optional()
   .register(z.globalRegistry, {
     description:
-      'Reads past the caches, from the primary database: the response shows an import as soon as the import has ended. For a page that is rebuilt because of a change.',
+      'Bypasses the caches and reads the primary database, so that the response shows an import as soon as the import has ended. Use it to rebuild a page after a change.',
     override: { type: 'boolean' },
   });
 
@@ -61,8 +61,8 @@ export const listParameters = z
   .object({ ...filterParameters, locale, fresh, ...pagingParameters })
   .refine((query) => query.location === undefined || query.location_id === undefined, {
     path: ['location'],
-    error: 'cannot be sent beside location_id',
-    // Without this, another bad parameter would hide the problem.
+    error: 'cannot be combined with location_id',
+    // Otherwise another invalid parameter would hide this problem.
     when: () => true,
   });
 
@@ -76,7 +76,7 @@ export const changeParameters = z
     limit: pagingParameters.limit,
     after: withMetadata(
       pagingParameters.cursor.unwrap().optional(),
-      'The `next_cursor` or the `resume_cursor` of any earlier response, unchanged. Without it, the list begins with the whole public catalogue.',
+      'The `next_cursor` or the `resume_cursor` of any earlier response, unchanged. Without it, the list begins with the complete public catalogue.',
     ),
     wait: waitParameter('after', 'a change'),
   })

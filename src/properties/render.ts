@@ -1,4 +1,4 @@
-/** How a stored listing becomes its wire resource (docs/reference/property-feed.md). Pure. */
+/** Renders a stored listing as its wire resource, by the rules of docs/reference/property-feed.md. */
 
 import { mapLocales } from './locale-map.ts';
 import type { Property, PropertyCard } from './openapi/property.ts';
@@ -7,19 +7,19 @@ import type { Source } from './source.ts';
 import { CARD_FIELDS } from './statuses.ts';
 
 /**
- * The version of the rules below. test/properties/rules.test.ts fails after a change of the rules
- * without a new version, which makes every stored document out of date.
+ * Version of the rules below. A new version makes every stored document out of date, so that reads
+ * render it again. test/properties/rules.test.ts fails if the rules change without a new version.
  */
 export const RULES_VERSION = 4;
 
-/** Names the rules and the site that a document is rendered for. */
+/** Returns the name of the rules and the site that a document is rendered for. */
 export function formatRendering(publicSiteUrl: string): string {
   return `${RULES_VERSION} ${publicSiteUrl}`;
 }
 
 /**
- * Returns the wire resource of a listing, its fields in the order of the wire, or null for a hidden
- * listing. `publicSiteUrl` has no trailing slash.
+ * Returns the wire resource of a listing, with its fields in their order on the wire; null for a
+ * hidden listing. `publicSiteUrl` has no slash at its end.
  */
 export function render(source: Source, publicSiteUrl: string): Property | null {
   if (source.status === 'hidden') return null;
@@ -96,7 +96,7 @@ function listWebPhotos(source: Source): Photo[] {
     .sort((a, b) => a.web_sort_order - b.web_sort_order || byId(a, b));
 }
 
-/** Breaks ties by id, so that equal listings are rendered alike. */
+/** Breaks ties by id, so that the order of a listing's photos in its source does not matter. */
 function byId(a: { id: string }, b: { id: string }): number {
   return a.id < b.id ? -1 : 1;
 }

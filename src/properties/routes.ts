@@ -20,7 +20,7 @@ import {
 import { slug } from './slug.ts';
 import { decodeListingPosition, LISTING, LISTING_PAGE } from './store.ts';
 
-/** Mounted at /api/v1/web. */
+/** Returns the routes, which are mounted at /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
   const listQuery = validQuery(listParameters);
@@ -53,7 +53,7 @@ async function respondWithPage(
 ): Promise<Response> {
   const { limit, cursor, locale, fresh, ...filters } = query;
   const feedList = { list, filters };
-  // Feed read, 2. Most requests have no cursor.
+  // Most requests have no cursor.
   const after = cursor === undefined ? undefined : decodeListingPosition(cursor, feedList);
   return feed.respond({
     c,

@@ -1,4 +1,4 @@
-/** The slug: a public key in words, of a listing or of a location. */
+/** The schema of a slug, the public key of a listing, a location or an amenity. */
 
 import * as z from 'zod';
 import { isUuid } from '../schema/uuid.ts';
@@ -8,7 +8,7 @@ const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const SLUG_MESSAGE =
   'must be lower-case letters and digits in words joined by single hyphens or underscores';
 
-/** No slug is a UUID, because a path may name a listing by either. */
+/** A slug must not be a UUID, because a path names a listing by either. */
 export const slug = z
   .string()
   .max(MAX_SLUG_CHARACTERS)

@@ -1,6 +1,6 @@
 /**
- * A listing as it is stored: everything that its wire resource is rendered from. The import
- * validates it (tools/import/catalogue/listing-schemas.ts), and the service trusts what is stored.
+ * The stored form of a listing, from which its wire resource is rendered. The import validates it
+ * (tools/import/catalogue/listing-schemas.ts), so the service does not.
  */
 
 import type { LocaleMap, Localized } from './locale-map.ts';
@@ -20,7 +20,7 @@ type Photo = {
 
 type Video = { id: string; url: string; type: string; web_visible: boolean; sort_order: number };
 
-/** The fields that `render` makes. */
+/** A field of the wire that `render` computes, instead of copying it. */
 type RenderedField =
   | 'object'
   | 'status'

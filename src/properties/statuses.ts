@@ -1,22 +1,22 @@
-/** The words of a listing: its web statuses, its types, and the names of the fields on its card. */
+/** The statuses and types of listings, and the fields of their cards. */
 
 import * as z from 'zod';
 
-/** A hidden listing is never on the wire. */
+/** The statuses on the wire, which never shows a hidden listing. */
 export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
 
 export const publicStatus = z
   .enum(PUBLIC_STATUSES)
   .meta({ id: 'PropertyStatus', description: 'Web status, never `hidden`.' });
 
-/** The web status of a stored listing. */
+/** The status of a stored listing. */
 export const storedStatus = z.enum([...PUBLIC_STATUSES, 'hidden']);
 
 export const propertyType = z
   .enum(['beach', 'ski'])
   .meta({ id: 'PropertyType', description: 'Type of a home.' });
 
-/** The fields of a listing that its card has. */
+/** The fields that a card copies from its listing. */
 export const CARD_FIELDS = {
   id: true,
   slug: true,

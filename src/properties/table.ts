@@ -1,11 +1,11 @@
-/** The feed's tables. docs/explain/architecture.md, "What is stored", has examples. */
+/** The feed's tables. docs/explain/architecture.md has example rows ("What is stored"). */
 
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * The columns that the feed filters by, besides `status`: parameters.ts has a filter for each. A
- * later one is computed from `source`, so that it covers stored listings:
+ * The columns of the filters in parameters.ts, except `status`. Compute an additional column from
+ * `source`, so that listings that are already stored have it too:
  *
  *     bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' }),
  */
@@ -17,9 +17,9 @@ const filterColumns = {
 export const FILTER_COLUMNS = Object.keys(filterColumns) as (keyof typeof filterColumns)[];
 
 /**
- * Each combination of filters has an index that ends in (status, display_order, id), so a page is
- * one range of one index for each status. There is no foreign key and no CHECK: widening either
- * would rebuild the table.
+ * One row for each listing. Each combination of filters has an index that ends in (status,
+ * display_order, id), so that a page is one range of one index for each status. The tables have no
+ * foreign keys and no CHECKs, because a change to one would rebuild the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -29,25 +29,25 @@ export const properties = sqliteTable(
     status: text().notNull(),
     ...filterColumns,
     display_order: integer().notNull(),
-    /** The position in the list of changes; null for a listing that was never public. */
+    /** Position in the list of changes; null for a listing that was never public. */
     change_seq: integer(),
     changed_at: integer(),
-    /** The last public slug of a hidden listing. */
+    /** Last public slug of a hidden listing. */
     removed_slug: text(),
-    /** JSON of a list: at most 20 earlier public slugs, newest first. */
+    /** JSON of a list of at most 20 previous public slugs, newest first. */
     former_slugs: text().notNull().default('[]'),
     /** The `formatRendering` of `document` and `card`. */
     rendering: text().notNull(),
     /** Unused: a migration drops no column. */
     source_hash: text().notNull().default(''),
-    // The large texts come last: SQLite reads through a text to reach the next.
-    /** JSON of the `PropertyCard`; null where `document` is. */
+    // The large texts come last, because SQLite reads through a text to reach the next column.
+    /** JSON of the `PropertyCard`; null for a hidden listing. */
     card: text(),
     /** JSON of the `Property`; null for a hidden listing. */
     document: text(),
     /** JSON of the `Source`. */
     source: text().notNull(),
-    /** The `operations.id` that changed `source` last. Last, because a migration added it. */
+    /** The `operations.id` that changed `source` last. A migration added the column, so it is the last. */
     operation: text(),
   },
   (table) => [
@@ -72,7 +72,7 @@ export const locations = sqliteTable(
   {
     id: text().primaryKey(),
     slug: text(),
-    /** Sorts the list: a location without a slug comes after every slug. */
+    /** Sort key of the list, in which a location without a slug comes after every slug. */
     sort_slug: text().generatedAlwaysAs(sql`coalesce(slug, '~')`, { mode: 'virtual' }),
     name: text().notNull(),
   },
@@ -89,15 +89,15 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * The records of an import, before one transaction applies them all, empties the table, and inserts
- * one row of kind `applied`.
+ * The records of an import in progress. One transaction applies them all, empties the table, and
+ * inserts one row of kind `applied`.
  */
 export const importStaging = sqliteTable('import_staging', {
-  /** `location`, `amenity`, `listing`, `applied`, or `guard` for a moment. */
+  /** `location`, `amenity`, `listing`, `applied`, or within the transaction `guard`. */
   kind: text().notNull(),
   key: text().notNull(),
   import_id: text().notNull(),
-  /** JSON of the future row, without its large texts. */
+  /** JSON of the row to be written, without its large texts. */
   row: text().notNull(),
   source: text(),
   document: text(),

@@ -1,15 +1,15 @@
 /**
- * Pages of a list, which reads the rows after a position:
+ * Reads the pages of lists. A statement selects the rows after a position, and one more:
  *
  *     select display_order, id, … from properties
  *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
  *     order by display_order, id limit 25 + 1
  *
- * Without the space, SQLite seeks to the last row of the previous page and skips it: one more row
- * read. No id lies between the two.
+ * The space makes SQLite seek past the last row of the previous page, which it would otherwise read
+ * and skip. No id lies between the two.
  *
  * A page has at most `limit` items and 4 MiB. It ends before a text larger than 8 MiB / `limit`. If
- * that is the first text, it is read again, and is alone on its page.
+ * the first text is that large, it is read in a second round trip, and is the only one on its page.
  */
 
 import { type SQL, sql } from 'drizzle-orm';
@@ -21,8 +21,12 @@ const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_SELECTED_BYTES = 8 * 1024 * 1024;
 const encoder = new TextEncoder();
 
-/** `last` is the row of the last document. */
-type Page<Row> = { documents: string[]; last: Row | undefined; hasMore: boolean };
+type Page<Row> = {
+  documents: string[];
+  /** Row of the last document. */
+  last: Row | undefined;
+  hasMore: boolean;
+};
 
 /** Selects a text, or null if it is larger than the request's `maxItemBytes`. */
 export function nullIfOversized(column: SQLiteColumn): SQL<string | null> {
@@ -31,12 +35,12 @@ export function nullIfOversized(column: SQLiteColumn): SQL<string | null> {
 
 type PageRequest<State, Row> = {
   connection: Pick<D1Database, 'prepare' | 'batch'>;
-  /** Selects one row about the database. */
+  /** Selects one row about the database, in the same batch. */
   state: Statement<State>;
   page: Statement<Row>;
   values: Values;
   limit: number;
-  /** Writes an item as JSON text; undefined if its text was left out. */
+  /** Returns an item as JSON text; undefined if its text was too large. */
   format: (row: Row) => string | undefined;
 };
 
@@ -50,11 +54,11 @@ export async function readPage<State, Row>(
   const page = takePage(rows, limit, format);
   if (page.documents.length > 0 || rows.length === 0) return { state, ...page };
 
-  const again = await readRows(request, 1, Number.MAX_SAFE_INTEGER);
-  // Its successor, or none, if the row was deleted meanwhile.
-  const { documents, last } = takePage(again.rows, 1, format);
-  // The state stays that of the first read, as `hasMore` does: with a later state, rows added in
-  // between would count as already seen.
+  const secondRead = await readRows(request, 1, Number.MAX_SAFE_INTEGER);
+  // The next row, or no row, if the first one was deleted in between.
+  const { documents, last } = takePage(secondRead.rows, 1, format);
+  // `state` and `hasMore` come from the first read. With a later state, a reader would miss the rows
+  // that were added in between.
   return { state, documents, last, hasMore: last !== undefined && rows.length > 1 };
 }
 
@@ -63,15 +67,15 @@ async function readRows<State, Row>(
   maxRows: number,
   maxItemBytes: number,
 ): Promise<{ state: State; rows: Row[] }> {
-  const [first, list] = await readD1(() =>
+  const [stateResult, pageResult] = await readD1(() =>
     connection.batch<State & Row>([
       state.bindTo(connection, values),
       page.bindTo(connection, { ...values, maxRows, maxItemBytes }),
     ]),
   );
-  const [found] = first?.results ?? [];
-  if (found === undefined) throw new Error('The database has no identity.');
-  return { state: found, rows: list?.results ?? [] };
+  const [stateRow] = stateResult?.results ?? [];
+  if (stateRow === undefined) throw new Error('The database has no identity.');
+  return { state: stateRow, rows: pageResult?.results ?? [] };
 }
 
 function takePage<Row>(

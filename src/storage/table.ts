@@ -1,17 +1,17 @@
-/** The database's own tables, for Drizzle and the migrations. Every capability may read them. */
+/** The tables that belong to no capability. Every capability may read them. */
 
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** One row, which the migration writes. */
+/** Identifies the database. It has one row, which the migration writes. */
 export const databaseIdentity = sqliteTable('database_identity', {
-  /** Names the database and its restored copies, which share a ledger: 32 hexadecimal digits. */
+  /** Names the database and its restored copies, which share a ledger. 32 hexadecimal digits. */
   lineage: text().primaryKey(),
-  /** Names a history: `restore` and `after-time-travel` begin a new one. 32 random digits too. */
+  /** Names a history. `restore` and `after-time-travel` begin a new one. 32 random hexadecimal digits. */
   generation: text().notNull(),
   /** Raised by each import that changes a response of the feed. */
   catalogue_number: integer().notNull().default(0),
-  /** The import that raised the number: after a rewind, another one may. */
+  /** Id of the import that raised the number, because after a rewind another import may raise it too. */
   catalogue_import: text().notNull().default(''),
   /** The version of the catalogue, which src/properties/versions.ts describes. */
   catalogue_version: text()
@@ -21,26 +21,26 @@ export const databaseIdentity = sqliteTable('database_identity', {
     }),
 });
 
-/** One row per command that changed the database. The Worker only checks that it exists. */
+/** One row for each run of a command that changed the database. The Worker only checks that it exists. */
 export const operations = sqliteTable('operations', {
   id: text().primaryKey(),
   /** Milliseconds since 1970. */
   at: integer().notNull(),
-  /** The name of a person's account, at GitHub or on their machine. */
+  /** Name of the person's account, at GitHub or on their machine. */
   who: text().notNull(),
-  /** Of the working copy; null if it is not known. */
+  /** Commit of the working copy; null if it is unknown. */
   commit: text(),
   /** e.g. `import-listings` */
   command: text().notNull(),
-  /** Its name without folders. */
+  /** Name of the file without its folders; null for a command without a file. */
   file: text(),
-  /** JSON of numbers by name: `{"added":1,"changed":2}` */
+  /** JSON of numbers by name, e.g. `{"added":1,"changed":2}` */
   counts: text().notNull(),
-  /** Of the export that an imported file was made from: a hash of its id. */
+  /** Hash of the id of the export from which the imported file was made; null without an export. */
   export_id: text(),
 });
 
-/** What the last import of an export by a person has said of a record: the rows of its workbook. */
+/** The rows of a record in the workbook that a person imported last, for each export and person. */
 export const importedRows = sqliteTable(
   'imported_rows',
   {
@@ -49,7 +49,7 @@ export const importedRows = sqliteTable(
     /** e.g. `listings 38e41363-…`, `amenities wifi` */
     record: text().notNull(),
     operation: text().notNull(),
-    /** One line per row, in the form of the column `as of`: tools/import/read/marks.ts. */
+    /** One line for each row, in the form of the column `as of`. */
     marks: text().notNull(),
   },
   ({ export_id, who, record }) => [primaryKey({ columns: [export_id, who, record] })],

@@ -97,7 +97,7 @@ describe('a bad parameter of the list', () => {
     ['fresh=yes', 'yes is none of 0, 1, true, false'],
     ['status=hidden,nope', 'hidden is none of listed, coming_soon, sold_out'],
     ['location_id=0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a00', 'must be a UUID'],
-    [`location=ibiza&location_id=${ibiza.id}`, 'cannot be sent beside location_id'],
+    [`location=ibiza&location_id=${ibiza.id}`, 'cannot be combined with location_id'],
     [
       'location=A B',
       'must be lower-case letters and digits in words joined by single hyphens or underscores',

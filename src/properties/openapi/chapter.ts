@@ -1,4 +1,4 @@
-/** The operations of the feed in the OpenAPI document. */
+/** The chapter of the feed in the OpenAPI document. */
 
 import * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
@@ -31,28 +31,29 @@ const headers = {
   ...headersOf({
     'Cache-Control': [
       patternText(/^private, max-age=0, must-revalidate$/, 40),
-      'Only you may cache the response. Before each use, revalidate it with its `ETag`.',
+      'Only you may cache the response. Revalidate it with its `ETag` before each use.',
       'Private-Revalidate',
     ],
     ETag: [
       patternText(/^"[0-9a-f]{32}"$/, 40),
-      'Identifies the bytes of the response: send it as `If-None-Match`.',
+      'Identifies the bytes of the response. Send it as `If-None-Match` in your next request.',
     ],
     Age: [
       z.int32().min(0).optional(),
-      'Seconds since the response was last known to be current. Only on an older response, which is served while the database fails or is slow.',
+      'Seconds since the response was last confirmed to be current. Only stale responses have it, which are served while the database is slow or fails.',
     ],
   }),
 };
 
-/** A response that clients may cache, and its 304. */
+/** Adds the headers of a response that clients may cache, and its 304. */
 function cacheable<Response extends object>(response: Response) {
-  const description = 'The response that `If-None-Match` names is still current. There is no body.';
+  const description =
+    'The response that `If-None-Match` names is still current. The body is empty.';
   return { 200: { ...response, headers }, 304: { description, headers } };
 }
 
-const NO_HOME_FITS = {
-  summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
+const NO_MATCH = {
+  summary: 'The last page, here the only one. No home matches location=sardinia&type=ski',
   value: pageExample([], null),
 };
 
@@ -73,7 +74,7 @@ export const propertyChapter = chapter(tag, {
     responses: cacheable({
       description: 'A page of listings.',
       schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
-      examples: listExamples(EXAMPLES.page, NO_HOME_FITS),
+      examples: listExamples(EXAMPLES.page, NO_MATCH),
     }),
     errors: ['validation_error', 'invalid_cursor'],
   },
@@ -81,7 +82,7 @@ export const propertyChapter = chapter(tag, {
     operationId: 'listPropertyCards',
     summary: 'List cards of the public listings',
     description:
-      'Lists the listings for an overview page, with the parameters, order and paging of the list of listings. A card has a few fields of its listing, so a page is far smaller.',
+      'Lists the listings for an overview page, with the parameters, order and paging of the list of listings. A card has only a few fields of its listing, so a page is far smaller.',
     access: ACCESS.feed,
     query: listParameters,
     headers: requestHeaders,
@@ -91,7 +92,7 @@ export const propertyChapter = chapter(tag, {
         id: 'PropertyCardList',
         description: 'A page of cards.',
       }),
-      examples: listExamples(EXAMPLES.cards, NO_HOME_FITS),
+      examples: listExamples(EXAMPLES.cards, NO_MATCH),
     }),
     errors: ['validation_error', 'invalid_cursor'],
   },
@@ -99,7 +100,7 @@ export const propertyChapter = chapter(tag, {
     operationId: 'getProperty',
     summary: 'Get one listing',
     description:
-      'Returns the listing whose `id` or `slug` is in the path: a UUID is an `id`. A listing of any web status but `hidden` is served; see its `status`.',
+      'Returns the listing whose `id` or `slug` is in the path. A UUID is an `id`. Listings of every web status except `hidden` are returned, so check the field `status`.',
     access: ACCESS.feed,
     path: z.object({
       slugOrId: patternText(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/, 200)
@@ -119,7 +120,7 @@ export const propertyChapter = chapter(tag, {
     operationId: 'listPropertyChanges',
     summary: 'List the changes of listings',
     description:
-      'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier response as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The response is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
+      'For sites that keep a copy of the catalogue. Without `after`, the list has each public listing once. With the `resume_cursor` of an earlier response as `after`, it has each listing that has changed since then, once, at its latest change. A listing that was hidden has the change `removed` and no property. Changes are in the order in which imports were committed. The response is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
     access: ACCESS.feed,
     query: changeParameters,
     responses: {
@@ -138,7 +139,7 @@ export const propertyChapter = chapter(tag, {
     operationId: 'listLocations',
     summary: 'List the locations',
     description:
-      'Lists all locations, ordered by `slug`, then by `id`; locations without a slug come last. The filters `location` and `location_id` of the listings take their slugs and ids. Some locations may have no public listing.',
+      'Lists all locations, ordered by `slug`, then by `id`; locations without a slug come last. The filters `location` and `location_id` of the listings accept their slugs and ids. A location may have no public listing.',
     access: ACCESS.feed,
     query: locationParameters,
     headers: requestHeaders,

@@ -1,4 +1,4 @@
-/** Examples of the feed: its responses when the sample listings are stored. */
+/** Examples of the feed's responses, made from the sample listings. */
 
 import samples from '../../../tools/samples/listings.json' with { type: 'json' };
 import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
@@ -7,13 +7,13 @@ import { render, toCard } from '../render.ts';
 import type { Source } from '../source.ts';
 import { type Property, property } from './property.ts';
 
-const { location_id, ...sample } = bySlug(samples.properties, 'casa-ginebrera');
+const { location_id, ...sample } = findBySlug(samples.properties, 'casa-ginebrera');
 
-/** The sample has every field, and `listing` is validated. */
+/** The cast is safe, because the sample has every field, and `listing` is validated. */
 const source = {
   ...sample,
   location: samples.locations.find(({ id }) => id === location_id),
-  amenities: sample.amenities?.map((slug) => bySlug(samples.amenities, slug)),
+  amenities: sample.amenities?.map((slug) => findBySlug(samples.amenities, slug)),
 } as Source;
 
 const listing: Property = property.parse(render(source, 'https://www.example.com'));
@@ -38,7 +38,7 @@ const removal = {
 const CURSOR_AFTER_THE_FIRST =
   'WLDQFaie_QBbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMSw1N11d';
 
-/** Lists are the first pages of `limit=1`. */
+/** Each list is the first page for `limit=1`. */
 export const EXAMPLES = {
   listing,
   page: pageExample(
@@ -68,20 +68,20 @@ export const EXAMPLES = {
   lastLocations: pageExample([findLocation(null)], null),
 };
 
-/** Returns a resource as with `locale=en`. */
+/** Returns a resource as `locale=en` reduces it. */
 function withLocale(resource: object): unknown {
   return JSON.parse(pickLocales(JSON.stringify(resource), ['en']));
 }
 
 function findLocation(slug: string | null): unknown {
-  return { object: 'location', ...bySlug(samples.locations, slug) };
+  return { object: 'location', ...findBySlug(samples.locations, slug) };
 }
 
-function bySlug<Sample extends { slug: string | null }>(
+function findBySlug<Sample extends { slug: string | null }>(
   records: readonly Sample[],
   slug: string | null,
 ): Sample {
-  const found = records.find((record) => record.slug === slug);
-  if (found === undefined) throw new Error(`no sample has the slug ${slug}`);
-  return found;
+  const sample = records.find((record) => record.slug === slug);
+  if (sample === undefined) throw new Error(`No sample has the slug ${slug}.`);
+  return sample;
 }

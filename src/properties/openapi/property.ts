@@ -1,6 +1,6 @@
 /**
  * The resources of the feed (docs/reference/property-feed.md), for the OpenAPI document and the
- * import. The Worker takes only the types.
+ * import. The deployed Worker imports only their types.
  */
 
 import * as z from 'zod';
@@ -11,20 +11,18 @@ import { LOCALES, mapLocales } from '../locale-map.ts';
 import { slug } from '../slug.ts';
 import { CARD_FIELDS, propertyType, publicStatus } from '../statuses.ts';
 
-/**
- * Keeps a usual row far below D1's 2 MB. Counts Unicode code points, as JSON Schema does.
- */
+/** Maximum length in Unicode code points, as in JSON Schema. It keeps most rows far below D1's 2 MB. */
 export const MAX_TEXT_CHARACTERS = 100_000;
 export const MAX_LIST_ENTRIES = 1_000;
 
-/** SQLite's functions cut a text at NUL, and UTF-8 cannot write half of a surrogate pair. */
+/** SQLite's functions cut a text at NUL, and UTF-8 cannot encode half of a surrogate pair. */
 export const text = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
   .regex(/^[^\0]*$/, 'must not contain NUL (U+0000)')
   .refine((value) => value.isWellFormed(), { error: 'must not contain half of a surrogate pair' });
 
-/** Sites use it in links, so it must not be code that a browser would run. */
+/** Sites use it in links, so other schemes, such as `javascript:`, must be rejected. */
 export const httpUrl = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
@@ -37,22 +35,23 @@ export const httpUrl = z
   })
   .register(z.globalRegistry, { examples: ['https://www.example.com/casa-marea'] });
 
-/** Makes the schema of an object with a value in some of the languages. */
+/** Makes the schema of an object with an optional value for each language. */
 export function localized<S extends z.ZodType>(schema: S) {
   const value = schema.exactOptional();
   return z.strictObject({ en: value, es: value, fr: value });
 }
 
-/** A text in some of the languages. A blank text is no text: parsing drops it. */
+/** Translations of a text. Parsing drops blank ones. */
 export const localeMap = localized(text)
   .overwrite((map) => mapLocales(map, (value) => value))
   .register(z.globalRegistry, {
     id: 'LocaleMap',
-    description: 'A text by language. A language without text is absent; the object may be empty.',
+    description:
+      'A text by language. A language without text is absent, and the object may be empty.',
     examples: [{ en: 'Sea view', es: 'Vistas al mar', fr: 'Vue sur la mer' }],
   });
 
-/** A parameter has it. */
+/** Schema of one value of the parameter `locale`. */
 export const localeName = z
   .enum(LOCALES)
   .meta({ id: 'Locale', description: 'A language of the texts.' });
@@ -89,7 +88,7 @@ const feature = z
 
 const heroImage = z.strictObject({ url: httpUrl, alt: localeMap }).nullable().meta({
   id: 'HeroImage',
-  description: 'The selected hero photo, else the first photo of section hero.',
+  description: 'The selected hero photo, otherwise the first photo of section hero.',
 });
 
 export const photoSection = z
@@ -109,8 +108,8 @@ const amount = z.number().min(0);
 const count = z.int32().min(0);
 
 /**
- * A listing as the feed sends it. Listings files and the store copy a field unless source.ts lists
- * it among the fields that `render` makes.
+ * A listing as the feed sends it. Listings files and the store have the same fields, except those
+ * that source.ts names as `RenderedField`.
  */
 export const property = z
   .strictObject({
@@ -159,7 +158,7 @@ export const property = z
     ),
     weeks_per_year: withMetadata(
       amount.nullable(),
-      'Weeks of use per year that the share gives.',
+      'Weeks per year in which the owner of the share can use the home.',
       6,
     ),
     financial_analysis_url: httpUrl.nullable(),
@@ -187,7 +186,7 @@ export const property = z
       'A listing of the marketing site. A text has up to 100,000 characters without NUL, and a list up to 1,000 entries. The schemas do not repeat these bounds, because usual values are far smaller.',
   });
 
-/** A listing as an overview page shows it: each field as in the property, in this order. */
+/** The fields of a listing that an overview page shows. */
 export const propertyCard = z
   .strictObject({
     object: z.literal('property_card'),
