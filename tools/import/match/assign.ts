@@ -10,7 +10,7 @@
 
 import { url } from '../catalogue/listing-schemas.ts';
 import { deriveId, makeFinder, type Patch, readKeys } from '../catalogue/records.ts';
-import { readAs } from '../read/cells.ts';
+import { displayedText } from '../read/cells.ts';
 import { cellsOf, SHEETS, type SheetName, valueIn } from '../read/columns.ts';
 import { hashText, RowMark, type StoredRow } from '../read/marks.ts';
 import { type ImportProblem, THE_FILE } from '../read/problem.ts';
@@ -63,7 +63,7 @@ function identify(row: SheetRow, { sheet, makeKey }: Sheet): IdentifiedRow {
   const [address] = SHEETS[sheet].keys;
   const column = cellsOf(sheet).find(({ name }) => name === address);
   const hasExportedAddress =
-    column !== undefined && hashText(readAs(column, row.cells)) === mark?.get(column.name);
+    column !== undefined && hashText(displayedText(column, row.cells)) === mark?.get(column.name);
   const { id } = row.cells;
   const exportedKey = hasExportedAddress || id === undefined ? mark?.key : makeKey(id);
   return { ...row, mark, hasExportedAddress, exportedKey };
@@ -192,7 +192,8 @@ function assignRecords(sheet: Sheet, rows: readonly IdentifiedRow[]): FoundRow[]
 function displaysSameCells(cells: Patch, record: Patch): boolean {
   return cellsOf('features').every(
     (column) =>
-      valueIn(cells, column) === undefined || readAs(column, cells) === readAs(column, record),
+      valueIn(cells, column) === undefined ||
+      displayedText(column, cells) === displayedText(column, record),
   );
 }
 

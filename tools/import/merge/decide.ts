@@ -18,7 +18,7 @@ import { formatOperation, type Operation } from '../../database/operations.ts';
 import { type Catalogue, findLastChange } from '../catalogue/store.ts';
 import { getId } from '../match/assign.ts';
 import { getBaseHash, type List, type Row } from '../match/history.ts';
-import { readAs, showCell } from '../read/cells.ts';
+import { displayedText, toCell } from '../read/cells.ts';
 import {
   type Column,
   cellsOf,
@@ -87,8 +87,8 @@ export function listRowValues(row: Row): Value[] {
         kind: 'cell',
         ...findHistory(row, column),
         location,
-        theirs: readAs(column, cells),
-        ours: stored && readAs(column, record),
+        theirs: displayedText(column, cells),
+        ours: stored && displayedText(column, record),
         quoted: { theirs: quoteCell(column, cells), ours: quoteCell(column, record) },
       },
     ];
@@ -187,7 +187,7 @@ export function getHeroId(rows: readonly Row[]): string {
 }
 
 function quoteCell(column: Column, record: Row['cells']): string {
-  const cell = showCell(column, record);
+  const cell = toCell(column, record);
   return cell === null ? 'no value' : quote(cell);
 }
 

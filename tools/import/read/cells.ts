@@ -30,7 +30,7 @@ const CUT = '…';
 const MAX_DIGITS = 15;
 
 /** Writes the cell of a column: for an export, for the comparison, and for a conflict. */
-export function showCell(column: Column, record: Patch): ShownCell {
+export function toCell(column: Column, record: Patch): ShownCell {
   const value = valueIn(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
   if (typeof value === 'string') return showText(value);
@@ -64,9 +64,9 @@ function showText(text: string): string | null {
 }
 
 /** A cell as its reader sees it: a program that saves a workbook may drop spaces and tabs. */
-export function readAs(column: Column, record: Patch): string {
+export function displayedText(column: Column, record: Patch): string {
   const empty = column.kind === 'boolean' ? 'no' : '';
-  const lines = `${showCell(column, record) ?? empty}`.split('\n').map((line) => line.trim());
+  const lines = `${toCell(column, record) ?? empty}`.split('\n').map((line) => line.trim());
   return lines.join('\n').trim();
 }
 

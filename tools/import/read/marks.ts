@@ -11,7 +11,7 @@ import { hash } from 'node:crypto';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
 import { listOf, type Patch, toFileListing } from '../catalogue/records.ts';
-import { readAs } from './cells.ts';
+import { displayedText } from './cells.ts';
 import { type Column, cellsOf, LISTS, type ListName, SHEETS } from './columns.ts';
 import type { ListingsFile } from './types.ts';
 
@@ -58,7 +58,9 @@ export function formatMark(
   record: Patch,
   entries: Readonly<Record<string, string>>,
 ): string {
-  const hashes = columns.map((column) => `${column.name}:${hashText(readAs(column, record))}`);
+  const hashes = columns.map(
+    (column) => `${column.name}:${hashText(displayedText(column, record))}`,
+  );
   const others = Object.entries(entries).map(([name, text]) => `${name}:${text}`);
   return [FORMAT_VERSION, ...others, ...hashes, FORMAT_VERSION].join(' ');
 }
@@ -152,7 +154,7 @@ export function compareEntries(order: string, a: Patch, b: Patch): number {
 /** Returns the text that the cells of an entry display, without its number. */
 export function formatContent(sheet: ListName, record: Patch): string {
   return cellsOf(sheet)
-    .map((column) => readAs(column, record))
+    .map((column) => displayedText(column, record))
     .join('\n');
 }
 

@@ -8,7 +8,7 @@
  */
 
 import { UserError } from '../../command-line/user-error.ts';
-import { readAs } from './cells.ts';
+import { displayedText } from './cells.ts';
 import { cellsOf, type SheetName, valueIn } from './columns.ts';
 import { hashText, RowMark } from './marks.ts';
 import type { SheetRow } from './types.ts';
@@ -39,7 +39,7 @@ export function rejectPartialSort(sheet: SheetName, rows: readonly SheetRow[]): 
   const changes = rows.flatMap(({ cells, markCell }): Change[] => {
     const mark = RowMark.parse(markCell);
     if (mark === undefined) return [];
-    const theirs = columns.map((column) => hashText(readAs(column, cells))).join(' ');
+    const theirs = columns.map((column) => hashText(displayedText(column, cells))).join(' ');
     const ours = columns.map(({ name }) => mark.get(name)).join(' ');
     return theirs === ours ? [] : [{ theirs, ours }];
   });

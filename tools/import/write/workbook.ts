@@ -11,7 +11,7 @@ import {
 import type { Source } from '../../../src/properties/source.ts';
 import type { Patch } from '../catalogue/records.ts';
 import type { Catalogue } from '../catalogue/store.ts';
-import { showCell } from '../read/cells.ts';
+import { toCell } from '../read/cells.ts';
 import {
   AS_OF,
   type Column,
@@ -177,7 +177,7 @@ function formatChoices({ kind, choices }: Column, lastRows: (name: SheetName) =>
 
 /** In XLSX, `_x0041_` is the letter A. */
 function formatCell(column: Column, record: Patch): XlsxValue {
-  const shown = showCell(column, record);
+  const shown = toCell(column, record);
   return typeof shown === 'string' ? shown.replaceAll(/_(?=x[\da-f]{4}_)/gi, '_x005F_') : shown;
 }
 
