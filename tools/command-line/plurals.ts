@@ -1,9 +1,9 @@
-/** Words of messages: how many there are of something, and what a misspelt word means. Pure. */
+/** Words of messages: numbers of things, and suggestions for misspelt words. */
 
-import { closestMatch } from 'leven';
+import { closestMatch as closestByDistance } from 'leven';
 
 /** e.g. `1 listing`, `2 amenities` */
-export function counted(count: number, one: string): string {
+export function formatCount(count: number, one: string): string {
   return `${count} ${count === 1 ? one : pluralize(one)}`;
 }
 
@@ -13,11 +13,11 @@ export function pluralize(one: string): string {
 
 /**
  * Returns the candidate that a misspelt word most likely means. Allows an edit for each third
- * character, and at most three. The case is no edit.
+ * character, and at most three. The case does not count.
  */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+export function closestMatch(word: string, candidates: readonly string[]): string | undefined {
   const maxDistance = Math.min(3, Math.round(word.length / 3));
-  const byLowerCase = new Map(candidates.map((each) => [each.toLowerCase(), each]));
-  const found = closestMatch(word.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
-  return found === undefined ? found : byLowerCase.get(found);
+  const byLowerCase = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));
+  const match = closestByDistance(word.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
+  return match === undefined ? undefined : byLowerCase.get(match);
 }

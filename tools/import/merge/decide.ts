@@ -12,7 +12,7 @@
  * A cell that repeats what another person has imported is not an edit either.
  */
 
-import { counted } from '../../command-line/plurals.ts';
+import { formatCount } from '../../command-line/plurals.ts';
 import { quote } from '../../command-line/printable.ts';
 import { formatOperation, type Operation } from '../../database/operations.ts';
 import { type Catalogue, findLastChange } from '../catalogue/store.ts';
@@ -120,7 +120,7 @@ export function listListValues(list: List): Value[] {
 function getOrder(list: List): Value {
   const { sheet, stored, rows, storedRows } = list;
   const joinKeys = (all: readonly Row[]) => all.map(({ key }) => key).join(' ');
-  const [theirs, ours] = [counted(rows.length, 'row'), counted(storedRows.length, 'row')];
+  const [theirs, ours] = [formatCount(rows.length, 'row'), formatCount(storedRows.length, 'row')];
   return {
     kind: 'order',
     ...findHistory(list, makeListColumn(sheet)),
@@ -232,7 +232,7 @@ export function describeUnknown(values: readonly Value[], stored: Catalogue): Im
     : 'has rows whose hidden cells are lost, so that an import cannot tell which cells you edited';
   const cell = location.findCell?.(pathOf(column)).cell ?? location.position;
   const verb = values.length === 1 ? 'differs' : 'differ';
-  const difference = `${counted(values.length, 'cell')} ${verb} from the store, first ${cell}: ${column.name} ${quoted.ours} → ${quoted.theirs}`;
+  const difference = `${formatCount(values.length, 'cell')} ${verb} from the store, first ${cell}: ${column.name} ${quoted.ours} → ${quoted.theirs}`;
   const message = `${reason}. ${difference}`;
   return [{ location: THE_FILE, path: '', message, remedy: EXPORT_AGAIN }];
 }

@@ -3,7 +3,7 @@
 import { mapLocales } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import { counted, pluralize } from '../../command-line/plurals.ts';
+import { formatCount, pluralize } from '../../command-line/plurals.ts';
 import { quote } from '../../command-line/printable.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
 
@@ -130,7 +130,7 @@ function compareList<T extends { id: string }>(
   const onlyIn = (verb: string, list: readonly T[], others: ReadonlyMap<string, T>) => {
     const entries = list.filter(({ id }) => !others.has(id));
     const names = field === 'amenities' ? ` (${entries.map(labelOf).join(', ')})` : '';
-    return entries.length === 0 ? [] : [`${counted(entries.length, one)} ${verb}${names}`];
+    return entries.length === 0 ? [] : [`${formatCount(entries.length, one)} ${verb}${names}`];
   };
   const entries = now.map((entry) => {
     const own: Differences = { changes: [], emptied: [] };
@@ -145,7 +145,7 @@ function compareList<T extends { id: string }>(
     ...onlyIn('added', now, before),
     ...onlyIn('removed', old, after),
     ...changed.slice(0, SHOWN_ENTRIES),
-    ...(more > 0 ? [`${counted(more, `more ${one}`)} changed`] : []),
+    ...(more > 0 ? [`${formatCount(more, `more ${one}`)} changed`] : []),
   ];
   // An amenity's own record reports what it loses.
   const texts = one === 'amenity' ? [] : entries.flatMap(({ emptied }) => emptied);

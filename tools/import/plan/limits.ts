@@ -1,6 +1,6 @@
 /** How many listings an import may hide or empty, and how large one may be. Pure. */
 
-import { counted } from '../../command-line/plurals.ts';
+import { formatCount } from '../../command-line/plurals.ts';
 import type { Catalogue } from '../catalogue/store.ts';
 import { type FileLocation, type ImportProblem, THE_FILE } from '../read/problem.ts';
 import type { FileForm } from '../read/types.ts';
@@ -33,7 +33,7 @@ export function checkShare(
     'empty something of': emptied,
     'change the slug or hid of': renamed,
   }).flatMap(([verb, count]) => (count === 0 ? [] : `${verb} ${count}`));
-  const message = `would ${counts.join(', ')} of the ${counted(all, 'public listing')}, more than a fifth. --many imports it`;
+  const message = `would ${counts.join(', ')} of the ${formatCount(all, 'public listing')}, more than a fifth. --many imports it`;
   return [{ location: THE_FILE, path: '', message }];
 }
 

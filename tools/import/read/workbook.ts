@@ -1,7 +1,7 @@
 /** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
 
 import { colToLetter, type Sheet } from 'hucre';
-import { nearest } from '../../command-line/plurals.ts';
+import { closestMatch } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
 import type { Patch } from '../catalogue/records.ts';
@@ -83,7 +83,7 @@ function rejectRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, u
 
 /** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
 function formatIgnored(name: string): string {
-  const meant = nearest(name, SHEET_NAMES);
+  const meant = closestMatch(name, SHEET_NAMES);
   const question = meant === undefined ? '' : `, did you mean ${meant}?`;
   return `Ignored: the sheet ${JSON.stringify(name)}${question}`;
 }
@@ -170,7 +170,7 @@ function columnFault(
   const name = typeof header === 'string' ? header.trim() : String(header ?? '');
   if (name === '' || name.startsWith('#')) return undefined;
   const all = columns.map((each) => each.name);
-  const meant = nearest(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
+  const meant = closestMatch(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
   const advice =
     meant === undefined ? 'delete it, or begin its name with #' : `did you mean ${meant}?`;
   return { value: header, message: `is no column of this sheet: ${advice}` };

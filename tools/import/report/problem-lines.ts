@@ -1,6 +1,6 @@
 /** Problems of a listings file in one line for each cause. Pure. */
 
-import { counted, nearest } from '../../command-line/plurals.ts';
+import { closestMatch, formatCount } from '../../command-line/plurals.ts';
 import { printable, quote } from '../../command-line/printable.ts';
 import { asTyped, type FieldProblem, formatLocation, type ImportProblem } from '../read/problem.ts';
 
@@ -24,17 +24,17 @@ function causeLine(first: ImportProblem, all: readonly ImportProblem[]): string 
   const subject = first.subject ?? anyEntry(pathIn(first));
   const cause = [subject, first.message].filter(Boolean).join(' ');
   const examples = formatExamples(all);
-  return `${cause}: ${formatCount(all, first.location.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
+  return `${cause}: ${formatAffected(all, first.location.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
 }
 
 /** e.g. `3 listings`, `4 times in 3 rows` */
-function formatCount(problems: readonly ImportProblem[], kind: string): string {
+function formatAffected(problems: readonly ImportProblem[], kind: string): string {
   const rows = problems.map(({ location, path }) => {
     const cell = location.findCell?.(path).cell;
     return cell === undefined ? formatLocation(location) : `row ${cell.replace(/![A-Z]+/, '!')}`;
   });
   const isInSheet = problems[0]?.location.findCell !== undefined;
-  const records = counted(new Set(rows).size, isInSheet ? 'row' : kind);
+  const records = formatCount(new Set(rows).size, isInSheet ? 'row' : kind);
   return problems.length === Number.parseInt(records, 10)
     ? records
     : `${problems.length} times in ${records}`;
@@ -89,6 +89,6 @@ function anyEntry(path: string): string {
 
 /** e.g. `: did you mean photos?` */
 function suggest({ unknown }: FieldProblem): string {
-  const found = unknown && nearest(unknown.name, unknown.knownNames);
+  const found = unknown && closestMatch(unknown.name, unknown.knownNames);
   return found === undefined ? '' : `: did you mean ${found}?`;
 }

@@ -1,7 +1,7 @@
 /** Reports an import to the user. */
 
 import { styleText } from 'node:util';
-import { counted } from '../../command-line/plurals.ts';
+import { formatCount } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
 import type {
   AcceptedImport,
@@ -73,7 +73,7 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
     ...summaryLine('amenity', file.amenities, amenity),
   ];
   if (outside.length > 0) {
-    const count = counted(outside.length, 'other listing');
+    const count = formatCount(outside.length, 'other listing');
     lines.push(`Rendered again, because their location or amenities changed: ${count}`);
   }
   if (keptValues.length > 0) lines.push(formatKept(keptValues));
@@ -83,7 +83,7 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
   const warnings = listings.flatMap((each) => each.warnings);
   lines.push(...findingLines('Worth a look:', warnings));
   if (prunes) {
-    const hidden = counted(pruned.length, 'listing');
+    const hidden = formatCount(pruned.length, 'listing');
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
   return lines;
@@ -91,7 +91,7 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
 
 /** e.g. `Kept 1 newer value of the store: casa-marea price_from 298000 (289000 in your export)` */
 function formatKept(values: readonly string[]): string {
-  const head = `Kept ${counted(values.length, 'newer value')} of the store`;
+  const head = `Kept ${formatCount(values.length, 'newer value')} of the store`;
   return printable(`${head}: ${formatList(values, MAX_EXAMPLES, '; ')}`);
 }
 
@@ -102,7 +102,7 @@ function summaryLine(
 ): string[] {
   const added = changes.filter(({ old }) => old === undefined).length;
   const counts = `${added} added, ${changes.length - added} changed, ${total - changes.length} unchanged`;
-  return total === 0 ? [] : [`${counted(total, one)}: ${counts}`];
+  return total === 0 ? [] : [`${formatCount(total, one)}: ${counts}`];
 }
 
 function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOptions): string[] {
@@ -126,14 +126,14 @@ function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOp
   const more = lines.length - most;
   return [
     ...lines.slice(0, most),
-    ...(more > 0 ? [`And ${counted(more, 'more change')}: --all lists them`] : []),
+    ...(more > 0 ? [`And ${formatCount(more, 'more change')}: --all lists them`] : []),
     ...(added.length > 0 ? [`New: ${formatList(added, most)}`] : []),
   ];
 }
 
 function rejectionLines(problems: readonly ImportProblem[]): string[] {
   const remedies = new Set(problems.flatMap(({ remedy }) => remedy ?? []));
-  const total = `${counted(problems.length, 'problem')}. Nothing was changed.`;
+  const total = `${formatCount(problems.length, 'problem')}. Nothing was changed.`;
   return [...problemLines(problems), ...remedies, total];
 }
 
@@ -144,7 +144,9 @@ async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOp
   const { isDryRun, notifiesAlways } = options;
   const isNew = raisesVersion(effect);
   const changes =
-    isNew && feedChanges.length === 0 ? 'changed locations' : counted(feedChanges.length, 'change');
+    isNew && feedChanges.length === 0
+      ? 'changed locations'
+      : formatCount(feedChanges.length, 'change');
   if (!isNew && !notifiesAlways) {
     const tense = isDryRun ? 'would not be' : 'was not';
     console.log(`The feed shows nothing new: ${host} ${tense} notified.`);
@@ -163,7 +165,7 @@ function findingLines(head: string, findings: readonly Finding[]): string[] {
   const causes = Map.groupBy(findings, ({ cause }) => cause);
   return [...causes].map(([cause, same]) => {
     const examples = same.map(({ example }) => example);
-    const listings = counted(same.length, 'listing');
+    const listings = formatCount(same.length, 'listing');
     return printable(`${head} ${cause} ${listings}: ${formatList(examples, MAX_EXAMPLES)}`);
   });
 }
