@@ -4,11 +4,16 @@
 
 const NAMESPACE_HEX = '3c0f4e0e7b524d0c9a561f2be2d7c9a4';
 
-$db = new PDO('sqlite:bookings.sqlite', options: [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
-$db->exec('CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL)');
-$db->exec('CREATE TABLE IF NOT EXISTS outbox (
-    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
-    event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT)');
+// SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL: another program has locked the database.
+const LOCKED_CODES = [5, 6, 15];
+
+$db = new PDO('sqlite:bookings.sqlite', options: [
+    PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_TIMEOUT => 5]);
+whenUnlocked(fn() => $db->exec('
+    CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS outbox (
+        seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+        event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT)'));
 // A row that was set aside holds back the later rows of its booking.
 const OLDEST = <<<'SQL'
     SELECT seq, key, event FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
@@ -17,6 +22,20 @@ const OLDEST = <<<'SQL'
                 = json_extract(waiting.event, '$.aggregate_type', '$.aggregate_id'))
     ORDER BY seq LIMIT 1
     SQL;
+
+/** Runs a statement, and repeats it for as long as another program has locked the database. */
+function whenUnlocked(callable $run): mixed
+{
+    for (;;) {
+        try {
+            return $run();
+        } catch (PDOException $error) {
+            if (!in_array($error->errorInfo[1] ?? 0, LOCKED_CODES)) throw $error;
+            fwrite(STDERR, "bookings.sqlite: {$error->getMessage()}, next attempt in 1 s\n");
+            sleep(1);
+        }
+    }
+}
 
 /** Stores a booking and its event in one transaction. */
 function book(PDO $db, string $booking, int $guests): void
@@ -130,13 +149,14 @@ if (isset($argv[2])) {
 }
 if (!getenv('API_KEY')) stop('Set API_KEY to a key of the service.');
 for (;;) {
-    $row = $db->query(OLDEST)->fetch(PDO::FETCH_ASSOC);
+    $row = whenUnlocked(fn() => $db->query(OLDEST)->fetch(PDO::FETCH_ASSOC));
     if ($row === false) {
         sleep(1);
         continue;
     }
     [$status, $text] = send($row['key'], $row['event']);
-    if ($status < 300) $db->prepare('DELETE FROM outbox WHERE seq = ?')->execute([$row['seq']]);
-    else $db->prepare('UPDATE outbox SET problem = ? WHERE seq = ?')->execute([$text, $row['seq']]);
+    whenUnlocked(fn() => $status < 300
+        ? $db->prepare('DELETE FROM outbox WHERE seq = ?')->execute([$row['seq']])
+        : $db->prepare('UPDATE outbox SET problem = ? WHERE seq = ?')->execute([$text, $row['seq']]));
     echo "{$row['key']} $status\n";
 }

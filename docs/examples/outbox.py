@@ -5,13 +5,13 @@ URL = os.environ.get("API_URL", "http://localhost:3001")
 AGENT = {"User-Agent": "bookings-outbox/1.1"}
 NAMESPACE = uuid.UUID("3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4")
 TIMEOUT_SECONDS = 15
-db = sqlite3.connect("bookings.sqlite")
-db.executescript("""
+db = sqlite3.connect("bookings.sqlite", timeout=5)
+TABLES = """
     CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS outbox (
         seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
         event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT);
-""")
+"""
 # A row that was set aside holds back the later rows of its booking.
 OLDEST = """
     SELECT seq, key, event FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
@@ -29,6 +29,20 @@ class AsItComes(urllib.request.HTTPErrorProcessor):
 
 
 opener = urllib.request.build_opener(AsItComes)
+
+
+def when_unlocked(run):
+    """Runs statements, and repeats them for as long as another program has locked the database."""
+    while True:
+        try:
+            with db:
+                return run()
+        except sqlite3.OperationalError as error:
+            # "database is locked", "database table is locked" and "locking protocol"
+            if "lock" not in str(error):
+                raise
+            print(f"bookings.sqlite: {error}, next attempt in 1 s", file=sys.stderr, flush=True)
+            time.sleep(1)
 
 
 def book(booking, guests):
@@ -110,21 +124,21 @@ def send(key, event):
         pause = min(2 * pause, 30)
 
 
+when_unlocked(lambda: db.executescript(TABLES))
 if sys.argv[1:]:
     book(sys.argv[1], int(sys.argv[2]))
     sys.exit()
 if not os.environ.get("API_KEY"):
     sys.exit("Set API_KEY to a key of the service.")
 while True:
-    row = db.execute(OLDEST).fetchone()
+    row = when_unlocked(lambda: db.execute(OLDEST).fetchone())
     if row is None:
         time.sleep(1)
         continue
     seq, key, event = row
     status, text = send(key, event)
-    with db:
-        if status < 300:
-            db.execute("DELETE FROM outbox WHERE seq = ?", (seq,))
-        else:
-            db.execute("UPDATE outbox SET problem = ? WHERE seq = ?", (text, seq))
+    if status < 300:
+        when_unlocked(lambda: db.execute("DELETE FROM outbox WHERE seq = ?", (seq,)))
+    else:
+        when_unlocked(lambda: db.execute("UPDATE outbox SET problem = ? WHERE seq = ?", (text, seq)))
     print(key, status, flush=True)

@@ -7,14 +7,34 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, idOf, NotFromService } from './call.ts';
 
+/** SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL: another program has locked the database. */
+const LOCKED_CODES = [5, 6, 15];
+
 const database = new DatabaseSync('bookings.sqlite', { timeout: 5_000 });
-database.exec(`
+const createTables = () =>
+  database.exec(`
   CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS outbox (
     seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
     event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT
   );
 `);
+await whenUnlocked(createTables);
+
+/** Runs a statement, and repeats it for as long as another program has locked the database. */
+async function whenUnlocked<Result>(run: () => Result): Promise<Result> {
+  for (;;) {
+    try {
+      return run();
+    } catch (error) {
+      const { errcode = 0, message } = error as { errcode?: number; message: string };
+      // The low byte of an extended code is the primary one.
+      if (!LOCKED_CODES.includes(errcode & 0xff)) throw error;
+      console.error(`bookings.sqlite: ${message}, next attempt in 1 s`);
+      await pause(1_000);
+    }
+  }
+}
 
 /** HTTP clients send ASCII alike, and other text not at all: RFC 3986 in every language. */
 const inAscii = (text: string) =>
@@ -86,13 +106,12 @@ async function sendThroughFirewall(key: string, event: string): Promise<Outcome>
 
 /** Sends the oldest event, and returns true if there was one. */
 async function sendOldest(): Promise<boolean> {
-  const row = oldest.get();
+  const row = await whenUnlocked(() => oldest.get());
   if (!row) return false;
   const [key, seq] = [String(row.key), Number(row.seq)];
   const sent = sendThroughFirewall(key, String(row.event));
   const { status, text } = await sent.catch(({ message }: Error) => stop(`${key}: ${message}`));
-  if (status < 300) remove.run(seq);
-  else setAside.run(text, seq);
+  await whenUnlocked(() => (status < 300 ? remove.run(seq) : setAside.run(text, seq)));
   console.log(status < 300 ? `sent ${key}: ${status}` : `set aside ${key}: ${text}`);
   return true;
 }

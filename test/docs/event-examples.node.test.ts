@@ -212,6 +212,46 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     expect(storedEvents(`aggregate_id = '${attack}'`)).toEqual([attack, later].map(idOfKey));
   });
 
+  it('waits while another program has locked its database, and sends each event once', async () => {
+    const folder = `locked-${program}`;
+    await startIn(folder, `${program}-locked`, '1').ended;
+    using database = new DatabaseSync(join(rig().folderOf(folder), 'bookings.sqlite'), {
+      timeout: 5_000,
+    });
+    // SQLite itself does not wait.
+    const busyTimeouts: Record<string, [string, string]> = {
+      'outbox.ts': ['timeout: 5_000', 'timeout: 0'],
+      'outbox.py': ['timeout=5', 'timeout=0'],
+      'outbox.php': ['ATTR_TIMEOUT => 5', 'ATTR_TIMEOUT => 0'],
+    };
+    const variant = rig().variantOf({ [program]: [busyTimeouts[program] ?? ['', '']] });
+    const complaints = () =>
+      sender.errors.filter((line) => /lock.*, next attempt in 1 s$/.test(line));
+    /** Locks the database until the program has complained. */
+    async function lock(during = () => {}) {
+      database.exec('BEGIN EXCLUSIVE');
+      const before = complaints().length;
+      during();
+      await expect.poll(() => complaints().length).toBeGreaterThan(before);
+      database.exec('COMMIT');
+    }
+
+    // While it starts, while it waits for a response, and while it has nothing to send.
+    const response = Promise.withResolvers<undefined>();
+    rig().faults.push(response.promise);
+    database.exec('BEGIN EXCLUSIVE');
+    const sender = rig().start(join(variant, program), folder);
+    await expect.poll(complaints).not.toEqual([]);
+    database.exec('COMMIT');
+    await expect.poll(() => rig().requests).toHaveLength(1);
+    await lock(() => response.resolve(undefined));
+    await expect.poll(() => rowsOf(folder)).toEqual([]);
+    await lock();
+    await startIn(folder, `${program}-unlocked`, '1').ended;
+    await expect.poll(() => rowsOf(folder)).toEqual([]);
+    expect(rig().statuses).toEqual([202, 202]);
+  });
+
   it('makes each key of ASCII, the same in every language', async () => {
     const folder = `keys-${program}`;
     await startIn(folder, "bk_日é\r\nX-Other: 1-_.~!*'()/ %&", '1').ended;
