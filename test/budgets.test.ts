@@ -4,12 +4,12 @@ import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../src/app.ts';
-import { type Costs, counting, NOTHING } from './support/counting.ts';
+import { type Costs, countCosts, NOTHING } from './support/counting.ts';
 import { batchItem, bookingCreated, ingestInit } from './support/events.ts';
 import { expectStatus, freshAddress, sendWith } from './support/http.ts';
 import { namedKey } from './support/keys.ts';
-import { sourceOf, storeListings } from './support/listings.ts';
-import { tableOf } from './support/markdown.ts';
+import { makeListing, storeListings } from './support/listings.ts';
+import { getTable } from './support/markdown.ts';
 
 const LIST = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -21,7 +21,7 @@ const COUNTER_CALL = 0.15;
 /** A request with 1 ms of processor time, 2 ms of its counter, and 1,200 bytes in the log for 7 days. */
 const REQUEST = 0.3 + 0.02 + 0.0032 + 1.2 * (0.25 + (0.1 * 7) / 30);
 
-const rowsOf = (head: string) => tableOf('docs/operate/cost.md', head).rows;
+const rowsOf = (head: string) => getTable('docs/operate/cost.md', head).rows;
 
 /** Sends one request and counts its cost, with the work after the response. */
 async function costOf(
@@ -33,14 +33,14 @@ async function costOf(
     vars?: Partial<Env>;
   },
 ): Promise<Costs> {
-  const counted = counting({ ...env, ...vars });
+  const counted = countCosts({ ...env, ...vars });
   await expectStatus(await sendWith(counted.env, path, init, app), status);
   return counted.costs;
 }
 
 beforeAll(async () => {
   const listings = Array.from({ length: 130 }, (_, index) =>
-    sourceOf({ slug: `home-${index}`, display_order: index }),
+    makeListing({ slug: `home-${index}`, display_order: index }),
   );
   await storeListings(env.DB, listings);
   const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
@@ -87,7 +87,7 @@ const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {
     const init = { headers: { 'CF-Connecting-IP': freshAddress() } };
     const vars = { RATE_LIMIT_DEFAULT: '1' };
     await expectStatus(await sendWith(vars, LIST, init, app), 200);
-    const counted = counting({ ...env, ...vars });
+    const counted = countCosts({ ...env, ...vars });
     await expectStatus(await sendWith(counted.env, LIST, init, app), 429);
     return counted.costs;
   },
@@ -145,7 +145,7 @@ async function costOfCounting(requests: number): Promise<{ calls: number; rows: 
     vi.spyOn(Object.getPrototypeOf(storage), 'setAlarm'),
     vi.spyOn(Object.getPrototypeOf(storage.kv), 'delete'),
   ]);
-  const { env: counted, costs } = counting(env);
+  const { env: counted, costs } = countCosts(env);
   const bindings = { ...counted, API_KEYS: [{ ...entry, rate_limit: 100 }] };
   const app = createApp();
   for (let sent = 0; sent < requests; sent += 1) {

@@ -2,16 +2,16 @@
 
 import { existsSync, globSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { CONFORMANCE, codesIn, tableOf } from './support/markdown.ts';
+import { CONFORMANCE, getCodes, getTable } from './support/markdown.ts';
 
-const { rows } = tableOf(CONFORMANCE, 'section');
-const named = new Set(rows.flatMap(([, , tests = '']) => codesIn(tests)));
+const { rows } = getTable(CONFORMANCE, 'section');
+const named = new Set(rows.flatMap(([, , tests = '']) => getCodes(tests)));
 const SERVICE = '{*,{auth,events,health,http,properties,rate-limit,schema,storage}/*}.test.ts';
 /** They are about the source. */
 const OF_THE_PROJECT = /^(architecture|checks|conformance|patterns)\./;
 
 it('names files that exist, in each row', () => {
-  expect(rows.filter(([, , tests = '']) => codesIn(tests).length === 0)).toEqual([]);
+  expect(rows.filter(([, , tests = '']) => getCodes(tests).length === 0)).toEqual([]);
   expect([...named].filter((name) => !existsSync(`test/${name}`))).toEqual([]);
 });
 

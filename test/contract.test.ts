@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../src/app.ts';
-import { queryNamesOf } from './support/documented.ts';
+import { getQueryNames } from './support/documented.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from './support/http.ts';
 import { WINDOW_SECONDS } from './support/vars.ts';
 
@@ -27,7 +27,7 @@ function call({ method, url }: { method: string; url: string }, init: RequestIni
 
 /** Returns the parameter that takes a list's cursors. */
 function pagerOf(path: string): string {
-  return queryNamesOf(path).find((name) => name === 'after') ?? 'cursor';
+  return getQueryNames(path).find((name) => name === 'after') ?? 'cursor';
 }
 
 /** Expects the headers that the document does not require. `send` compares the others with it. */
@@ -131,12 +131,12 @@ describe.each(queried)('the query of $path', (route) => {
     expectConventions(response);
     const error = await expectError(response, 400, 'validation_error');
     expect(error.param).toBe('sort');
-    const names = queryNamesOf(route.path.replace(/:(\w+)/g, '{$1}'));
+    const names = getQueryNames(route.path.replace(/:(\w+)/g, '{$1}'));
     expect(error.message).toContain(`known are ${names.join(', ') || 'none'}`);
   });
 });
 
-const lists = readable.filter(({ path }) => queryNamesOf(path).includes('limit'));
+const lists = readable.filter(({ path }) => getQueryNames(path).includes('limit'));
 
 it('finds the lists: each responds with a list resource', async () => {
   expect(lists.length).toBeGreaterThan(3);

@@ -11,9 +11,9 @@ import { createApp } from '../src/app.ts';
 import { bookingCreated, ingestInit } from './support/events.ts';
 import { type Misbehaviour, MODES } from './support/faults.ts';
 import { type Changes, callWith, freshAddress } from './support/http.ts';
-import { tapD1, tapMethods, tapObjects } from './support/interceptor.ts';
-import { sourceOf, storeListings } from './support/listings.ts';
-import { tableOf } from './support/markdown.ts';
+import { interceptD1, interceptMethods, interceptObjects } from './support/interceptor.ts';
+import { makeListing, storeListings } from './support/listings.ts';
+import { getTable } from './support/markdown.ts';
 import { createProvider } from './support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
@@ -29,14 +29,14 @@ const PAUSE_MS = 5_000;
 
 type Binding = (typeof BINDINGS)[number];
 
-const { heads, rows } = tableOf('docs/operate/faults.md', 'what');
+const { heads, rows } = getTable('docs/operate/faults.md', 'what');
 
 const slug = 'faults-home';
 const provider = await createProvider();
 const identified = z.object({ id: z.string() });
 
 beforeAll(async () => {
-  await storeListings(env.DB, [sourceOf({ slug })]);
+  await storeListings(env.DB, [makeListing({ slug })]);
 });
 
 /** No output of expected faults, and pauses without their jitter. */
@@ -71,7 +71,7 @@ function isolate() {
       return faulty.binding === binding ? faulty.misbehaviour(counted) : counted();
     };
 
-  const tapped = tapMethods(caches.default, tapOf('edge cache'));
+  const tapped = interceptMethods(caches.default, tapOf('edge cache'));
   vi.spyOn(caches, 'default', 'get').mockReturnValue(tapped);
   // Of the faked clock, which the platform's signal does not follow.
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
@@ -87,9 +87,9 @@ function isolate() {
   });
 
   const bindings: Changes = {
-    DB: tapD1(env.DB, tapOf('D1')),
-    IDEMPOTENCY: tapMethods(env.IDEMPOTENCY, tapOf('KV')),
-    RATE_COUNTER: tapObjects(env.RATE_COUNTER, tapOf('counter')),
+    DB: interceptD1(env.DB, tapOf('D1')),
+    IDEMPOTENCY: interceptMethods(env.IDEMPOTENCY, tapOf('KV')),
+    RATE_COUNTER: interceptObjects(env.RATE_COUNTER, tapOf('counter')),
     FEED_CACHE_SECONDS: '60',
     JWT_JWKS_URL: `${origin}/jwks`,
   };

@@ -2,9 +2,9 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { document, queryNamesOf } from './support/documented.ts';
-import { expectError, expectStatus, get, pagesOf } from './support/http.ts';
-import { sourceOf, storeListings } from './support/listings.ts';
+import { document, getQueryNames } from './support/documented.ts';
+import { expectError, expectStatus, get, readAllPages } from './support/http.ts';
+import { makeListing, storeListings } from './support/listings.ts';
 
 type List = {
   path: string;
@@ -80,7 +80,7 @@ async function storeRow(index: number, display_order: number, slug: string | nul
     env.DB.prepare(`insert into locations (id, slug, name) values (?, ?, '{}')`).bind(id, slug),
   ]);
   const status = index % 2 === 0 ? 'listed' : 'sold_out';
-  await storeListings(env.DB, [sourceOf({ type: 'beach', status, display_order })]);
+  await storeListings(env.DB, [makeListing({ type: 'beach', status, display_order })]);
 }
 
 const COUNT = 30;
@@ -96,9 +96,9 @@ beforeAll(async () => {
     await storeRow(index, Math.floor(-index / 3), index % 3 === 0 ? null : `place-${index}`);
   }
   await storeListings(env.DB, [
-    sourceOf({ type: 'beach', status: 'hidden' }),
-    sourceOf({ type: 'beach', status: 'coming_soon' }),
-    sourceOf({ type: 'ski' }),
+    makeListing({ type: 'beach', status: 'hidden' }),
+    makeListing({ type: 'beach', status: 'coming_soon' }),
+    makeListing({ type: 'ski' }),
   ]);
 });
 
@@ -112,7 +112,7 @@ async function readPage({ path }: List, query: string): Promise<Page> {
 async function readAll(list: List, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   const read = (next: string) => readPage(list, `${list.query}&limit=${limit}${next}`);
-  for await (const { data } of pagesOf(read, list.pager)) pages.push(idsIn(data));
+  for await (const { data } of readAllPages(read, list.pager)) pages.push(idsIn(data));
   return pages;
 }
 
@@ -122,7 +122,7 @@ async function idsOf({ sql }: List): Promise<string[]> {
 }
 
 it('every list of the API is tested', () => {
-  const pages = Object.keys(document.paths).filter((path) => queryNamesOf(path).includes('limit'));
+  const pages = Object.keys(document.paths).filter((path) => getQueryNames(path).includes('limit'));
   const tested = new Set(lists.map(({ path }) => path));
   expect([...tested].sort()).toEqual(pages.sort());
 });

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { createApp } from '../src/app.ts';
 import { bookingCreated, ingestInit } from './support/events.ts';
 import { expectStatus, sendWith } from './support/http.ts';
-import { sourceOf, storeListings } from './support/listings.ts';
+import { makeListing, storeListings } from './support/listings.ts';
 
 const INGEST = '/api/public/events/ingest';
 const CACHED_FEED = '/api/v1/web/properties?limit=3';
@@ -27,7 +27,7 @@ it('while a restore runs, events are rejected until they are sent again, and a c
   const app = createApp();
   const send = (path: string, init: RequestInit = {}) =>
     sendWith({ FEED_CACHE_SECONDS: '60' }, path, init, app);
-  await storeListings(env.DB, [sourceOf({ slug: 'casa' })]);
+  await storeListings(env.DB, [makeListing({ slug: 'casa' })]);
   await expectStatus(await send(CACHED_FEED), 200);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
   await rename('', 'restoring_5f0c31d2a4b97e60_');

@@ -18,7 +18,7 @@ import {
 } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
-import { codesIn, tableOf } from '../support/markdown.ts';
+import { getCodes, getTable } from '../support/markdown.ts';
 import { createProvider } from '../support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
@@ -26,16 +26,16 @@ const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 const provider = await createProvider();
 
-const { rows } = tableOf('docs/reference/authentication.md', 'operations');
+const { rows } = getTable('docs/reference/authentication.md', 'operations');
 
 /** Returns the scope that the document promises for a route: no route changes its scope unseen. */
 function promisedScope(route: string): string {
   const matchesRoute = (operations: string) =>
-    codesIn(operations).some((pattern) =>
+    getCodes(operations).some((pattern) =>
       pattern.endsWith('*') ? route.startsWith(pattern.slice(0, -1)) : route === pattern,
     );
   const matches = rows.filter(([operations = '']) => matchesRoute(operations));
-  return matches.map(([, , scope = '']) => codesIn(scope)[0] ?? 'open').join(' and ');
+  return matches.map(([, , scope = '']) => getCodes(scope)[0] ?? 'open').join(' and ');
 }
 
 const app = createApp();

@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { waitForLocks } from '../../src/development/local-lock.ts';
-import { tapD1 } from '../support/interceptor.ts';
+import { interceptD1 } from '../support/interceptor.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
@@ -12,7 +12,7 @@ beforeEach(() => {
 /** Returns a waiting database whose calls fail for some time. */
 function databaseThatFails(message: string, forMs: number): D1Database {
   const endsAt = Date.now() + forMs;
-  const failing = tapD1(env.DB, async (call) => {
+  const failing = interceptD1(env.DB, async (call) => {
     if (Date.now() < endsAt) throw new Error(message);
     return call();
   });

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
 import { expectError, expectStatus, sendUndescribed } from '../support/http.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
+import { makeListing, storeListings } from '../support/listings.ts';
 
 const API_KEY = 'a-key-that-no-page-has';
 const vars = { ENVIRONMENT: 'development', API_KEY };
@@ -49,7 +49,7 @@ it('a slug that no listing has is the error of the API for a client that is not 
 
 it('texts of a listing and of the address are escaped', async () => {
   const text = '"><script>alert(1)</script>';
-  const house = sourceOf({ slug: 'house', status: 'hidden', title: { en: text } });
+  const house = makeListing({ slug: 'house', status: 'hidden', title: { en: text } });
   await storeListings(env.DB, [house]);
   const query = `?find=${encodeURIComponent(text)}`;
   for (const path of [`/preview${query}`, `/preview/listings/house${query}`]) {

@@ -8,17 +8,17 @@ import { SCOPES } from '../../src/auth/named-keys.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
 import { property } from '../../src/properties/openapi/property.ts';
-import { document, problemsOf, queryNamesOf } from '../support/documented.ts';
+import { document, findProblems, getQueryNames } from '../support/documented.ts';
 import {
-  anchorsOf,
   CONFORMANCE,
-  codeBlocksOf,
-  codesIn,
   DOCUMENTS,
-  proseOf,
-  tableOf,
-  tablesOf,
-  textOf,
+  getAnchors,
+  getCodeBlocks,
+  getCodes,
+  getProse,
+  getTable,
+  getTables,
+  readDocument,
 } from '../support/markdown.ts';
 import { TEST_VARS } from '../support/vars.ts';
 
@@ -32,10 +32,10 @@ it('the documents link to documents and headings that exist', () => {
   const isDead = (path: string, target: string) => {
     const [file = '', anchor] = target.split('#');
     const found = file === '' ? path : join(dirname(path), file);
-    return !existsSync(found) || (anchor !== undefined && !anchorsOf(found).includes(anchor));
+    return !existsSync(found) || (anchor !== undefined && !getAnchors(found).includes(anchor));
   };
   const dead = [...DOCUMENTS, CONFORMANCE].flatMap((path) =>
-    [...proseOf(path).matchAll(/\]\(([^)]+)\)/g)]
+    [...getProse(path).matchAll(/\]\(([^)]+)\)/g)]
       .map(([, target = '']) => target.replaceAll(/\s/g, ''))
       .filter((target) => !/^https?:/.test(target) && isDead(path, target))
       .map((target) => `${path}: ${target}`),
@@ -44,7 +44,7 @@ it('the documents link to documents and headings that exist', () => {
 });
 
 it('the documents name files and folders that exist, and the code documents', () => {
-  const named = DOCUMENTS.flatMap((path) => codesIn(proseOf(path))).filter(
+  const named = DOCUMENTS.flatMap((path) => getCodes(getProse(path))).filter(
     (code) => PATH.test(code) && !/NAME/.test(code),
   );
   const inCode = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
@@ -54,16 +54,16 @@ it('the documents name files and folders that exist, and the code documents', ()
 });
 
 it('the README leads to the index of docs, and this to every document', () => {
-  expect(textOf('README.md')).toContain('](docs/README.md)');
-  const linked = [...textOf('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) =>
-    join('docs', path),
+  expect(readDocument('README.md')).toContain('](docs/README.md)');
+  const linked = [...readDocument('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(
+    ([, path = '']) => join('docs', path),
   );
   const others = DOCUMENTS.filter((path) => !path.endsWith('README.md'));
   expect(others.filter((path) => !linked.includes(path))).toEqual([]);
 });
 
 describe('a table', () => {
-  const rowsOf = (path: string, head: string) => tableOf(path, head).rows;
+  const rowsOf = (path: string, head: string) => getTable(path, head).rows;
 
   it('has each event type with each field of its payload', () => {
     // The text says that `booking.updated` is as `booking.created`.
@@ -77,7 +77,7 @@ describe('a table', () => {
 
   it('has each field of a property', () => {
     const rows = rowsOf(`${REFERENCE}/property-feed.md`, 'field of a property');
-    const fields = rows.flatMap(([names = '']) => codesIn(names));
+    const fields = rows.flatMap(([names = '']) => getCodes(names));
     expect(fields.sort()).toEqual(Object.keys(property.shape).sort());
   });
 
@@ -93,7 +93,7 @@ describe('a table', () => {
 
   it('has each scope', () => {
     const rows = rowsOf('docs/operate/keys.md', 'scope');
-    expect(rows.flatMap(([scope = '']) => codesIn(scope)).sort()).toEqual([...SCOPES].sort());
+    expect(rows.flatMap(([scope = '']) => getCodes(scope)).sort()).toEqual([...SCOPES].sort());
   });
 
   it('has each var of wrangler.toml with its default', () => {
@@ -114,12 +114,12 @@ describe('a table', () => {
     const queries = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => [
         `query of \`${method.toUpperCase()} ${path}\``,
-        queryNamesOf(path, method).sort(),
+        getQueryNames(path, method).sort(),
       ]),
     );
-    const tables = DOCUMENTS.flatMap(tablesOf)
+    const tables = DOCUMENTS.flatMap(getTables)
       .filter(({ heads: [head = ''] }) => head.startsWith('query of '))
-      .map(({ heads, rows }) => [heads[0], rows.flatMap(([names = '']) => codesIn(names)).sort()]);
+      .map(({ heads, rows }) => [heads[0], rows.flatMap(([names = '']) => getCodes(names)).sort()]);
     expect(tables.sort()).toEqual(queries.filter(([, names = []]) => names.length > 0).sort());
   });
 });
@@ -129,12 +129,12 @@ it('the JSON examples of the reference are bodies or items that the API document
   const isPayload = (name: string) => name.endsWith('Payload');
   const schemas = Object.entries(document.components.schemas).filter(([name]) => !isPayload(name));
   const examples = globSync(`${REFERENCE}/*.md`)
-    .flatMap((path) => codeBlocksOf(path, 'json'))
+    .flatMap((path) => getCodeBlocks(path, 'json'))
     .map((text) => JSON.parse(text))
     .filter((example) => 'object' in example || 'error' in example);
   expect(examples.length).toBeGreaterThan(5);
   const unknown = examples.filter((example) =>
-    schemas.every(([, schema]) => problemsOf(schema, example).length > 0),
+    schemas.every(([, schema]) => findProblems(schema, example).length > 0),
   );
   expect(unknown).toEqual([]);
 });
@@ -143,7 +143,7 @@ it('every script of package.json is described, and every described script exists
   const { scripts } = z
     .object({ scripts: z.record(z.string(), z.string()) })
     .parse(JSON.parse(readFileSync('package.json', 'utf8')));
-  const text = DOCUMENTS.map(textOf).join('\n');
+  const text = DOCUMENTS.map(readDocument).join('\n');
   const named = [...text.matchAll(/npm run (?:-s )?([a-z][\w-]*)/g)].map(([, name = '']) => name);
   expect([...new Set(['test', ...named])].sort()).toEqual(Object.keys(scripts).sort());
 });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { idOfKey } from '../support/keys.ts';
-import { codeBlocksOf } from '../support/markdown.ts';
+import { deriveEventId } from '../support/keys.ts';
+import { getCodeBlocks } from '../support/markdown.ts';
 import { API_KEY, eventOf, skipUnlessRunnable, useRig } from '../support/node/example-service.ts';
 
 const rig = useRig();
@@ -112,7 +112,7 @@ it('send-events.ts that is run again sends only what has not arrived', async () 
   ]);
   expect(again.errors).toEqual(conflicts.map((key) => expect.stringMatching(`${key}: another`)));
   expect(storedEvents("aggregate_id = 'sent'")).toEqual(
-    keys.filter((key) => !conflicts.includes(key)).map(idOfKey),
+    keys.filter((key) => !conflicts.includes(key)).map(deriveEventId),
   );
 });
 
@@ -161,7 +161,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
       storedEvents(
         `aggregate_id IN ('${program}-stored', '${program}-invalid', '${program}-unsent')`,
       ),
-    ).toEqual([idOfKey(keyOf('stored')), idOfKey(keyOf('unsent'))]);
+    ).toEqual([deriveEventId(keyOf('stored')), deriveEventId(keyOf('unsent'))]);
   });
 
   it('holds back a booking whose event a firewall rejects until it is repaired, and sends the others, in spite of kills and a second sender', async () => {
@@ -201,15 +201,15 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     expect(others.toSorted()).toEqual(
       keys
         .filter((key) => key !== attack)
-        .map(idOfKey)
+        .map(deriveEventId)
         .toSorted(),
     );
 
     const [, repair = ''] =
-      codeBlocksOf('docs/guides/sending-events.md', 'sql')[0]?.split(';') ?? [];
+      getCodeBlocks('docs/guides/sending-events.md', 'sql')[0]?.split(';') ?? [];
     database.exec(repair.replace('seq = 7', `key = '${attack}'`));
     await expect.poll(() => rowsOf(folder)).toEqual([]);
-    expect(storedEvents(`aggregate_id = '${attack}'`)).toEqual([attack, later].map(idOfKey));
+    expect(storedEvents(`aggregate_id = '${attack}'`)).toEqual([attack, later].map(deriveEventId));
   });
 
   it('waits while another program has locked its database, and sends each event once', async () => {

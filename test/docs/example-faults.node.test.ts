@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Request } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { idOfKey } from '../support/keys.ts';
+import { deriveEventId } from '../support/keys.ts';
 import { hasChromium, openBrowser } from '../support/node/browser.ts';
 import {
   API_KEY,
@@ -94,7 +94,7 @@ const outbox = (program: string): Program => ({
     const key = `bookings-%E6%97%A5-${program}-created`;
     await expect.poll(() => lines.join()).toMatch(/ (200|202)/);
     expect(countWhere('events', `aggregate_id = '${bookingOf(program)}'`)).toBe(1);
-    expect(countWhere('events', `id = '${idOfKey(key)}'`)).toBe(1);
+    expect(countWhere('events', `id = '${deriveEventId(key)}'`)).toBe(1);
   },
 });
 

@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { codeBlocksOf } from '../support/markdown.ts';
+import { getCodeBlocks } from '../support/markdown.ts';
 
 const GUIDE = 'docs/guides/typed-client.md';
-const block = codeBlocksOf(GUIDE, 'bash').find((each) => each.includes('quicktype')) ?? '';
+const block = getCodeBlocks(GUIDE, 'bash').find((each) => each.includes('quicktype')) ?? '';
 const [makeSchemas = ''] = block.split(/^(?=npx )/m);
 
 const folder = mkdtempSync(join(tmpdir(), 'models-'));
@@ -27,7 +27,7 @@ const run = (script: string) =>
 const read = (name: string) => readFileSync(join(folder, name), 'utf8');
 
 it('typed-client.ts compiles beside the packages of the guide, knows the payload of an event by its type, and rejects unknown fields', () => {
-  const [install = ''] = codeBlocksOf(GUIDE, 'sh');
+  const [install = ''] = getCodeBlocks(GUIDE, 'sh');
   for (const name of install.match(/(?<=npm install .*)\S+/g) ?? []) {
     const place = join(folder, 'node_modules', name);
     mkdirSync(dirname(place), { recursive: true });

@@ -7,14 +7,14 @@ import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1, MODES } from '../support/faults.ts';
 import { type Changes, freshAddress, sendWith } from '../support/http.ts';
-import { tapMethods, tapObjects } from '../support/interceptor.ts';
+import { interceptMethods, interceptObjects } from '../support/interceptor.ts';
 import { namedKey } from '../support/keys.ts';
-import { codesIn, tableOf } from '../support/markdown.ts';
+import { getCodes, getTable } from '../support/markdown.ts';
 import { createProvider } from '../support/tokens.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const rowsOf = (head: string) => tableOf('docs/operate/reading-the-log.md', head).rows;
+const rowsOf = (head: string) => getTable('docs/operate/reading-the-log.md', head).rows;
 
 /** In place of what the operator fills in. */
 const FILLED_IN: Readonly<Record<string, string>> = { 'REQUEST-ID': 'limited', 'KEY-NAME': 'site' };
@@ -23,7 +23,7 @@ const FILLED_IN: Readonly<Record<string, string>> = { 'REQUEST-ID': 'limited', '
 const questions = rowsOf('question').map(([question = '', filters = '', ...shown]) => ({
   question,
   filters: filters.split(', ').map(parseFilter),
-  fields: codesIn(shown.join()),
+  fields: getCodes(shown.join()),
 }));
 
 /** e.g. `status` gte `400` */
@@ -118,7 +118,7 @@ beforeAll(async () => {
     await send(id, FEED, site, once, { RATE_LIMIT_DEFAULT: '1' });
   }
   await send('limited-unknown-key', FEED, { key: 'none' }, once, { RATE_LIMIT_DEFAULT: '1' });
-  const RATE_COUNTER = tapObjects(env.RATE_COUNTER, async (call) => {
+  const RATE_COUNTER = interceptObjects(env.RATE_COUNTER, async (call) => {
     await scheduler.wait(SLOW_COUNTER_MS);
     return call();
   });
@@ -130,7 +130,7 @@ beforeAll(async () => {
   await send('repeated-call', EVENTS, booking, {}, { DB: passing });
   const DB = failingD1(env.DB);
   await send('d1-down', EVENTS, booking, {}, { DB });
-  const IDEMPOTENCY = tapMethods(env.IDEMPOTENCY, MODES['fails at once']());
+  const IDEMPOTENCY = interceptMethods(env.IDEMPOTENCY, MODES['fails at once']());
   await send('kv-down', INGEST, booking, posting('key-4-of-the-log', {}), { IDEMPOTENCY });
 
   vi.useFakeTimers({ toFake: ['Date'] });
@@ -154,7 +154,7 @@ describe('the fields of a request', () => {
   const lineOf = (id: string) => requests().find(({ request_id }) => request_id === id);
 
   it('are the fields of the document, and no more', () => {
-    const documented = rowsOf('field of a request').flatMap(([names = '']) => codesIn(names));
+    const documented = rowsOf('field of a request').flatMap(([names = '']) => getCodes(names));
     const written = new Set(requests().flatMap((line) => Object.keys(line)));
     expect([...written].sort()).toEqual([...documented, 'message'].sort());
   });

@@ -12,7 +12,7 @@ import type { Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { codeBlocksOf, DOCUMENTS } from '../support/markdown.ts';
+import { DOCUMENTS, getCodeBlocks } from '../support/markdown.ts';
 import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
 import { API_KEY, listen, useRig } from '../support/node/example-service.ts';
 
@@ -408,7 +408,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
 /** Blocks of `sh` are run as they stand. Blocks of `bash` are only read. */
 const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) =>
-  codeBlocksOf(path, 'sh')
+  getCodeBlocks(path, 'sh')
     .filter((script) => script.includes('curl '))
     .map((script) => ({ path, script })),
 );

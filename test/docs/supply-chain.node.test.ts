@@ -3,7 +3,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { codesIn, tableOf } from '../support/markdown.ts';
+import { getCodes, getTable } from '../support/markdown.ts';
 
 const versions = z.record(z.string(), z.string());
 const flag = z.boolean().default(false);
@@ -56,8 +56,8 @@ it('production dependencies have none of their own, and a reason in the document
     ({ dev, optional, devOptional }) => !dev && !optional && !devOptional,
   );
   expect(namesOf(inProduction)).toEqual(names);
-  const { rows } = tableOf('docs/explain/dependencies.md', 'package');
-  expect(rows.flatMap(([name = '']) => codesIn(name)).sort()).toEqual(names);
+  const { rows } = getTable('docs/explain/dependencies.md', 'package');
+  expect(rows.flatMap(([name = '']) => getCodes(name)).sort()).toEqual(names);
 });
 
 it('the lockfile has a hash of every package, also of those for other platforms', () => {

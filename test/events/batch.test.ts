@@ -5,11 +5,11 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { IngestResult } from '../../src/events/openapi/event.ts';
-import { counting } from '../support/counting.ts';
+import { countCosts } from '../support/counting.ts';
 import { batchItem, bookingCreated, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectProblems, expectStatus, sendWith } from '../support/http.ts';
-import { tapD1 } from '../support/interceptor.ts';
-import { idOfKey } from '../support/keys.ts';
+import { interceptD1 } from '../support/interceptor.ts';
+import { deriveEventId } from '../support/keys.ts';
 
 const PATH = '/api/public/events/ingest/batch';
 
@@ -45,7 +45,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     const aggregate_id = freshKey();
     const events = items(5, { aggregate_id });
     const results = await resultsOf(await sendBatch(events));
-    const ids = events.map(({ idempotency_key }) => idOfKey(String(idempotency_key)));
+    const ids = events.map(({ idempotency_key }) => deriveEventId(String(idempotency_key)));
     expect(results).toEqual(
       events.map(({ idempotency_key }, index) => ({
         object: 'ingest_result',
@@ -91,7 +91,7 @@ describe('POST /api/public/events/ingest/batch', () => {
       await sendBatch(some.map((key) => item(key, { payload })));
     }
     const bytes: number[] = [];
-    const DB = tapD1(env.DB, async (call) => {
+    const DB = interceptD1(env.DB, async (call) => {
       const results = await call();
       bytes.push(JSON.stringify(results).length);
       return results;
@@ -116,7 +116,7 @@ describe('POST /api/public/events/ingest/batch', () => {
   it('looks up a key before the schema of its item is checked, in its own round trip', async () => {
     const held = freshKey();
     await ingest(bookingCreated(), held);
-    const { env: counted, costs } = counting(env);
+    const { env: counted, costs } = countCosts(env);
     const batch = [item(held, { payload: { guests: -1 }, extra: 1 }), item(freshKey())];
     expect(await outcomesOf(await sendBatch(batch, counted))).toEqual(['conflict', 'accepted']);
     // The lookup, the insert, and the body that holds the key.

@@ -6,8 +6,8 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
-import { counting } from '../support/counting.ts';
-import { expectStatus, pagesOf, sendWith } from '../support/http.ts';
+import { countCosts } from '../support/counting.ts';
+import { expectStatus, readAllPages, sendWith } from '../support/http.ts';
 
 const COUNT = 50_000;
 const BEGAN_AT = Date.UTC(2027, 0, 1);
@@ -38,7 +38,7 @@ const ID_OF_FIRST_READ: Record<string, string> = { asc: idOf(1), desc: idOf(COUN
 const time = (seq: number) => new Date(BEGAN_AT + 1_000 * seq).toISOString();
 
 async function readPage(query: string) {
-  const { env: counted, costs } = counting(env);
+  const { env: counted, costs } = countCosts(env);
   const response = await sendWith(counted, `/api/v1/events?limit=100&${query}`);
   await expectStatus(response, 200);
   expect(costs.d1RoundTrips).toBe(1);
@@ -50,7 +50,7 @@ async function readPage(query: string) {
 async function readAll(query: string) {
   const seqs: number[] = [];
   const rows: number[] = [];
-  for await (const page of pagesOf((next) => readPage(`${query}${next}`))) {
+  for await (const page of readAllPages((next) => readPage(`${query}${next}`))) {
     if (query.includes('order=asc') && page.has_more) {
       expect(page.resume_cursor).toBe(page.next_cursor);
     }

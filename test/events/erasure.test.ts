@@ -5,13 +5,13 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { eraseAggregates } from '../../tools/erasure/erase.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, get, sendWith } from '../support/http.ts';
-import { tapMethods } from '../support/interceptor.ts';
+import { interceptMethods } from '../support/interceptor.ts';
 
 const INGEST = '/api/public/events/ingest';
 const AGGREGATE = { type: 'booking', id: 'bk_1' };
 const GUEST = 'guest-anna-example';
 const DAY_MS = 86_400_000;
-const missing = tapMethods(env.IDEMPOTENCY, async () => null);
+const missing = interceptMethods(env.IDEMPOTENCY, async () => null);
 
 const body = bookingCreated({ payload: { note: GUEST, guests: 2 } });
 

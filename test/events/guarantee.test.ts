@@ -13,8 +13,8 @@ import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/even
 import {
   CONNECTION_LOST,
   DOWN,
+  delayD1,
   failingD1,
-  gatedD1,
   MODES,
   OUT_OF_ORDER,
 } from '../support/faults.ts';
@@ -26,8 +26,8 @@ import {
   expectStatus,
   sendWith,
 } from '../support/http.ts';
-import { tapD1, tapMethods } from '../support/interceptor.ts';
-import { idOfKey, sha256 } from '../support/keys.ts';
+import { interceptD1, interceptMethods } from '../support/interceptor.ts';
+import { deriveEventId, sha256 } from '../support/keys.ts';
 import { watchLog } from '../support/log.ts';
 
 const PATH = '/api/public/events/ingest';
@@ -61,14 +61,14 @@ async function raceOf(bodies: unknown[], key: string) {
 
 async function storedUnder(key: string): Promise<number | null> {
   return env.DB.prepare('SELECT count(*) AS n FROM events WHERE key_id = ?')
-    .bind(idOfKey(key))
+    .bind(deriveEventId(key))
     .first<number>('n');
 }
 
 it('exactly one of concurrent requests is accepted, the same body is replayed, others are rejected', async () => {
   const [twinKey, rivalKey] = [freshKey(), freshKey()];
   const twins = await raceOf(Array(8).fill(A), twinKey);
-  const id = idOfKey(twinKey);
+  const id = deriveEventId(twinKey);
   expect(twins).toEqual({ 200: Array(7).fill(id), 202: [id] });
   const bodies = Array.from({ length: 8 }, (_, guests) =>
     bookingCreated({ payload: { guests: guests + 1 } }),
@@ -87,7 +87,7 @@ it.each([
   async (_, prefix) => {
     const gate = Promise.withResolvers<void>();
     const order: string[] = [];
-    const DB = tapD1(env.DB, async (call) => {
+    const DB = interceptD1(env.DB, async (call) => {
       await gate.promise;
       const results = await call();
       order.push('committed');
@@ -124,7 +124,7 @@ it.each<[how: string, misbehave: () => Promise<never>]>([
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const asked = Promise.withResolvers<void>();
   let calls = 0;
-  const DB = tapD1(env.DB, (call) => {
+  const DB = interceptD1(env.DB, (call) => {
     calls += 1;
     if (calls === 1) return call();
     asked.resolve();
@@ -165,7 +165,7 @@ describe('while D1 is down', () => {
 });
 
 describe('a fault that the caller does not see', () => {
-  const IDEMPOTENCY = tapMethods(env.IDEMPOTENCY, MODES['fails at once']());
+  const IDEMPOTENCY = interceptMethods(env.IDEMPOTENCY, MODES['fails at once']());
 
   it.each([
     ['D1 fails and KV replays', DOWN, A, 200, 'D1 failed; KV responded'],
@@ -187,7 +187,7 @@ it('KV replays before D1 responds, and the later fault of D1 is logged', async (
   await ingestWith({}, A, key);
   const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
   const gate = Promise.withResolvers<never>();
-  const DB = gatedD1(env.DB, gate.promise);
+  const DB = delayD1(env.DB, gate.promise);
   const { response, settled } = await callWith({ DB }, PATH, ingestInit(A, key));
   await expectStatus(response, 200);
   gate.reject(new Error(OUT_OF_ORDER));
@@ -221,7 +221,7 @@ describe('after 24 hours', () => {
   it('each body of a key keeps its id, and the newest holds the key', async () => {
     const pass = stopClock();
     const key = freshKey();
-    const keyId = idOfKey(key);
+    const keyId = deriveEventId(key);
     const a = await expectEvent(await ingest(A, key), 202);
     expect(a.id).toBe(keyId);
 
@@ -254,7 +254,7 @@ describe('the stored events of a key decide before the schema', () => {
   it('and replay a body that is no longer valid, within 24 hours and after', async () => {
     const pass = stopClock();
     const key = freshKey();
-    const keyId = idOfKey(key);
+    const keyId = deriveEventId(key);
     const body =
       '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.former","payload":{"guests":"two"}}';
     // An event that an older catalogue accepted and the present one rejects.

@@ -6,7 +6,7 @@
 import fc, { stringMatching as matching, oneof } from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseIngestRequest } from '../../src/events/request.ts';
-import { document, problemsOf } from '../support/documented.ts';
+import { document, findProblems } from '../support/documented.ts';
 
 const date = fc
   .date({ min: new Date('1900-01-01'), max: new Date('2100-12-31'), noInvalidDate: true })
@@ -72,7 +72,7 @@ function judge(payload: object) {
   const event_type = 'reason' in payload ? 'booking.cancelled' : 'booking.updated';
   const body = { event_type, aggregate_id: 'bk_1', aggregate_type: 'booking', payload };
   const json = JSON.parse(JSON.stringify(body));
-  const documented = problemsOf(document.components.schemas.IngestRequest ?? {}, json);
+  const documented = findProblems(document.components.schemas.IngestRequest ?? {}, json);
   return { json, parsed: parseIngestRequest(json), documented };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { expect, it } from 'vitest';
-import { document, problemsOf } from '../support/documented.ts';
+import { document, findProblems } from '../support/documented.ts';
 import {
   batchItem,
   bookingCreated,
@@ -17,7 +17,7 @@ import { expectProblems, send } from '../support/http.ts';
 import { rejected, taken } from './payloads.json';
 
 const problemsOfDocument = (event: object) =>
-  problemsOf(document.components.schemas.IngestRequest ?? {}, event);
+  findProblems(document.components.schemas.IngestRequest ?? {}, event);
 
 it.each(taken)(
   '$about: taken, alone and in a batch, and read as it was sent',

@@ -13,7 +13,7 @@ import {
   sendUndescribed,
   sendWith,
 } from '../support/http.ts';
-import { tapD1 } from '../support/interceptor.ts';
+import { interceptD1 } from '../support/interceptor.ts';
 import { namedKey } from '../support/keys.ts';
 
 const LIST = '/api/v1/events';
@@ -148,7 +148,7 @@ describe('the list of events', () => {
   it('resumes before an event that is stored while a large one is read again', async () => {
     const [large] = await acceptInOrder(1, () => ({ payload: { note: 'a'.repeat(100_000) } }));
     const later: string[] = [];
-    const DB = tapD1(env.DB, async (call) => {
+    const DB = interceptD1(env.DB, async (call) => {
       const results = await call();
       if (later.length === 0) later.push(...(await acceptInOrder(1)));
       return results;

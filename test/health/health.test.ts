@@ -6,7 +6,7 @@ import { createApp } from '../../src/app.ts';
 import { detailedHealth, downHealth, health } from '../../src/health/openapi/health.ts';
 import { failingD1 } from '../support/faults.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
-import { tapMethods, tapObjects } from '../support/interceptor.ts';
+import { interceptMethods, interceptObjects } from '../support/interceptor.ts';
 import { watchLog } from '../support/log.ts';
 
 const DETAILED = '/api/health/detailed';
@@ -22,8 +22,8 @@ const DB = failingD1(env.DB, { message: SECRET });
 /** The other bindings, each of which handles every call by `call`. */
 function brokenBy(call: () => Promise<unknown>) {
   return {
-    IDEMPOTENCY: tapMethods(env.IDEMPOTENCY, call),
-    RATE_COUNTER: tapObjects(env.RATE_COUNTER, call),
+    IDEMPOTENCY: interceptMethods(env.IDEMPOTENCY, call),
+    RATE_COUNTER: interceptObjects(env.RATE_COUNTER, call),
   };
 }
 

@@ -7,8 +7,8 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { migrate } from '../../tools/database/migrations.ts';
 import { type Runtime, startRuntime } from '../../tools/workerd/runtime.ts';
-import { idOfKey } from '../support/keys.ts';
-import { bundleOf } from '../support/node/bundles.ts';
+import { deriveEventId } from '../support/keys.ts';
+import { getBundle } from '../support/node/bundles.ts';
 import { TEST_VARS } from '../support/vars.ts';
 
 const API_KEY = 'hostile-http-key';
@@ -38,7 +38,7 @@ const log: { level: string; message: string }[] = [];
 
 beforeAll(async () => {
   const vars = { ...TEST_VARS, API_KEY };
-  runtime = await startRuntime(await bundleOf('src/index.ts'), vars, {
+  runtime = await startRuntime(await getBundle('src/index.ts'), vars, {
     handleStructuredLogs: (line) => log.push(line),
   });
   await migrate(runtime.database);
@@ -83,7 +83,7 @@ it('X-Request-ID in UTF-8 is repeated, and one in Latin-1 is replaced', async ()
 it('Idempotency-Key names an event by its UTF-8 text, and is rejected if it is not UTF-8', async () => {
   const key = 'clé-ключ-\u{1F511}';
   const stored = await exchange([`${INGEST}Idempotency-Key: ${key}\r\n${WHOLE}`]);
-  expect(stored).toContain(`"id":"${idOfKey(key)}"`);
+  expect(stored).toContain(`"id":"${deriveEventId(key)}"`);
   const rejected = await exchange([`${INGEST}Idempotency-Key: k`, NOT_UTF8, `\r\n${WHOLE}`]);
   expect(statusOf(rejected)).toBe(400);
   expect(rejected).toContain('"param":"Idempotency-Key"');

@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
 import { OUT_OF_ORDER } from '../support/faults.ts';
 import { callWith, expectError, expectStatus, freshAddress } from '../support/http.ts';
-import { tapD1 } from '../support/interceptor.ts';
+import { interceptD1 } from '../support/interceptor.ts';
 
 const MAX_WAITING = 50;
 
@@ -37,7 +37,7 @@ const waitAt = async (address: string, DB: D1Database, path = emptyList()) =>
  */
 function pollCounter() {
   const rows: number[] = [];
-  const DB = tapD1(env.DB, async (call) => {
+  const DB = interceptD1(env.DB, async (call) => {
     const results = await call();
     rows.push(results.reduce((sum, { meta }) => sum + meta.rows_read, 0));
     return results;
@@ -110,7 +110,7 @@ describe('a request that waits', () => {
 
   it('polls again when a poll fails', async () => {
     const { DB: counted, count, untilAsleep } = pollCounter();
-    const DB = tapD1(counted, async (call) => {
+    const DB = interceptD1(counted, async (call) => {
       const results = await call();
       if (count() === 2) throw new Error(OUT_OF_ORDER);
       return results;
@@ -185,7 +185,7 @@ describe('of the requests that wait in one isolate', () => {
     // The platform cancels a request in the midst of its work: here, the second poll never ends.
     const cancelled = Array.from({ length: MAX_WAITING }, () => {
       let polls = 0;
-      const stopping = tapD1(DB, async (call) => {
+      const stopping = interceptD1(DB, async (call) => {
         polls += 1;
         if (polls > 1) await gate.promise;
         return call();

@@ -1,7 +1,7 @@
 /** Query parameters beside the contract of each list: what is ignored, rejected, and read as a list. */
 
 import { expect, it } from 'vitest';
-import { document, queryNamesOf } from '../support/documented.ts';
+import { document, getQueryNames } from '../support/documented.ts';
 import { expectError, expectProblems, expectStatus, get } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -84,7 +84,7 @@ it.each([
 });
 
 const parameters = Object.keys(document.paths ?? {}).flatMap((path) =>
-  queryNamesOf(path).map((name) => [path.replace(/\{\w+\}/, 'no-such-thing'), name] as const),
+  getQueryNames(path).map((name) => [path.replace(/\{\w+\}/, 'no-such-thing'), name] as const),
 );
 
 it.each(parameters)('%s has a bound for %s, and takes no empty value', async (path, name) => {

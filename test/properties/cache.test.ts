@@ -4,7 +4,6 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { NOTHING } from '../support/counting.ts';
 import {
-  atSecond,
   describeResponse,
   faultsOfD1,
   freshPath,
@@ -14,14 +13,15 @@ import {
   listingPath,
   logLines,
   rename,
+  setSecond,
   stalling,
   stopAtSecond,
   useDataCentre,
 } from '../support/data-centre.ts';
 import { DOWN } from '../support/faults.ts';
 import { expectError, expectStatus } from '../support/http.ts';
-import { tapD1, tapMethods } from '../support/interceptor.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
+import { interceptD1, interceptMethods } from '../support/interceptor.ts';
+import { makeListing, storeListings } from '../support/listings.ts';
 
 const here = useDataCentre();
 const LEARNING = { path: '/api/v1/web/locations?fresh=true' };
@@ -95,7 +95,7 @@ it.each(rows.map((row) => row.split('|').map((cell) => cell.trim())))(
     const reader = stale ? isolate(vars) : here.one;
     await reader.read();
     const [count = 0, since = 0] = imports.split(' at ').map(Number);
-    atSecond(since);
+    setSecond(since);
     for (let index = 0; index < count; index += 1) {
       await rename('Between');
       await reader.get({}, LEARNING);
@@ -140,7 +140,7 @@ describe('a cached response', () => {
     for (const path of paths) await here.one.get({}, { path });
     Object.assign(here.one.costs, NOTHING);
     for (let second = 46; second < 1_000; second += 46) {
-      atSecond(second);
+      setSecond(second);
       for (const path of paths) {
         const response = await here.one.get({}, { path });
         expect(response.headers.get('Cache-Status')).toMatch(/^isolate; hit/);
@@ -156,13 +156,13 @@ describe('a cached response', () => {
     const paths = [LIST, listingPath(), '/api/v1/web/locations'];
     for (const path of paths) await here.one.get({}, { path });
     const returned: unknown[] = [];
-    const DB = tapD1(env.DB, async (call) => {
+    const DB = interceptD1(env.DB, async (call) => {
       const [version, page] = await call();
       returned.push(...(page?.results ?? []));
       return [version, page].filter((each) => each !== undefined);
     });
     for (const [index, path] of paths.entries()) {
-      atSecond(61 * (index + 1));
+      setSecond(61 * (index + 1));
       Object.assign(here.one.costs, NOTHING);
       await expectStatus(await here.one.get({ DB }, { path }), 200);
       expect(here.one.costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 2 });
@@ -181,7 +181,7 @@ describe('a cached response', () => {
       [45, 4, 'After: edge; fwd=stale, isolate; fwd=stale'],
       [45, 4, 'After: isolate; hit; ttl=60'],
     ] as const) {
-      atSecond(second);
+      setSecond(second);
       expect(await here.one.read()).toBe(expected);
       expect(here.one.costs.d1RoundTrips).toBe(reads);
     }
@@ -191,7 +191,7 @@ describe('a cached response', () => {
 
   // One read at the start, and one renewal.
   it('has its check renewed by one request at a time', async () => {
-    atSecond(50);
+    setSecond(50);
     const { DB, open } = stalling();
     const sent = await Promise.all(Array.from({ length: 10 }, () => here.one.send({ DB })));
     open();
@@ -206,7 +206,7 @@ describe('a cached response', () => {
       [50.999, 2],
       [51, 3],
     ] as const) {
-      atSecond(second);
+      setSecond(second);
       expect(await here.one.read(DOWN)).toMatch(/^Before: isolate; hit/);
       expect(here.one.costs.d1RoundTrips).toBe(reads);
     }
@@ -267,10 +267,10 @@ describe('a cached response', () => {
       expect(response.headers.get('Cache-Status')).toBe(cacheStatus);
       expect(reader.costs.d1RoundTrips).toBe(reader === here.one ? 2 : 0);
     }
-    atSecond(61);
+    setSecond(61);
     await expectError(await here.one.get(DOWN, { path }), 500, 'internal_error');
-    await storeListings(env.DB, [sourceOf({ slug: `${here.slug}-new` })]);
-    atSecond(67);
+    await storeListings(env.DB, [makeListing({ slug: `${here.slug}-new` })]);
+    setSecond(67);
     // The isolate learns the version by another page.
     await here.one.read();
     await expectStatus(await here.one.get({}, { path }), 200);
@@ -283,7 +283,7 @@ describe('a cached response', () => {
     await rename('After');
     await here.one.get({}, LEARNING);
     await expectError(await isolate().get({}, { path: freshPath() }), 404, 'resource_missing');
-    atSecond(61);
+    setSecond(61);
     await expectError(await isolate().get(DOWN), 500, 'internal_error');
   });
 
@@ -343,7 +343,7 @@ it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
   stopAtSecond(61);
   const called = Promise.withResolvers<void>();
   // The replica lacks the known version: the read is repeated at the primary.
-  const DB = tapD1(replica, async (call) => {
+  const DB = interceptD1(replica, async (call) => {
     called.resolve();
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     return call();
@@ -362,8 +362,8 @@ it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
 });
 
 describe('an edge cache', () => {
-  function replaceEdge(tap: Parameters<typeof tapMethods>[1]) {
-    const replaced = tapMethods(caches.default, tap);
+  function replaceEdge(tap: Parameters<typeof interceptMethods>[1]) {
+    const replaced = interceptMethods(caches.default, tap);
     vi.spyOn(caches, 'default', 'get').mockReturnValue(replaced);
   }
 
@@ -413,7 +413,7 @@ describe('the log', () => {
       [65.999, 1],
       [66, 2],
     ] as const) {
-      atSecond(second);
+      setSecond(second);
       await here.one.get(DOWN, { path: freshPath() });
       expect(faultsOfD1()).toHaveLength(lines);
     }
@@ -422,7 +422,7 @@ describe('the log', () => {
   it('has the source of each response', async () => {
     await here.one.read();
     await isolate().read();
-    atSecond(61);
+    setSecond(61);
     await here.one.read(DOWN);
     const sources = logLines().map(({ cache }) => cache);
     expect(sources).toEqual(['database', 'memory', 'edge', 'stale']);

@@ -6,8 +6,8 @@ import type * as z from 'zod';
 import { changeList } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
-import { tapD1 } from '../support/interceptor.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
+import { interceptD1 } from '../support/interceptor.ts';
+import { makeListing, storeListings } from '../support/listings.ts';
 
 const CHANGES = '/api/v1/web/property-changes';
 
@@ -52,15 +52,15 @@ async function hide({ id }: Source): Promise<void> {
     .run();
 }
 
-const homes = (count: number) => Array.from({ length: count }, () => sourceOf());
+const homes = (count: number) => Array.from({ length: count }, () => makeListing());
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 const briefly = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
 
 describe('a reader without a cursor', () => {
   it('gets each public listing once and no tombstone', async () => {
     const old = homes(4);
-    await store(...old, sourceOf({ status: 'hidden' }));
-    const [a, b, c] = [sourceOf(), sourceOf({ status: 'sold_out' }), sourceOf()];
+    await store(...old, makeListing({ status: 'hidden' }));
+    const [a, b, c] = [makeListing(), makeListing({ status: 'sold_out' }), makeListing()];
     await store(a, b, c);
     await hide(a);
     const { items } = await readAll();
@@ -70,7 +70,7 @@ describe('a reader without a cursor', () => {
   });
 
   it('says has_more where a listing follows, and not where only a removal does', async () => {
-    const gone = sourceOf();
+    const gone = makeListing();
     await store(...homes(2), gone);
     expect((await read('?limit=2')).has_more).toBe(true);
     await hide(gone);
@@ -80,7 +80,7 @@ describe('a reader without a cursor', () => {
   it('finds nothing in an empty store, and resumes from there', async () => {
     const nothing = await read();
     expect(nothing).toMatchObject({ data: [], has_more: false, next_cursor: null });
-    const home = sourceOf();
+    const home = makeListing();
     await store(home);
     expect(ids((await read(`?after=${nothing.resume_cursor}`)).data)).toEqual([home.id]);
   });
@@ -88,7 +88,7 @@ describe('a reader without a cursor', () => {
 
 describe('a reader that resumes', () => {
   it('gets each listing once, at its latest change, and a tombstone for each that was hidden', async () => {
-    const [a, b, c, d] = [sourceOf(), sourceOf(), sourceOf(), sourceOf()];
+    const [a, b, c, d] = [makeListing(), makeListing(), makeListing(), makeListing()];
     await store(a, b, c, d);
     const { resume } = await readAll();
     expect((await read(`?after=${resume}`)).resume_cursor).toBe(resume);
@@ -107,7 +107,7 @@ describe('a reader that resumes', () => {
   });
 
   it('sees nothing of a hidden listing but its id and its last public slug', async () => {
-    const secret = sourceOf({ name: 'Very secret' });
+    const secret = makeListing({ name: 'Very secret' });
     await store(secret);
     const { resume } = await readAll();
     await hide(secret);
@@ -131,7 +131,7 @@ describe('a reader that resumes', () => {
 describe('wait', () => {
   it('delays only an empty response, until there is a change', async () => {
     const { resume } = await readAll();
-    const home = sourceOf();
+    const home = makeListing();
     const waiting = read(`?after=${resume}&wait=25`);
     await store(home);
     expect(ids((await waiting).data)).toEqual([home.id]);
@@ -159,7 +159,7 @@ it('a cursor of the list of changes is rejected once the database has begun anot
 
 it('a page of changes is read from the primary, also when the feed is cached', async () => {
   const constraints: unknown[] = [];
-  const DB = tapD1(env.DB, (call, constraint) => {
+  const DB = interceptD1(env.DB, (call, constraint) => {
     constraints.push(constraint);
     return call();
   });

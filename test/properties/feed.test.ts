@@ -9,7 +9,7 @@ import { listOf } from '../../src/openapi/list-resource.ts';
 import { property } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get } from '../support/http.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
+import { makeListing, storeListings } from '../support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
 const page = listOf(property);
@@ -19,7 +19,7 @@ const aran = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: null, name: { e
 
 /** Sixty listings, three for each display order, of every status, type and location. */
 const stored: Source[] = Array.from({ length: 60 }, (_, index) =>
-  sourceOf({
+  makeListing({
     display_order: Math.floor(index / 3) - 5,
     status:
       (['listed', 'listed', 'coming_soon', 'sold_out', 'hidden'] as const)[index % 5] ?? 'listed',

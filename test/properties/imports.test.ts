@@ -2,14 +2,14 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it } from 'vitest';
-import { fileOf, importInto, propertyOf } from '../support/node/listings-file.ts';
+import { importInto, makeFile, makeProperty } from '../support/node/listings-file.ts';
 
 const photo = {
   ...{ id: crypto.randomUUID(), url: 'https://a.example.com/1.jpg', alt: {}, section: 'gallery' },
   ...{ web_visible: false, web_sort_order: 0 },
 };
-const home = { ...propertyOf({ slug: 'one' }), location: 'bay', amenities: ['wifi'] };
-const start = fileOf([home]);
+const home = { ...makeProperty({ slug: 'one' }), location: 'bay', amenities: ['wifi'] };
+const start = makeFile([home]);
 const place = { id: crypto.randomUUID(), slug: 'hill', name: { en: 'The hill' } };
 
 const readVersion = () =>
@@ -21,16 +21,16 @@ beforeEach(async () => {
 });
 
 it.each<[what: string, file: object, isNew: boolean]>([
-  ['a new listing', fileOf([propertyOf({ slug: 'two' })]), true],
-  ['a field of a listing', fileOf([{ ...home, name: 'Changed' }]), true],
-  ['a new slug', fileOf([{ ...home, slug: 'renamed' }]), true],
-  ['a hidden listing', fileOf([{ ...home, status: 'hidden' }]), true],
-  ['a location of a listing', fileOf([], { bay: 'Changed' }), true],
+  ['a new listing', makeFile([makeProperty({ slug: 'two' })]), true],
+  ['a field of a listing', makeFile([{ ...home, name: 'Changed' }]), true],
+  ['a new slug', makeFile([{ ...home, slug: 'renamed' }]), true],
+  ['a hidden listing', makeFile([{ ...home, status: 'hidden' }]), true],
+  ['a location of a listing', makeFile([], { bay: 'Changed' }), true],
   ['a location of no listing', { locations: [place] }, true],
-  ['an amenity of a listing', fileOf([], { wifi: 'Changed' }), true],
+  ['an amenity of a listing', makeFile([], { wifi: 'Changed' }), true],
   ['the same file', start, false],
   ['an amenity of no listing', { amenities: [{ slug: 'pool', label: { en: 'Pool' } }] }, false],
-  ['a photo that is not on the web', fileOf([{ ...home, photos: [photo] }]), false],
+  ['a photo that is not on the web', makeFile([{ ...home, photos: [photo] }]), false],
 ])('an import of %s raises it if the feed shows a change', async (_, file, isNew) => {
   const before = await readVersion();
   await importInto(env.DB, file);

@@ -7,18 +7,18 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { Random } from '../simulation/random.ts';
 import {
-  atSecond,
   faultsOfD1,
   freshPath,
   isolate,
   laggingReplica,
   recordRead,
   rename,
+  setSecond,
   turnInto,
   useDataCentre,
 } from '../support/data-centre.ts';
 import { DOWN } from '../support/faults.ts';
-import { tapD1 } from '../support/interceptor.ts';
+import { interceptD1 } from '../support/interceptor.ts';
 
 const here = useDataCentre();
 
@@ -42,7 +42,7 @@ describe('an earlier version', () => {
     async (which) => {
       const gate = Promise.withResolvers<void>();
       const called = Promise.withResolvers<void>();
-      const DB = tapD1(env.DB, async (call) => {
+      const DB = interceptD1(env.DB, async (call) => {
         const results = await call();
         called.resolve();
         await gate.promise;
@@ -75,7 +75,7 @@ describe('an earlier version', () => {
     expect(await other.read()).toBe('After: edge; fwd=stale, isolate; fwd=miss');
     expect(await other.read()).toBe('After: isolate; hit; ttl=60');
     await replace();
-    atSecond(61);
+    setSecond(61);
     expect(await reader.read(DOWN)).toMatch(/^After: isolate; hit; ttl=-1; /);
   });
 
@@ -88,7 +88,7 @@ describe('an earlier version', () => {
     await turnInto('After', added, generation);
     await here.one.get({ DB }, { path: freshPath() });
     for (const second of [50, 60, 200]) {
-      atSecond(second);
+      setSecond(second);
       expect(await here.one.read({ DB })).toMatch(/^After/);
     }
     expect(faultsOfD1()).toEqual([]);
@@ -103,11 +103,11 @@ describe('a rewind', () => {
   ])(
     'brings an earlier state back, and the later one stays away: %s',
     async (_, added, generation) => {
-      atSecond(30);
+      setSecond(30);
       await here.one.read();
       await turnInto('Rewound', added, generation);
       for (const second of [61, 107]) {
-        atSecond(second);
+        setSecond(second);
         for (const reader of [here.one, isolate(), here.one])
           expect(await reader.read()).toMatch(/^Rewound/);
       }
@@ -119,7 +119,7 @@ describe('a rewind', () => {
     await rename('After');
     await isolate().get({}, { path: freshPath() });
     await turnInto('Rewound', -1);
-    atSecond(61);
+    setSecond(61);
     const other = isolate();
     await other.get({}, { path: freshPath() });
     expect(await other.read(DOWN)).toBe('Rewound: isolate; hit; ttl=60');
@@ -131,13 +131,13 @@ describe('an isolate', () => {
     await rename('After');
     await isolate().get({}, { path: freshPath() });
     // Its own check has 15 s left, so it asks neither the edge cache nor D1 about the version.
-    atSecond(44);
+    setSecond(44);
     expect(await here.one.read()).toMatch(/^Before: isolate; hit/);
     // Its check has ended. The shared one has not, because the other isolate has renewed it.
     const other = isolate();
-    atSecond(50);
+    setSecond(50);
     await other.read();
-    atSecond(70);
+    setSecond(70);
     expect(await here.one.read(DOWN)).toBe('After: edge; hit; ttl=40, isolate; fwd=stale');
   });
 
@@ -151,7 +151,7 @@ describe('an isolate', () => {
     let second = 0;
     for (let step = 1; step <= 120; step += 1) {
       second += random.between(0, 20);
-      atSecond(second);
+      setSecond(second);
       if (random.chance(0.3)) {
         await rename(`State ${step}`);
         states.push(await recordRead());

@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { gatedD1 } from '../support/faults.ts';
+import { delayD1 } from '../support/faults.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from '../support/http.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 
@@ -76,7 +76,7 @@ describe('the default limit', () => {
     const app = createApp();
     const headers = { 'CF-Connecting-IP': freshAddress() };
     const blocker = Promise.withResolvers<void>();
-    const DB = gatedD1(env.DB, blocker.promise);
+    const DB = delayD1(env.DB, blocker.promise);
     const slow = sendWith({ DB }, '/api/v1/events', { headers }, app);
     for (let sent = 0; sent < 3; sent += 1) await sendWith({}, '/api/health', { headers }, app);
     advanceSeconds(seconds);

@@ -8,7 +8,7 @@ import { command as exportListings } from '../../tools/commands/export-listings.
 import { command as importListings } from '../../tools/commands/import-listings.ts';
 import { command as restore } from '../../tools/commands/restore.ts';
 import { Database } from '../support/cloudflare/database.ts';
-import { codeBlocksOf } from '../support/markdown.ts';
+import { getCodeBlocks } from '../support/markdown.ts';
 import { runOn } from '../support/node/in-process.ts';
 import { Release } from './release.ts';
 
@@ -69,7 +69,7 @@ it('the undo file, after which the catalogue is exported', async () => {
 });
 
 it('the command of the runbook restores all code, and neither the settings nor the migrations', () => {
-  const command = codeBlocksOf('docs/operate/runbook.md', 'sh')
+  const command = getCodeBlocks('docs/operate/runbook.md', 'sh')
     .flatMap((block) => block.split('\n'))
     .find((line) => line.startsWith('git restore --source=COMMIT'));
   const restoredPaths = 'src tools test docs package.json package-lock.json';

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readWranglerConfig, resolveVars } from '../../tools/configuration/wrangler-toml.ts';
 import { buildBundle } from '../../tools/workerd/runtime.ts';
 import { namedKey } from '../support/keys.ts';
-import { bundleOf } from '../support/node/bundles.ts';
-import { madeOnce } from '../support/node/memoised-fixture.ts';
+import { getBundle } from '../support/node/bundles.ts';
+import { makeOnce } from '../support/node/memoised-fixture.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import { Release } from './release.ts';
 
@@ -42,10 +42,10 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
   beforeAll(async () => {
     await release.applyMigrationsOfToday();
     const { folder } = release;
-    const former = await madeOnce('bundle-former', async (made) => {
+    const former = await makeOnce('bundle-former', async (made) => {
       await buildBundle(join(folder, 'src/index.ts'), made);
     });
-    const scripts = { former: join(former, 'index.js'), today: await bundleOf('src/index.ts') };
+    const scripts = { former: join(former, 'index.js'), today: await getBundle('src/index.ts') };
     const workers = VERSIONS.map((name) => ({
       name,
       compatibilityDate: readWranglerConfig().compatibility_date,

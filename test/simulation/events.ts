@@ -4,7 +4,7 @@
  * linearizability).
  */
 
-import { idOfKey } from '../support/keys.ts';
+import { deriveEventId } from '../support/keys.ts';
 import { type Exchange, timeOf, type World } from './environment.ts';
 import { Random } from './random.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
@@ -240,7 +240,7 @@ function linearizable(
   rows: readonly Row[],
   attempts: readonly Attempt[],
 ): Violation[] {
-  const keyId = idOfKey(key);
+  const keyId = deriveEventId(key);
   const stored = rows.filter(({ key_id }) => key_id === keyId);
   if (stored[0] !== undefined && stored[0].id !== keyId) {
     return [{ promise: 'the first event of a key has the id of the key', how: stored[0].id }];

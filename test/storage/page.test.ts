@@ -8,9 +8,9 @@ import { beforeAll, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/page.ts';
 import { databaseOver } from '../../tools/database/d1.ts';
-import { expectStatus, pagesOf, sendUndescribed } from '../support/http.ts';
-import { tapD1 } from '../support/interceptor.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
+import { expectStatus, readAllPages, sendUndescribed } from '../support/http.ts';
+import { interceptD1 } from '../support/interceptor.ts';
+import { makeListing, storeListings } from '../support/listings.ts';
 
 const MIB = 1024 * 1024;
 
@@ -64,7 +64,7 @@ beforeAll(async () => {
     const third = '鍵'.repeat(bytes / 9);
     const location_text = { en: third, es: third, fr: third };
     const status = statuses[display_order % 3] ?? 'listed';
-    await storeListings(env.DB, [sourceOf({ status, display_order, location_text })]);
+    await storeListings(env.DB, [makeListing({ status, display_order, location_text })]);
   }
 });
 
@@ -82,7 +82,7 @@ it.each([
   'a page of %s ends at 4 MiB and before a text that was left out, and skips none',
   async (_, path, parameter) => {
     let selectedBytes = 0;
-    const DB = tapD1(env.DB, async (call) => {
+    const DB = interceptD1(env.DB, async (call) => {
       const results = await call();
       selectedBytes = Math.max(selectedBytes, new Blob([JSON.stringify(results)]).size);
       return results;
@@ -93,7 +93,8 @@ it.each([
       await expectStatus(response, 200);
       return response.json<Page>();
     };
-    for await (const { data } of pagesOf(read, parameter)) pages.push(data.map(({ id }) => id));
+    for await (const { data } of readAllPages(read, parameter))
+      pages.push(data.map(({ id }) => id));
     expect(pages.map((ids) => ids.length)).toEqual(PAGES);
     expect(new Set(pages.flat()).size).toBe(SIZES.length);
     expect(selectedBytes).toBeLessThan(8 * MIB + 100_000);

@@ -7,16 +7,16 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { FILTER_COLUMNS } from '../../src/properties/table.ts';
-import { counting } from '../support/counting.ts';
+import { countCosts } from '../support/counting.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
-import { expectStatus, pagesOf, sendWith } from '../support/http.ts';
-import { sourceOf, storeListings } from '../support/listings.ts';
-import { fileOf, importInto, propertyOf } from '../support/node/listings-file.ts';
+import { expectStatus, readAllPages, sendWith } from '../support/http.ts';
+import { makeListing, storeListings } from '../support/listings.ts';
+import { importInto, makeFile, makeProperty } from '../support/node/listings-file.ts';
 
 const IBIZA = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'ibiza', name: {} };
 const ARAN = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: 'aran', name: {} };
 
-type Fields = Parameters<typeof sourceOf>[0];
+type Fields = Parameters<typeof makeListing>[0];
 
 /** For each filter its value, and the fields of the listings that it finds and of all others. */
 const FILTERS: Record<
@@ -36,7 +36,7 @@ function storeMany(count: number) {
     const round = Math.floor(index / statuses.length);
     const fields = filters.map(({ found, other }, bit) => (round & (1 << bit) ? other : found));
     const status = statuses[index % statuses.length] ?? 'listed';
-    return sourceOf(Object.assign({ display_order: index, status }, ...fields));
+    return makeListing(Object.assign({ display_order: index, status }, ...fields));
   });
   return storeListings(env.DB, sources);
 }
@@ -50,7 +50,7 @@ type Page = {
 
 /** Reads one page over HTTP. Returns its rows read, and its body. */
 async function readPage(path: string) {
-  const { env: counted, costs } = counting(env);
+  const { env: counted, costs } = countCosts(env);
   const response = await sendWith(counted, path);
   await expectStatus(response, 200);
   expect(costs.d1RoundTrips).toBe(1);
@@ -109,8 +109,8 @@ it('a page of changes reads limit + 1 rows and what its place needs', async () =
   }
   let end = '';
   const read = (next: string) => readPage(`${CHANGES}?limit=100${next}`);
-  for await (const { resume_cursor } of pagesOf(read, 'after')) end = resume_cursor;
-  await storeListings(env.DB, [sourceOf(), sourceOf(), sourceOf(), sourceOf()]);
+  for await (const { resume_cursor } of readAllPages(read, 'after')) end = resume_cursor;
+  await storeListings(env.DB, [makeListing(), makeListing(), makeListing(), makeListing()]);
   expect((await readPage(`${CHANGES}?limit=3&after=${end}`)).rows).toBe(5);
 });
 
@@ -121,7 +121,7 @@ it('a page of locations reads the version and limit + 1 rows, with a slug or wit
   );
   await env.DB.batch(rows);
   const read = (next: string) => readPage(`/api/v1/web/locations?limit=20${next}`);
-  for await (const page of pagesOf(read)) expect(page.rows).toBeLessThanOrEqual(22);
+  for await (const page of readAllPages(read)) expect(page.rows).toBeLessThanOrEqual(22);
 });
 
 describe('a page of events', () => {
@@ -152,7 +152,7 @@ describe('a page of events', () => {
   it('costs an ingest nothing more, however many there are', async () => {
     const init = ingestInit(bookingCreated(), crypto.randomUUID());
     for (const status of [202, 200]) {
-      const { env: counted, costs } = counting(env);
+      const { env: counted, costs } = countCosts(env);
       await expectStatus(await sendWith(counted, '/api/public/events/ingest', init), status);
       expect(costs.d1RowsRead).toBeLessThanOrEqual(12);
     }
@@ -166,10 +166,10 @@ it('an import of one listing reads at most five rows per listing, however many t
   for (const count of [200, 400, 600]) {
     await storeListings(
       env.DB,
-      Array.from({ length: 200 }, () => sourceOf({ location_text })),
+      Array.from({ length: 200 }, () => makeListing({ location_text })),
     );
-    const { env: counted, costs } = counting(env);
-    await importInto(counted.DB, fileOf([propertyOf({ slug: `home-${count}` })]));
+    const { env: counted, costs } = countCosts(env);
+    await importInto(counted.DB, makeFile([makeProperty({ slug: `home-${count}` })]));
     expect(costs.d1RowsRead).toBeLessThanOrEqual(5 * count);
   }
 });

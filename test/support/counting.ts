@@ -1,6 +1,6 @@
 /** The cost of requests: calls of each binding, and rows read and written as D1 counts them. */
 
-import { tapD1, tapMethods, tapObjects } from './interceptor.ts';
+import { interceptD1, interceptMethods, interceptObjects } from './interceptor.ts';
 
 export const NOTHING = {
   d1RoundTrips: 0,
@@ -14,10 +14,10 @@ export const NOTHING = {
 export type Costs = typeof NOTHING;
 
 /** Returns the bindings of `env`, with their calls counted into `costs`. */
-export function counting(env: Env, costs = { ...NOTHING }): { env: Env; costs: Costs } {
+export function countCosts(env: Env, costs = { ...NOTHING }): { env: Env; costs: Costs } {
   const counted: Env = {
     ...env,
-    DB: tapD1(env.DB, async (call) => {
+    DB: interceptD1(env.DB, async (call) => {
       costs.d1RoundTrips += 1;
       const results = await call();
       for (const { meta } of results) {
@@ -26,11 +26,11 @@ export function counting(env: Env, costs = { ...NOTHING }): { env: Env; costs: C
       }
       return results;
     }),
-    IDEMPOTENCY: tapMethods(env.IDEMPOTENCY, (call, method) => {
+    IDEMPOTENCY: interceptMethods(env.IDEMPOTENCY, (call, method) => {
       costs[method === 'get' ? 'kvReads' : 'kvWrites'] += 1;
       return call();
     }),
-    RATE_COUNTER: tapObjects(env.RATE_COUNTER, (call) => {
+    RATE_COUNTER: interceptObjects(env.RATE_COUNTER, (call) => {
       costs.counterCalls += 1;
       return call();
     }),

@@ -3,11 +3,11 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { counting, NOTHING } from './counting.ts';
-import { gatedD1 } from './faults.ts';
+import { countCosts, NOTHING } from './counting.ts';
+import { delayD1 } from './faults.ts';
 import { callWith, expectStatus, freshAddress } from './http.ts';
-import { tapD1 } from './interceptor.ts';
-import { sourceOf, storeListings } from './listings.ts';
+import { interceptD1 } from './interceptor.ts';
+import { makeListing, storeListings } from './listings.ts';
 import { watchLog } from './log.ts';
 
 export const LIST = '/api/v1/web/properties';
@@ -27,7 +27,7 @@ export function useDataCentre(): Readonly<typeof here> {
     faultLines = watchLog('error');
     here.host = `${crypto.randomUUID()}.example.com`;
     here.slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
-    await storeListings(env.DB, [sourceOf({ slug: here.slug, name: 'Before' })]);
+    await storeListings(env.DB, [makeListing({ slug: here.slug, name: 'Before' })]);
     here.one = isolate();
     await here.one.read();
   });
@@ -37,7 +37,7 @@ export function useDataCentre(): Readonly<typeof here> {
 export const listingPath = () => `${LIST}/${here.slug}`;
 export const freshPath = () => `${listingPath()}?fresh=true`;
 
-export function atSecond(seconds: number) {
+export function setSecond(seconds: number) {
   vi.setSystemTime(START + seconds * 1_000);
 }
 
@@ -69,7 +69,7 @@ export function isolate(settings: Partial<Env> = {}) {
   const costs = { ...NOTHING };
   /** Does not wait for the work after the response. */
   function send(changes: Partial<Env> = {}, { path = listingPath(), headers }: Sent = {}) {
-    const { DB } = counting({ ...env, ...changes }, costs).env;
+    const { DB } = countCosts({ ...env, ...changes }, costs).env;
     const bindings = { FEED_CACHE_SECONDS: '60', ...settings, ...changes, DB };
     const init = { headers: { 'CF-Connecting-IP': freshAddress(), ...headers } };
     return callWith(bindings, `https://${here.host}${path}`, init, app);
@@ -98,7 +98,7 @@ export async function describeResponse(response: Response): Promise<string> {
 export function stalling() {
   const gate = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
-  const DB = tapD1(gatedD1(env.DB, gate.promise), (call) => {
+  const DB = interceptD1(delayD1(env.DB, gate.promise), (call) => {
     called.resolve();
     return call();
   });
@@ -108,7 +108,7 @@ export function stalling() {
 /** What a read of the listing at the primary returns now. */
 export async function recordRead(): Promise<D1Result[]> {
   const recorded: D1Result[][] = [];
-  const recording = tapD1(env.DB, async (call) => {
+  const recording = interceptD1(env.DB, async (call) => {
     const results = await call();
     recorded.push(results);
     return results;
@@ -120,7 +120,7 @@ export async function recordRead(): Promise<D1Result[]> {
 /** Returns a database whose replica has what `stateOf` returns; without it, the state of now. */
 export async function laggingReplica(stateOf?: () => D1Result[]): Promise<D1Database> {
   const now = await recordRead();
-  return tapD1(env.DB, async (call, constraint) =>
+  return interceptD1(env.DB, async (call, constraint) =>
     constraint === 'first-primary' ? call() : (stateOf?.() ?? now),
   );
 }

@@ -53,7 +53,7 @@ const patterns = Object.keys(document.paths).map((template) => ({
 }));
 
 /** Returns the names of an operation's query parameters. */
-export function queryNamesOf(path: string, method = 'get'): string[] {
+export function getQueryNames(path: string, method = 'get'): string[] {
   const parameters = document.paths[path]?.[method]?.parameters ?? [];
   return parameters.filter((each) => each.in === 'query').map(({ name }) => name);
 }
@@ -140,7 +140,7 @@ function headerDifferences(promised: Described, headers: Headers): string[] {
       const value = headers.get(name);
       if (value === null) return required ? [`header ${name} is missing`] : [];
       const typed = schema.type === 'integer' && /^\d+$/.test(value) ? Number(value) : value;
-      return problemsOf(schema, typed).map((problem) => `header ${name}: ${problem}`);
+      return findProblems(schema, typed).map((problem) => `header ${name}: ${problem}`);
     }),
   ];
 }
@@ -161,7 +161,7 @@ async function bodyDifferences(
   if (method === 'HEAD') return text === '' ? [] : ['a HEAD has a body'];
   const body: unknown = JSON.parse(text);
   return [
-    ...problemsOf(content.schema, body).map((problem) => `body ${problem}`),
+    ...findProblems(content.schema, body).map((problem) => `body ${problem}`),
     ...codeDifferences(content.examples, body),
   ];
 }
@@ -177,7 +177,7 @@ function codeDifferences(examples: object, body: unknown): string[] {
 const validators = new WeakMap<object, z.ZodType>();
 
 /** Returns a line for each difference between a value and a schema of the document. */
-export function problemsOf(schema: z.infer<typeof jsonSchema>, value: unknown): string[] {
+export function findProblems(schema: z.infer<typeof jsonSchema>, value: unknown): string[] {
   let validator = validators.get(schema);
   if (validator === undefined) {
     validator = z.fromJSONSchema(standalone(schema));

@@ -1,7 +1,7 @@
 /** Bindings that misbehave, each in one way. All else is the real binding's. */
 
 import { env } from 'cloudflare:workers';
-import { type Call, tapD1 } from './interceptor.ts';
+import { type Call, interceptD1 } from './interceptor.ts';
 
 /** D1's text for a fault that passes by itself. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
@@ -19,7 +19,7 @@ type Fault = {
 /** Returns a database whose round trips fail. */
 export function failingD1(database: D1Database, fault: Fault = {}): D1Database {
   let left = fault.times ?? Number.POSITIVE_INFINITY;
-  return tapD1(database, async (call) => {
+  return interceptD1(database, async (call) => {
     if (left <= 0) return call();
     left -= 1;
     if (fault.isAfterCommit) await call();
@@ -31,8 +31,8 @@ export function failingD1(database: D1Database, fault: Fault = {}): D1Database {
 export const DOWN = { DB: failingD1(env.DB) };
 
 /** Returns a database that waits for `gate` before each round trip. */
-export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Database {
-  return tapD1(database, async (call) => {
+export function delayD1(database: D1Database, gate: Promise<unknown>): D1Database {
+  return interceptD1(database, async (call) => {
     await gate;
     return call();
   });

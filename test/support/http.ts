@@ -142,7 +142,7 @@ export async function expectProblems(response: Response, paths: readonly string[
 /**
  * Reads a list to its end. `read` gets what its query has after the first page, e.g. `&cursor=…`.
  */
-export async function* pagesOf<Page extends { has_more: boolean; next_cursor: string | null }>(
+export async function* readAllPages<Page extends { has_more: boolean; next_cursor: string | null }>(
   read: (next: string) => Promise<Page>,
   pager = 'cursor',
 ) {

@@ -16,7 +16,7 @@ type D1Tap = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]
  * Returns a database whose round trips pass through `tap`: a batch is one, a statement run by
  * itself too.
  */
-export function tapD1(database: D1Database, tap: D1Tap): D1Database {
+export function interceptD1(database: D1Database, tap: D1Tap): D1Database {
   const tapSession = <Session extends D1Database | D1DatabaseSession>(
     session: Session,
     constraint?: string,
@@ -48,17 +48,17 @@ export function tapD1(database: D1Database, tap: D1Tap): D1Database {
 }
 
 /** Returns Durable Objects whose remote calls pass through `tap`. */
-export function tapObjects<T extends Rpc.DurableObjectBranded>(
+export function interceptObjects<T extends Rpc.DurableObjectBranded>(
   namespace: DurableObjectNamespace<T>,
   tap: Tap,
 ): DurableObjectNamespace<T> {
   return withMethods(namespace, {
-    get: (id: DurableObjectId) => tapMethods(namespace.get(id), tap),
+    get: (id: DurableObjectId) => interceptMethods(namespace.get(id), tap),
   });
 }
 
 /** Returns the object, e.g. KV or a cache, with every call of a method passing through `tap`. */
-export function tapMethods<T extends object>(object: T, tap: Tap): T {
+export function interceptMethods<T extends object>(object: T, tap: Tap): T {
   return new Proxy(object, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);

@@ -21,7 +21,7 @@ export const source: z.ZodType<Source> = z.strictObject({
 type Fields = Partial<Source> & { display_order?: number };
 
 /** Returns a listing. Missing fields have their defaults. */
-export function sourceOf(fields: Fields = {}): Source {
+export function makeListing(fields: Fields = {}): Source {
   const id = fields.id ?? crypto.randomUUID();
   return source.parse({
     id,

@@ -17,26 +17,26 @@ export const DOCUMENTS = Object.keys(TEXTS)
 export const CONFORMANCE = 'test/conformance.md';
 
 /** The whole text of a document. */
-export function textOf(path: string): string {
+export function readDocument(path: string): string {
   const text = TEXTS[path === CONFORMANCE ? '../conformance.md' : `../../${path}`];
   if (text === undefined) throw new Error(`there is no document ${path}`);
   return text;
 }
 
 /** The contents of the document's fenced blocks of one language. */
-export function codeBlocksOf(path: string, language: string): string[] {
-  const blocks = textOf(path).matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm);
+export function getCodeBlocks(path: string, language: string): string[] {
+  const blocks = readDocument(path).matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm);
   return [...blocks].flatMap(([, found, code = '']) => (found === language ? [code] : []));
 }
 
 /** The document without its fenced blocks. */
-export function proseOf(path: string): string {
-  return textOf(path).replaceAll(/^ *```\w*\n[\s\S]*?^ *```$/gm, '');
+export function getProse(path: string): string {
+  return readDocument(path).replaceAll(/^ *```\w*\n[\s\S]*?^ *```$/gm, '');
 }
 
 /** The anchors that a document's headings have on GitHub. */
-export function anchorsOf(path: string): string[] {
-  const headings = proseOf(path).matchAll(/^#{1,6} (.+)$/gm);
+export function getAnchors(path: string): string[] {
+  const headings = getProse(path).matchAll(/^#{1,6} (.+)$/gm);
   return [...headings].map(([, heading = '']) =>
     heading
       .toLowerCase()
@@ -46,8 +46,8 @@ export function anchorsOf(path: string): string[] {
 }
 
 /** The document's tables in order. Cells are trimmed. */
-export function tablesOf(path: string): { heads: string[]; rows: string[][] }[] {
-  const blocks = proseOf(path).match(/(?:^ *\|.*\|$\n?)+/gm) ?? [];
+export function getTables(path: string): { heads: string[]; rows: string[][] }[] {
+  const blocks = getProse(path).match(/(?:^ *\|.*\|$\n?)+/gm) ?? [];
   return blocks.map((block) => {
     const [heads = [], , ...rows] = block.trim().split('\n').map(cellsOf);
     return { heads, rows };
@@ -55,14 +55,14 @@ export function tablesOf(path: string): { heads: string[]; rows: string[][] }[] 
 }
 
 /** The one table of the document whose first column has this head. */
-export function tableOf(path: string, firstHead: string) {
-  const [found, ...others] = tablesOf(path).filter(({ heads }) => heads[0] === firstHead);
+export function getTable(path: string, firstHead: string) {
+  const [found, ...others] = getTables(path).filter(({ heads }) => heads[0] === firstHead);
   if (found && others.length === 0) return found;
   throw new Error(`${path} has not one table headed "${firstHead}"`);
 }
 
 /** The texts in backticks. */
-export function codesIn(text: string): string[] {
+export function getCodes(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 

@@ -5,13 +5,13 @@ import { dirname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { bundleOf } from '../support/node/bundles.ts';
+import { getBundle } from '../support/node/bundles.ts';
 
 const MAX_GZIPPED_BYTES = 112 * 1_024;
 /** Files that are not uploaded: a note, and the map from the bundle to its sources. */
 const NOT_UPLOADED = /^README\.md$|\.map$/;
 
-const directory = dirname(await bundleOf('src/index.ts'));
+const directory = dirname(await getBundle('src/index.ts'));
 
 describe('the deployed bundle', () => {
   it('is one script of at most 112 KiB gzipped', () => {

@@ -2,12 +2,12 @@
 
 import { basename, join } from 'node:path';
 import { buildBundle } from '../../../tools/workerd/runtime.ts';
-import { madeOnce } from './memoised-fixture.ts';
+import { makeOnce } from './memoised-fixture.ts';
 
 /** Returns the path of the script. */
-export async function bundleOf(main: string): Promise<string> {
+export async function getBundle(main: string): Promise<string> {
   const name = basename(main, '.ts');
-  const folder = await madeOnce(`bundle-${name}`, async (made) => {
+  const folder = await makeOnce(`bundle-${name}`, async (made) => {
     await buildBundle(main, made);
   });
   return join(folder, `${name}.js`);

@@ -1,5 +1,5 @@
 /** A clock for commands, whose pauses move it and take no time. */
-export class MovableClock {
+export class FakeClock {
   sleptMs = 0;
   readonly #startedAt: number;
 

@@ -9,12 +9,12 @@ export const BAY = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 
 export type Property = Record<string, unknown> & { id: string; slug: string };
 
-export function propertyOf(fields: Record<string, unknown> & { slug: string }): Property {
+export function makeProperty(fields: Record<string, unknown> & { slug: string }): Property {
   return { id: randomUUID(), name: 'Home', status: 'listed', display_order: 0, ...fields };
 }
 
 /** Returns a file with one location, the bay, and one amenity, wifi. */
-export function fileOf(
+export function makeFile(
   properties: readonly Property[],
   names: { bay?: string; wifi?: string } = {},
 ) {

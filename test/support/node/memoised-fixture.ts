@@ -11,7 +11,7 @@ import { inject, vi } from 'vitest';
 const DEADLINE_MS = 100_000;
 
 /** Returns the directory of that name, which `fill` has filled. */
-export async function madeOnce(
+export async function makeOnce(
   name: string,
   fill: (directory: string) => Promise<void>,
 ): Promise<string> {

@@ -19,7 +19,7 @@ import { vi } from 'vitest';
 import { createDevVars, readVars } from '../../../tools/configuration/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
 import { type Runtime, startRuntime } from '../../../tools/workerd/runtime.ts';
-import { bundleOf } from './bundles.ts';
+import { getBundle } from './bundles.ts';
 import { neutralConfig } from './neutral-config.ts';
 
 const COPIED =
@@ -91,7 +91,7 @@ export class ProjectCopy {
     createDevVars(this.directory);
     await ensureDevelopmentKeys(this.directory);
     const vars = readVars(this.directory);
-    const bundle = await bundleOf('src/development/dev-worker.ts');
+    const bundle = await getBundle('src/development/dev-worker.ts');
     const runtime = await startRuntime(bundle, Object.fromEntries(vars), {
       resourcePersistencePath: join(this.directory, '.wrangler/state/v3'),
     });

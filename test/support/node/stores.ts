@@ -2,7 +2,7 @@
 
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { madeOnce } from './memoised-fixture.ts';
+import { makeOnce } from './memoised-fixture.ts';
 import { ProjectCopy } from './project-copy.ts';
 
 const FILES = { empty: 'none.json', samples: 'tools/samples/listings.json' };
@@ -13,7 +13,7 @@ const STATE = '.wrangler/state/v3/d1';
  * the sample listings too.
  */
 export async function copyWithStore(kind: 'empty' | 'samples'): Promise<ProjectCopy> {
-  const stores = await madeOnce('stores', makeStores);
+  const stores = await makeOnce('stores', makeStores);
   const project = new ProjectCopy();
   cpSync(join(stores, kind), join(project.directory, STATE), { recursive: true });
   return project;

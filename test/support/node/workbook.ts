@@ -23,13 +23,13 @@ export async function workbook(
 /**
  * Makes the rows of sheets of lines with `|` between the cells. A cell is JSON, a text, or `DAY`.
  *
- * @example sheetsOf(`
+ * @example parseSheets(`
  * slug | price_from
  * casa-marea | 121000
  * == photos
  * listing | url`)
  */
-export function sheetsOf(text: string): Record<string, Value[][]> {
+export function parseSheets(text: string): Record<string, Value[][]> {
   const sheets: Record<string, Value[][]> = {};
   let name = 'listings';
   for (const line of text.replace(/^\n/, '').split('\n')) {

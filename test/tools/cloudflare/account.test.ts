@@ -6,14 +6,14 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { describeCause, openAccount } from '../../../tools/cloudflare/account.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
-import { MovableClock } from '../../support/node/fake-clock.ts';
+import { FakeClock } from '../../support/node/fake-clock.ts';
 import { ProjectCopy } from '../../support/node/project-copy.ts';
 
 let cloudflare: CloudflareStandIn;
-let clock: MovableClock;
+let clock: FakeClock;
 beforeEach(async () => {
   cloudflare = await new CloudflareStandIn().start();
-  clock = new MovableClock(Date.parse('2026-11-27T14:00:00'));
+  clock = new FakeClock(Date.parse('2026-11-27T14:00:00'));
   cloudflare.now = clock.now;
 });
 afterEach(() => {

@@ -21,7 +21,7 @@ import { hashAggregate } from '../../../tools/erasure/ledger.ts';
 import { Database, type Statement } from '../../support/cloudflare/database.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
 import { failingDatabase, GONE } from '../../support/node/failing-database.ts';
-import { MovableClock } from '../../support/node/fake-clock.ts';
+import { FakeClock } from '../../support/node/fake-clock.ts';
 import { runImportOn, runOn, runWith } from '../../support/node/in-process.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
@@ -71,7 +71,7 @@ function restoreInto({ binding }: Database, from = file, open = binding) {
   return runOn(open, restore, from, '--no-ledger');
 }
 
-function tablesOf(database: Database): string[] {
+function getTables(database: Database): string[] {
   const tables =
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence'";
   return database.rows(tables).map(({ name }) => String(name));
@@ -79,7 +79,7 @@ function tablesOf(database: Database): string[] {
 
 /** The rows of all tables but the identity and the operations, and the names of the indexes. */
 function contents(database: Database) {
-  const tables = tablesOf(database).filter((name) => !/identity|operations/.test(name));
+  const tables = getTables(database).filter((name) => !/identity|operations/.test(name));
   const rows = (table: string) => database.rows(`SELECT rowid AS place, * FROM "${table}"`);
   const indexes = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' ORDER BY name";
   return {
@@ -90,12 +90,12 @@ function contents(database: Database) {
 
 /** Deletes an event that an unfinished restore has sent. */
 function deleteEvents(database: Database) {
-  const events = tablesOf(database).find((name) => name.endsWith('_events'));
+  const events = getTables(database).find((name) => name.endsWith('_events'));
   database.sqlite.exec(`DELETE FROM "${events}" WHERE seq = 7`);
 }
 
 const isUnfinished = (database: Database) =>
-  tablesOf(database).some((name) => name.startsWith('restoring_'));
+  getTables(database).some((name) => name.startsWith('restoring_'));
 
 it('a working copy is brought back, but for the events that its ledger lists', async () => {
   const project = await copyWithStore('empty');
@@ -172,8 +172,8 @@ describe('a restore that is interrupted', () => {
           database.sqlite.exec('CREATE TABLE later (id text); CREATE INDEX x ON later (id)');
         let calls = 0;
         const broken = failingDatabase(database.binding, () => {
-          const prefixed = tablesOf(database).filter((name) => name.startsWith('restoring_'));
-          if (prefixed.length > 0) expect(prefixed).toEqual(tablesOf(database));
+          const prefixed = getTables(database).filter((name) => name.startsWith('restoring_'));
+          if (prefixed.length > 0) expect(prefixed).toEqual(getTables(database));
           calls += 1;
           return calls > failing ? 'before' : calls === failing ? fate : undefined;
         });
@@ -327,7 +327,7 @@ describe('what was erased', () => {
   it('stays so in a copy, although the API blocks the commands and loses responses, and the restore is killed', {
     timeout: process.env.FULL ? 1_800_000 : 120_000,
   }, async () => {
-    const clock = new MovableClock();
+    const clock = new FakeClock();
     const cloudflare = await new CloudflareStandIn().start();
     onTestFinished(() => cloudflare.stop());
     cloudflare.now = clock.now;

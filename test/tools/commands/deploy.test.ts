@@ -22,7 +22,7 @@ import {
   useDeployer,
 } from '../../support/cloudflare/deployer.ts';
 import type { Fault } from '../../support/cloudflare/fake-cloudflare.ts';
-import { bundleOf } from '../../support/node/bundles.ts';
+import { getBundle } from '../../support/node/bundles.ts';
 import { letGitRefuse, runGit, skipWithoutGit } from '../../support/node/git.ts';
 import { runHere } from '../../support/node/in-process.ts';
 import { ProjectCopy } from '../../support/node/project-copy.ts';
@@ -448,7 +448,7 @@ describe('in a copy of the project', () => {
   afterEach(() => project.remove());
 
   it('the real wrangler brings the service up from nothing', async () => {
-    // Its build, which takes as long, is that of `bundleOf`.
+    // Its build, which takes as long, is that of `getBundle`.
     const wrangler: typeof runWrangler = async (args, isShown) =>
       args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, isShown);
     const { directory } = project;
@@ -470,7 +470,7 @@ describe('in a copy of the project', () => {
     expect(database.primary_location_hint).toBe('weur');
     expect(served.bound).toEqual([database.uuid, cloudflare.namespaces[0]?.id]);
     // The bundle that other tests serve, with its sources and the binding that names its version.
-    const bundle = readFileSync(await bundleOf('src/index.ts'), 'utf8').trimEnd();
+    const bundle = readFileSync(await getBundle('src/index.ts'), 'utf8').trimEnd();
     expect(served.script.includes(bundle)).toBe(true);
     expect(served.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
     expect(served.script).toContain('"CF_VERSION_METADATA","type":"version_metadata"');

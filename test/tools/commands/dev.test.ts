@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { codeBlocksOf } from '../../support/markdown.ts';
+import { getCodeBlocks } from '../../support/markdown.ts';
 import { ProjectCopy, type Service } from '../../support/node/project-copy.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
@@ -62,8 +62,8 @@ it('prints three curl lines that work unchanged', async () => {
 });
 
 it('gives the responses of the README to its requests, which are a page, a listing and an event', async () => {
-  const scripts = codeBlocksOf('README.md', 'sh').filter((block) => block.includes('curl '));
-  const shown = codeBlocksOf('README.md', '').filter((block) => block.startsWith('{'));
+  const scripts = getCodeBlocks('README.md', 'sh').filter((block) => block.includes('curl '));
+  const shown = getCodeBlocks('README.md', '').filter((block) => block.startsWith('{'));
   expect(shown).toHaveLength(3);
   for (const [index, script] of scripts.entries()) {
     const output = await shell(script.replaceAll('http://localhost:3001', service.origin));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../../../tools/commands/export-listings.ts';
-import { tapD1 } from '../../support/interceptor.ts';
+import { interceptD1 } from '../../support/interceptor.ts';
 import { runOn } from '../../support/node/in-process.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
@@ -41,7 +41,7 @@ describe('export-listings', () => {
     const out = join(folder, 'before.json');
     writeFileSync(out, 'before');
     let calls = 0;
-    const failing = tapD1(imports.database, (call) => {
+    const failing = interceptD1(imports.database, (call) => {
       calls += 1;
       return calls > 7 ? Promise.reject(new Error('D1 has failed')) : call();
     });
@@ -57,7 +57,7 @@ describe('export-listings', () => {
   });
 
   it('begins again when an import is applied while it reads', async () => {
-    const database = tapD1(imports.database, async (call) => {
+    const database = interceptD1(imports.database, async (call) => {
       const result = await call();
       // The amenities have been read by then.
       if (JSON.stringify(result).includes('"former_slugs":')) {

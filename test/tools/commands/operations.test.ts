@@ -8,7 +8,7 @@ import { command } from '../../../tools/commands/operations.ts';
 import { command as restore } from '../../../tools/commands/restore.ts';
 import { hasGit, letGitRefuse } from '../../support/node/git.ts';
 import { runOn } from '../../support/node/in-process.ts';
-import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { BAY, makeFile, makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const imports = openMemoryImports();
@@ -17,7 +17,7 @@ const recorded = () => imports.rows('SELECT * FROM operations ORDER BY rowid');
 /** An archive has none. */
 const COMMIT =
   hasGit && existsSync('.git') ? expect.stringMatching(/^[0-9a-f]{12}(-dirty)?$/) : null;
-const home = propertyOf({ slug: 'casa-marea', location_id: BAY });
+const home = makeProperty({ slug: 'casa-marea', location_id: BAY });
 
 beforeEach(() => {
   vi.stubEnv('GITHUB_ACTOR', 'ana');
@@ -27,7 +27,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 it('an import and set-status each leave who, commit, command, file and counts', async () => {
   const before = Date.now();
-  await imports.load(fileOf([home, propertyOf({ slug: 'other' })]));
+  await imports.load(makeFile([home, makeProperty({ slug: 'other' })]));
   await imports.setStatus('hidden', 'casa-marea');
   const [first, second, ...others] = recorded();
   const common = { who: 'ana', commit: COMMIT };
@@ -54,7 +54,7 @@ it('where git refuses, each of them says so in its words, and changes nothing', 
   skip,
 }) => {
   skip(COMMIT === null, 'a git repository');
-  await imports.load(fileOf([home]));
+  await imports.load(makeFile([home]));
   const read = () =>
     ['properties', 'operations', 'database_identity'].map((table) =>
       imports.rows(`SELECT * FROM ${table}`),
@@ -62,7 +62,7 @@ it('where git refuses, each of them says so in its words, and changes nothing', 
   const before = read();
   letGitRefuse();
   for (const run of [
-    () => imports.load(fileOf([home, propertyOf({ slug: 'other' })])),
+    () => imports.load(makeFile([home, makeProperty({ slug: 'other' })])),
     () => imports.setStatus('hidden', 'casa-marea'),
     () => runOn(imports.database, eraseEvents, '--aggregate-type', 'a', '--aggregate-id', 'b'),
     () => runOn(imports.database, afterTimeTravel, '--no-ledger'),
@@ -75,17 +75,17 @@ it('where git refuses, each of them says so in its words, and changes nothing', 
 });
 
 it('a run that changes nothing leaves none, and neither does a dry run', async () => {
-  await imports.load(fileOf([home]));
-  await imports.load(fileOf([home]));
-  await imports.load({ properties: [propertyOf({ slug: 'new' })] }, '--dry-run');
+  await imports.load(makeFile([home]));
+  await imports.load(makeFile([home]));
+  await imports.load({ properties: [makeProperty({ slug: 'new' })] }, '--dry-run');
   expect(recorded()).toHaveLength(1);
 });
 
 it('a listing has the id of the operation that changed its own record last', async () => {
-  const other = propertyOf({ slug: 'other' });
-  await imports.load(fileOf([home, other]));
+  const other = makeProperty({ slug: 'other' });
+  await imports.load(makeFile([home, other]));
   await imports.setStatus('hidden', 'other');
-  await imports.load(fileOf([], { bay: 'Blue bay' }));
+  await imports.load(makeFile([], { bay: 'Blue bay' }));
   const ids = recorded().map(({ id }) => id);
   expect(imports.rows('SELECT slug, operation FROM properties ORDER BY slug')).toEqual([
     { slug: 'casa-marea', operation: ids[0] },
@@ -95,10 +95,10 @@ it('a listing has the id of the operation that changed its own record last', asy
 
 it('prints them, newest first, or the last one of a listing', async () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 10, 27, 9), toFake: ['Date'] });
-  await imports.load(fileOf([home]));
+  await imports.load(makeFile([home]));
   vi.setSystemTime(Date.UTC(2026, 10, 27, 10, 2));
   vi.stubEnv('GITHUB_ACTOR', 'bo');
-  await imports.load({ properties: [propertyOf({ slug: 'other' })] });
+  await imports.load({ properties: [makeProperty({ slug: 'other' })] });
   vi.useRealTimers();
   const [older, newer] = recorded();
   const lines = [

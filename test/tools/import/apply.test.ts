@@ -2,13 +2,13 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { OutcomeUnknown } from '../../../tools/import/write/apply.ts';
-import { tapD1 } from '../../support/interceptor.ts';
+import { interceptD1 } from '../../support/interceptor.ts';
 import {
   BAY,
-  fileOf,
   importInto,
+  makeFile,
+  makeProperty,
   type Property,
-  propertyOf,
 } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
@@ -38,22 +38,22 @@ it('each change that the feed shows has the next place, removals first, and a ne
     web_visible,
     web_sort_order: number,
   });
-  const first = propertyOf({ slug: 'first', location_id: BAY, photos: [photo(1, true)] });
+  const first = makeProperty({ slug: 'first', location_id: BAY, photos: [photo(1, true)] });
   const unseen = { ...first, photos: [photo(2, false), photo(1, true)] };
-  const second = propertyOf({ slug: 'second', amenities: ['wifi'] });
-  const never = propertyOf({ slug: 'never', status: 'hidden', location_id: BAY });
+  const second = makeProperty({ slug: 'second', amenities: ['wifi'] });
+  const never = makeProperty({ slug: 'never', status: 'hidden', location_id: BAY });
   const bay = 'Blue bay';
   const coast = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
   const steps: [file: object, number: number, places: string[]][] = [
-    [fileOf([first, second, never]), 1, ['never', 'first 1', 'second 2']],
-    [fileOf([first, second, never]), 1, ['never', 'first 1', 'second 2']],
-    [fileOf([unseen, second, { ...never, name: 'Other' }]), 1, ['never', 'first 1', 'second 2']],
+    [makeFile([first, second, never]), 1, ['never', 'first 1', 'second 2']],
+    [makeFile([first, second, never]), 1, ['never', 'first 1', 'second 2']],
+    [makeFile([unseen, second, { ...never, name: 'Other' }]), 1, ['never', 'first 1', 'second 2']],
     [coast, 2, ['never', 'first 1', 'second 2']],
-    [fileOf([], { bay }), 3, ['never', 'second 2', 'first 3']],
-    [fileOf([renamed(hidden(first), 'secret')], { bay }), 4, ['never', 'second 2', 'secret 4']],
+    [makeFile([], { bay }), 3, ['never', 'second 2', 'first 3']],
+    [makeFile([renamed(hidden(first), 'secret')], { bay }), 4, ['never', 'second 2', 'secret 4']],
     [{ properties: [renamed(hidden(first), 'secret-2')] }, 4, ['never', 'second 2', 'secret-2 4']],
     [{ properties: [first] }, 5, ['never', 'second 2', 'first 5']],
-    [fileOf([], { bay, wifi: 'Fast Wi-Fi' }), 6, ['never', 'first 5', 'second 6']],
+    [makeFile([], { bay, wifi: 'Fast Wi-Fi' }), 6, ['never', 'first 5', 'second 6']],
     [
       { properties: [renamed(second, 'first'), renamed(hidden(first), 'was-first')] },
       7,
@@ -71,16 +71,16 @@ it('each change that the feed shows has the next place, removals first, and a ne
 it('the rows of a killed import are not applied, and are gone after the next import', async () => {
   const staged = `INSERT INTO import_staging (kind, key, import_id, row) VALUES ('listing', 'x', 'killed', '{}')`;
   await imports.database.prepare(staged).run();
-  await loadHomes(propertyOf({ slug: 'one' }));
+  await loadHomes(makeProperty({ slug: 'one' }));
   expect(places()).toEqual(['one 1']);
   expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
 });
 
 it('an import that finds nothing to change begins again if another one came between', async () => {
-  const home = propertyOf({ slug: 'one', price_from: 1 });
+  const home = makeProperty({ slug: 'one', price_from: 1 });
   await loadHomes(home);
   let isOvertaken = false;
-  const overtaken = tapD1(imports.database, async (call) => {
+  const overtaken = interceptD1(imports.database, async (call) => {
     const result = await call();
     // The store is read by then.
     if (!isOvertaken && JSON.stringify(result).includes('"former_slugs":')) {
@@ -94,8 +94,8 @@ it('an import that finds nothing to change begins again if another one came betw
 });
 
 describe('the former slugs of a listing', () => {
-  const home = propertyOf({ slug: 'one' });
-  const other = propertyOf({ slug: 'other' });
+  const home = makeProperty({ slug: 'one' });
+  const other = makeProperty({ slug: 'other' });
 
   function formerSlugs(slug: string): unknown {
     const [row] = imports.rows(`SELECT former_slugs FROM properties WHERE slug = '${slug}'`);
@@ -135,7 +135,7 @@ describe('the former slugs of a listing', () => {
 });
 
 it('a large catalogue is read page by page, each listing once', async () => {
-  await loadHomes(propertyOf({ slug: 'old', status: 'hidden' }));
+  await loadHomes(makeProperty({ slug: 'old', status: 'hidden' }));
   await imports.database
     .prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
@@ -145,7 +145,7 @@ it('a large catalogue is read page by page, each listing once', async () => {
     )
     .run();
   const { stderr } = await imports.load(
-    { properties: [propertyOf({ slug: 'new' })] },
+    { properties: [makeProperty({ slug: 'new' })] },
     '--prune',
     '--dry-run',
   );
@@ -153,20 +153,20 @@ it('a large catalogue is read page by page, each listing once', async () => {
 });
 
 describe('an import that another one overtakes', () => {
-  const first = propertyOf({ slug: 'first', location_id: BAY });
-  const second = propertyOf({ slug: 'second', location_id: BAY });
+  const first = makeProperty({ slug: 'first', location_id: BAY });
+  const second = makeProperty({ slug: 'second', location_id: BAY });
 
   /** Renames the bay, while a listing there is added before a round trip. Returns their number. */
   async function renameOvertakenAt(trip: number): Promise<number> {
     imports.clear();
-    await load(fileOf([first]));
+    await load(makeFile([first]));
     let trips = 0;
-    const database = tapD1(imports.database, async (call) => {
+    const database = interceptD1(imports.database, async (call) => {
       trips += 1;
       if (trips === trip) await loadHomes(second);
       return call();
     });
-    await importInto(database, fileOf([], { bay: 'Blue bay' }));
+    await importInto(database, makeFile([], { bay: 'Blue bay' }));
     return trips;
   }
 
@@ -188,25 +188,25 @@ describe('an import that another one overtakes', () => {
 
   it('again and again gives up', async () => {
     let round = 0;
-    const database = tapD1(imports.database, async (call) => {
+    const database = interceptD1(imports.database, async (call) => {
       round += 1;
-      await loadHomes(propertyOf({ slug: `round-${round}` }));
+      await loadHomes(makeProperty({ slug: `round-${round}` }));
       return call();
     });
-    const overtaken = importInto(database, { properties: [propertyOf({ slug: 'mine' })] });
+    const overtaken = importInto(database, { properties: [makeProperty({ slug: 'mine' })] });
     await expect(overtaken).rejects.toThrow('other imports were applied meanwhile');
   });
 
   it('after its commit, whose response is lost, does not know whether it was applied', async () => {
     let isLost = false;
-    const database = tapD1(imports.database, async (call) => {
+    const database = interceptD1(imports.database, async (call) => {
       const results = await call();
       if (isLost || places().length === 0) return results;
       isLost = true;
       await loadHomes(second);
       throw new Error('the response is lost');
     });
-    const unknown = importInto(database, fileOf([first]));
+    const unknown = importInto(database, makeFile([first]));
     await expect(unknown).rejects.toBeInstanceOf(OutcomeUnknown);
   });
 });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { type Edit, editWorkbook } from '../../support/node/workbook.ts';
 
@@ -36,7 +36,7 @@ const properties = ['casa-a', 'casa-b'].map((slug) => {
     ...{ url: `https://a/${slug}-${at}`, section: 'gallery', web_visible: true },
     web_sort_order: at,
   }));
-  return propertyOf({ slug, hid: slug, photos });
+  return makeProperty({ slug, hid: slug, photos });
 });
 
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);

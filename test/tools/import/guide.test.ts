@@ -2,15 +2,15 @@
 
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
-import { codeBlocksOf } from '../../support/markdown.ts';
+import { getCodeBlocks } from '../../support/markdown.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { workbook } from '../../support/node/workbook.ts';
 
 const GUIDE = 'docs/guides/listings-file.md';
 const REFERENCE = 'docs/reference/listing-rules.md';
-const [patch = ''] = codeBlocksOf(REFERENCE, 'json');
-const [look, problem] = codeBlocksOf(GUIDE, '');
-const [dryRun, emptied] = codeBlocksOf(REFERENCE, '');
+const [patch = ''] = getCodeBlocks(REFERENCE, 'json');
+const [look, problem] = getCodeBlocks(GUIDE, '');
+const [dryRun, emptied] = getCodeBlocks(REFERENCE, '');
 
 const imports = openMemoryImports();
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { command as importCommand } from '../../../tools/commands/import-listings.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
@@ -28,7 +28,7 @@ function load(content: unknown, ...options: string[]): Promise<Finished> {
 
 it('a dry run and an export migrate nothing', async () => {
   const next = project.write('migrations/9999_next.sql', 'CREATE TABLE next (id text)');
-  const dry = await load({ properties: [propertyOf({ slug: 'one' })] }, '--dry-run');
+  const dry = await load({ properties: [makeProperty({ slug: 'one' })] }, '--dry-run');
   const exported = await project.run('export-listings.ts');
   rmSync(next);
   const stderr = expect.stringContaining('the local database lacks migrations: run `npm run dev`');
@@ -46,7 +46,7 @@ it('a dry run takes a database without tables for an empty store, and makes none
 
 it('names the fault of PUBLIC_SITE_URL, and of an unreadable file, in one line', async () => {
   const vars = project.write('.dev.vars', 'PUBLIC_SITE_URL=https://www.example.com/?a=1\n');
-  const { stderr } = await load({ properties: [propertyOf({ slug: 'one' })] });
+  const { stderr } = await load({ properties: [makeProperty({ slug: 'one' })] });
   rmSync(vars);
   expect(stderr).toBe('PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n');
   const missing = await project.run('import-listings.ts', 'missing.json');
@@ -62,7 +62,7 @@ const OWN = '--import=./tools/own-node.js';
 /** Starts a program as the leader of a process group; resolves when it is in the phase. */
 async function startImport(command: string, args: readonly string[], phase: string) {
   const slugs = Array.from({ length: LISTINGS }, (_, index) => `home-${index}`);
-  project.write('many.json', { properties: slugs.map((slug) => propertyOf({ slug })) });
+  project.write('many.json', { properties: slugs.map((slug) => makeProperty({ slug })) });
   const child = spawn(command, args, {
     cwd: project.directory,
     env: { ...process.env, TMPDIR: temporary },
@@ -122,7 +122,7 @@ describe('an import leaves nothing running, and no file', () => {
       const { exec } = DatabaseSync.prototype;
       DatabaseSync.prototype.exec = function (sql) { ${before}; exec.call(this, sql); ${after} };`;
       const preload = `--import=data:text/javascript,${encodeURIComponent(code)}`;
-      const file = { properties: [propertyOf({ slug: `killed-${moment}` })] };
+      const file = { properties: [makeProperty({ slug: `killed-${moment}` })] };
       vi.stubEnv('NODE_OPTIONS', `${process.env.NODE_OPTIONS ?? ''} ${preload}`);
       expect(await load(file)).toMatchObject({ code: null, stdout: '' });
       vi.unstubAllEnvs();

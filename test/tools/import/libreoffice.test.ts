@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { editWorkbooks, hasLibreOffice } from '../../support/node/libreoffice.ts';
-import { fileOf } from '../../support/node/listings-file.ts';
+import { makeFile } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 /** Texts that a spreadsheet likes to change. */
@@ -69,7 +69,7 @@ beforeAll(() => {
 });
 
 const CATALOGUES = {
-  hostile: JSON.stringify(fileOf(properties as never)),
+  hostile: JSON.stringify(makeFile(properties as never)),
   samples: readFileSync('tools/samples/listings.json', 'utf8'),
 };
 type Name = keyof typeof CATALOGUES;

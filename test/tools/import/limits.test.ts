@@ -1,15 +1,17 @@
 /** What an import rejects of the whole catalogue: a share of it, and a `hid` of two listings. */
 
 import { beforeEach, expect, it } from 'vitest';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { workbook } from '../../support/node/workbook.ts';
 
 const imports = openMemoryImports();
 const homes = Array.from({ length: 10 }, (_, index) =>
-  propertyOf({ slug: `casa-${index}`, name: `Casa ${index}`, hid: `H-${index}`, city: 'Inca' }),
+  makeProperty({ slug: `casa-${index}`, name: `Casa ${index}`, hid: `H-${index}`, city: 'Inca' }),
 );
-const secrets = [0, 1, 2].map((index) => propertyOf({ slug: `secret-${index}`, status: 'hidden' }));
+const secrets = [0, 1, 2].map((index) =>
+  makeProperty({ slug: `secret-${index}`, status: 'hidden' }),
+);
 
 beforeEach(async () => {
   imports.clear();

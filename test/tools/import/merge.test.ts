@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 import { add, change, type Edit, editWorkbook } from '../../support/node/workbook.ts';
@@ -29,7 +29,7 @@ const photo = (name: string, order: number) => ({
 });
 const addresses = (...names: string[]) => names.map((name) => ({ url: PHOTO(name) }));
 const homes = Array.from({ length: 8 }, (_, at) =>
-  propertyOf({
+  makeProperty({
     slug: `casa-${at}`,
     name: `Casa ${at}`,
     hid: `H-${at}`,
@@ -63,7 +63,7 @@ const CATALOGUE = {
   ],
   amenities: [{ slug: 'wifi', label: { en: 'Wi-Fi' } }],
   properties: homes.with(7, {
-    ...propertyOf({ ...homes[7], slug: 'casa-7' }),
+    ...makeProperty({ ...homes[7], slug: 'casa-7' }),
     ...HIDDEN,
     unique_features: [EAST, WEST],
   }),

@@ -3,13 +3,13 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 /** The secret of Standard Webhooks' own example. */
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const ADDRESS = 'https://site.example.com/build';
-const homes = ['one', 'two', 'three'].map((slug) => propertyOf({ slug }));
+const homes = ['one', 'two', 'three'].map((slug) => makeProperty({ slug }));
 
 const imports = openMemoryImports();
 const hook = vi.spyOn(globalThis, 'fetch');
@@ -76,7 +76,7 @@ const unseen = changed({
   ],
 });
 const coast = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
-const many = Array.from({ length: 101 }, (_, index) => propertyOf({ slug: `many-${index}` }));
+const many = Array.from({ length: 101 }, (_, index) => makeProperty({ slug: `many-${index}` }));
 const manySlugs = many.slice(1).map(({ slug }) => slug);
 const NOTHING = 'The feed shows nothing new: site.example.com';
 const NOTIFIED = 'Notified site.example.com of';
@@ -144,7 +144,7 @@ it.each<[what: string, respond: () => Promise<Response>, words: string]>([
   async (_what, respond, words) => {
     const deadlines = vi.spyOn(AbortSignal, 'timeout');
     hook.mockImplementation(respond);
-    const file = { properties: [propertyOf({ slug: 'once-more' })] };
+    const file = { properties: [makeProperty({ slug: 'once-more' })] };
     expect(await imports.load(file, '--notify', ADDRESS)).toMatchObject({
       code: 0,
       stderr: `Warning: site.example.com was not notified: ${words}, three times. The import is done.\n`,

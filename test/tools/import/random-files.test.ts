@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { workbook } from '../../support/node/workbook.ts';
 
@@ -18,7 +18,7 @@ const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'undo-'));
 
 it('any JSON and any bytes are read or rejected without an exception', async () => {
-  const home = propertyOf({ slug: 'home' });
+  const home = makeProperty({ slug: 'home' });
   await fc.assert(
     fc.asyncProperty(
       fc.jsonValue({ maxDepth: 5 }),
@@ -87,7 +87,7 @@ async function exported(): Promise<Catalogue> {
 }
 
 /** Returns a file without ids, or one whose first records give new keys to stored ones by their ids. */
-function fileOf({ form, homes, places, amenities, name, pick }: Edit, stored: Catalogue) {
+function makeFile({ form, homes, places, amenities, name, pick }: Edit, stored: Catalogue) {
   const idOf = (index: number, rows: readonly Row[]) =>
     form === 'correction' && index === 0 ? rows[pick % rows.length]?.id : undefined;
   const required = { name, status: 'listed', display_order: 1 };
@@ -170,7 +170,7 @@ it('an edit changes no record outside it, can be exported, and is undone by the 
         // Ids follow from keys at first, and a key is corrected then.
         const each: Edit = { ...any, form: (['file', 'correction'] as const)[index] ?? any.form };
         const before = await exported();
-        const file = fileOf(each, before);
+        const file = makeFile(each, before);
         const { code, stdout } = await apply(each, file, '--undo', undo);
         const command = /^To undo it: npm run import-listings -- (.*)$/m.exec(stdout)?.[1];
         expect(command === undefined).toBe(code !== 0 || stdout.includes('Nothing changed'));

@@ -9,7 +9,7 @@ import { restDatabase } from '../../../tools/database/open.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
-import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { makeFile, makeProperty } from '../../support/node/listings-file.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 
 const NAME = 'events-and-property-feed';
@@ -22,8 +22,10 @@ let file: string;
 
 beforeEach(async () => {
   project = new ProjectCopy();
-  const listings = ['one', 'two'].map((slug) => propertyOf({ slug, amenities: ['wifi'], beds: 2 }));
-  file = project.write('listings.json', fileOf(listings));
+  const listings = ['one', 'two'].map((slug) =>
+    makeProperty({ slug, amenities: ['wifi'], beds: 2 }),
+  );
+  file = project.write('listings.json', makeFile(listings));
   cloudflare = await new CloudflareStandIn().start();
   for (const name of [NAME, `${NAME}-staging`]) {
     cloudflare.databases.push(new Database(name).migrate());

@@ -1,7 +1,7 @@
 /** The report of an import: dry runs, pruned listings, emptied fields, and quality. */
 
 import { beforeEach, expect, it } from 'vitest';
-import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { BAY, makeFile, makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { workbook } from '../../support/node/workbook.ts';
 
@@ -19,7 +19,7 @@ const photo = (name: string, fields: object = {}) => ({
 const whole = { title: { en: 'House' }, location_id: BAY, photos: [photo('1')] };
 
 it('a dry run shows every kind of effect, and writes nothing', async () => {
-  const home = propertyOf({
+  const home = makeProperty({
     ...whole,
     slug: 'casa-marea',
     title: { en: 'Stone house above the cove at Deià', fr: 'Maison' },
@@ -29,14 +29,14 @@ it('a dry run shows every kind of effect, and writes nothing', async () => {
     unique_features: ['Morning', 'Late'].map((en) => ({ icon_slug: 'sun', label: { en } })),
     amenities: ['wifi'],
   });
-  const markup = propertyOf({ ...whole, slug: 'markup', description: { en: 'Rooms' } });
+  const markup = makeProperty({ ...whole, slug: 'markup', description: { en: 'Rooms' } });
   const rooms = { type: 'paragraph', content: [{ type: 'text', text: 'Rooms' }] };
-  const order = propertyOf({ ...whole, slug: 'order', photos: [photo('1'), photo('2')] });
-  const untitled = propertyOf({ ...whole, slug: 'untitled', title: {} });
-  const dark = propertyOf({ ...whole, slug: 'dark' });
-  const bare = propertyOf({ ...whole, slug: 'bare' });
-  const outside = propertyOf({ ...whole, slug: 'outside', amenities: ['wifi'] });
-  const stored = fileOf([home, markup, order, untitled, dark, bare, outside]);
+  const order = makeProperty({ ...whole, slug: 'order', photos: [photo('1'), photo('2')] });
+  const untitled = makeProperty({ ...whole, slug: 'untitled', title: {} });
+  const dark = makeProperty({ ...whole, slug: 'dark' });
+  const bare = makeProperty({ ...whole, slug: 'bare' });
+  const outside = makeProperty({ ...whole, slug: 'outside', amenities: ['wifi'] });
+  const stored = makeFile([home, markup, order, untitled, dark, bare, outside]);
   const amenities = [...stored.amenities, { slug: 'pool', label: { en: 'Pool' } }];
   await imports.load({ ...stored, amenities });
   const before = imports.rows('SELECT * FROM properties');
@@ -65,7 +65,7 @@ it('a dry run shows every kind of effect, and writes nothing', async () => {
       untitled,
       { ...dark, photos: [photo('1', { web_visible: false })] },
       { ...bare, photos: [] },
-      propertyOf({ ...whole, slug: 'new-home' }),
+      makeProperty({ ...whole, slug: 'new-home' }),
     ],
   };
   const dry = await imports.load(file, '--dry-run', '--prune', '--many');
@@ -104,9 +104,9 @@ it('a dry run shows every kind of effect, and writes nothing', async () => {
 
 it('an emptied text of a location is named once, with three of the listings that show it', async () => {
   const homes = ['1', '2', '3', '4'].map((number) =>
-    propertyOf({ ...whole, id: BAY.replace(/.$/, number), slug: `home-${number}` }),
+    makeProperty({ ...whole, id: BAY.replace(/.$/, number), slug: `home-${number}` }),
   );
-  await imports.load(fileOf(homes));
+  await imports.load(makeFile(homes));
   const file = { locations: [{ id: BAY, slug: 'bay', name: {} }] };
   const { stderr } = await imports.load(file, '--many');
   expect(stderr).toContain(
@@ -116,14 +116,14 @@ it('an emptied text of a location is named once, with three of the listings that
 });
 
 it('a listing that other rules have rendered is rendered again', async () => {
-  const file = fileOf([propertyOf({ slug: 'one' })]);
+  const file = makeFile([makeProperty({ slug: 'one' })]);
   await imports.load(file);
   imports.rows(`UPDATE properties SET rendering = 'older'`);
   expect((await imports.load(file, '--dry-run')).stdout).toContain('\none: rendered again\n');
 });
 
 it('a dry run lists the first 50 changes, with --all every one', async () => {
-  const homes = Array.from({ length: 52 }, (_, index) => propertyOf({ slug: `home-${index}` }));
+  const homes = Array.from({ length: 52 }, (_, index) => makeProperty({ slug: `home-${index}` }));
   await imports.load({ properties: homes });
   const properties = homes.map((each) => ({ ...each, name: 'Renamed' }));
   const first = await imports.load({ properties }, '--dry-run');
@@ -134,7 +134,7 @@ it('a dry run lists the first 50 changes, with --all every one', async () => {
 });
 
 it('names and ignores unknown sheets', async () => {
-  await imports.load(fileOf([propertyOf({ slug: 'one' })]));
+  await imports.load(makeFile([makeProperty({ slug: 'one' })]));
   const listings = [['slug'], ['one']];
   const own = { 'read me': [['x']], Photo: [['a']], Notes: [['b']] };
   expect((await imports.load(await workbook({ listings, ...own }))).stdout).toContain(
@@ -184,14 +184,14 @@ it.each<[finding: string, fields: object]>([
     { photos: [photo('1', { url })] },
   ]),
 ])('is worth a look, once: %s', async (finding, fields) => {
-  await imports.load(fileOf([]));
+  await imports.load(makeFile([]));
   const usual = { ...whole, latitude: 39.6, longitude: 2.9, price_from: 2 };
-  const odd = propertyOf({ ...usual, slug: 'odd', ...fields });
-  const bare = propertyOf({ slug: 'bare', status: 'hidden' });
+  const odd = makeProperty({ ...usual, slug: 'odd', ...fields });
+  const bare = makeProperty({ slug: 'bare', status: 'hidden' });
   const film = videos('https://player.vimeo.com/external/1.hd.mp4');
   const properties = [
     odd,
-    propertyOf({ ...usual, slug: 'usual', description: { en: 'a < b and c > d' }, ...film }),
+    makeProperty({ ...usual, slug: 'usual', description: { en: 'a < b and c > d' }, ...film }),
     bare,
   ];
   const { code, stdout } = await imports.load({ properties });
@@ -224,7 +224,7 @@ it.each<[fields: object, ...found: string[]]>([
   [{ hid: 'H-\u001b[2J2' }, 'another hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2'],
 ])('a change that is rarely meant is worth a look: %j', async (fields, ...found) => {
   const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, beds: 0 };
-  const home = propertyOf({ slug: 'casa-marea', ...usual });
+  const home = makeProperty({ slug: 'casa-marea', ...usual });
   await imports.load({ properties: [home] });
   const { stdout, stderr } = await imports.load({ properties: [{ ...home, ...fields }] });
   expect(stderr).toBe('');

@@ -4,7 +4,7 @@
  */
 
 import { beforeAll, expect, it } from 'vitest';
-import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { BAY, makeFile, makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 import {
@@ -14,7 +14,7 @@ import {
   formulaCell,
   openDocument,
   parseCell,
-  sheetsOf,
+  parseSheets,
   workbook,
   zip,
 } from '../../support/node/workbook.ts';
@@ -34,16 +34,16 @@ const url = 'https://images.example.com/1.jpg';
 const PHOTO = 'https://images.example.com/2.jpg';
 const photo = { id: OTHER_ID, url, section: 'hero', web_visible: true, web_sort_order: 1 };
 const video = { id: OTHER_ID, url, type: 'hero', web_visible: true, sort_order: 1 };
-const marea = propertyOf({
+const marea = makeProperty({
   slug: 'casa-marea',
   hid: 'H-1',
   city: 'Inca',
   photos: [{ ...photo, id: undefined }],
 });
-const secret = propertyOf({ slug: 'secret', status: 'hidden', city: 'Inca' });
-const other = propertyOf({ slug: 'other', hid: 'H-3', city: 'Inca' });
-const twin = propertyOf({ slug: 'twin', hid: 'H-4', city: 'Inca' });
-const plain = ['1', '2', '3', '4', '5', '6'].map((each) => propertyOf({ slug: `plain-${each}` }));
+const secret = makeProperty({ slug: 'secret', status: 'hidden', city: 'Inca' });
+const other = makeProperty({ slug: 'other', hid: 'H-3', city: 'Inca' });
+const twin = makeProperty({ slug: 'twin', hid: 'H-4', city: 'Inca' });
+const plain = ['1', '2', '3', '4', '5', '6'].map((each) => makeProperty({ slug: `plain-${each}` }));
 
 const imports = openMemoryImports();
 beforeAll(async () => {
@@ -52,7 +52,7 @@ beforeAll(async () => {
   const locations = [{ slug: 'coast', name: {} }];
   const moved = { ...unkeyed, status: 'hidden', slug: 'moved', hid: 'H-old', location: 'coast' };
   const file = [marea, other, twin, secret, ...plain];
-  await imports.load(fileOf([...file, propertyOf({ slug: 'large', ...large })]));
+  await imports.load(makeFile([...file, makeProperty({ slug: 'large', ...large })]));
   await imports.load({ locations, properties: [{ ...moved, photos }] });
   const old = await imports.stored('moved');
   const renamed = { id: old?.location?.id, slug: 'shore' };
@@ -76,7 +76,7 @@ const patch = (content: object) => whole(content, '--patch');
 const sheets =
   (text: string, more: Parameters<typeof workbook>[1] = {}): Run =>
   async () =>
-    imports.load(await workbook(sheetsOf(text), more), '--dry-run');
+    imports.load(await workbook(parseSheets(text), more), '--dry-run');
 
 const NUMBER = 'is no number: format the cell as a number, and write';
 const AGAIN = 'and write it again';
@@ -282,7 +282,7 @@ properties[5] (slug "e"): is the same listing as properties[4] (slug "d")`,
     'names that the store has for another record, or for none',
     whole({
       properties: [
-        propertyOf({ slug: 'casa-marea' }),
+        makeProperty({ slug: 'casa-marea' }),
         { ...home, location: 'hills', amenities: ['wifi', 'wify'], hero_photo: url },
       ],
     }),
@@ -590,7 +590,7 @@ it.each([
   ['--prune', '--prune needs the sheet listings, which this workbook does not have'],
   ['--patch', '--patch is for JSON: a workbook changes only the columns that it has'],
 ])('%s of the sheet photos alone is an error of usage', async (option, sentence) => {
-  const file = await workbook(sheetsOf('== photos\nlisting | url'));
+  const file = await workbook(parseSheets('== photos\nlisting | url'));
   const stderr = `${sentence}\nNothing was changed.\n`;
   expect(await imports.load(file, option)).toEqual({ code: 2, stdout: '', stderr });
 });

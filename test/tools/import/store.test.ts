@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it, vi } from 'vitest';
 import { readCatalogue } from '../../../tools/import/catalogue/store.ts';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { change, editWorkbook } from '../../support/node/workbook.ts';
 
@@ -10,7 +10,7 @@ const imports = openMemoryImports();
 beforeEach(imports.clear);
 
 it('an import records the listings that its file changes, and no other', async () => {
-  const properties = [1, 2, 3].map((at) => propertyOf({ slug: `casa-${at}`, price_from: at }));
+  const properties = [1, 2, 3].map((at) => makeProperty({ slug: `casa-${at}`, price_from: at }));
   await imports.load({ properties });
   const edit = change('listings', 'casa-2', { price_from: 20 });
   const file = await editWorkbook(await imports.exportedWorkbook(), edit);

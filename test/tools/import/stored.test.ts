@@ -4,10 +4,10 @@
  */
 
 import { beforeEach, expect, it } from 'vitest';
-import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { makeFile, makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
-import { formulaCell, sheetsOf, workbook } from '../../support/node/workbook.ts';
+import { formulaCell, parseSheets, workbook } from '../../support/node/workbook.ts';
 
 const imports = openMemoryImports();
 const urlOf = (name: string | number) => `https://images.example.com/${name}.jpg`;
@@ -23,7 +23,7 @@ const photo = (number: number, fields: object = {}) => ({
 const video = { url: urlOf('film'), type: 'hero', web_visible: true, sort_order: 1 };
 const seaWall = { icon_slug: 'sea', label: { en: 'Sea wall', fr: 'Digue' } };
 const wifi = { slug: 'wifi', label: { en: 'Wi-Fi', es: 'Wifi', fr: 'Wi-Fi' } };
-const marea = propertyOf({
+const marea = makeProperty({
   slug: 'casa-marea',
   hid: 'M-1',
   title: { en: 'House', es: 'Casa', fr: 'Maison' },
@@ -40,12 +40,12 @@ const marea = propertyOf({
 });
 // Few of the public listings change, so that the guard lets them.
 const others = Array.from({ length: 19 }, (_, at) =>
-  propertyOf({ slug: `other-${at}`, city: 'Palma' }),
+  makeProperty({ slug: `other-${at}`, city: 'Palma' }),
 );
 
 beforeEach(async () => {
   imports.clear();
-  const done = await imports.load(fileOf([marea, ...others]));
+  const done = await imports.load(makeFile([marea, ...others]));
   expect(done).toMatchObject({ code: 0, stderr: '' });
 });
 
@@ -65,7 +65,7 @@ const load =
 const sheets =
   (text: string, more: Parameters<typeof workbook>[1] = {}): Run =>
   async () =>
-    imports.load(await workbook(sheetsOf(text), more));
+    imports.load(await workbook(parseSheets(text), more));
 
 const added = { slug: 'new', name: 'New', status: 'listed', display_order: 1 };
 const newPhoto = { url: urlOf(1), section: 'hero', web_visible: true, web_sort_order: 1 };
@@ -339,7 +339,7 @@ other-1 | 2 |  |  | Palma | YES | "Bay " |`),
         ['M-1', ' Casa-Marea\u200b', 'Sold_Out', ' beach', 'WiFi;', 123, 4],
         [null, 'other-2', 'listed', null, 'wifi\nwifi2|, wifi3', ' two  spaces ', null],
       ];
-      const { amenities = [] } = sheetsOf(`
+      const { amenities = [] } = parseSheets(`
 == amenities
 slug | label.en
 wifi2 | Faster
@@ -440,7 +440,7 @@ other-3 | ${urlOf('x')}`),
     '--prune hides a listing that only the sheet photos names',
     async () => {
       const listings = [['slug'], [marea.slug], ...others.slice(1).map(({ slug }) => [slug])];
-      const { photos = [] } = sheetsOf(`
+      const { photos = [] } = parseSheets(`
 == photos
 listing | url
 casa-marea | ${urlOf(1)}

@@ -7,16 +7,16 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { UserError } from '../../../tools/command-line/user-error.ts';
 import { command as importCommand } from '../../../tools/commands/import-listings.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
-import { tapD1 } from '../../support/interceptor.ts';
+import { interceptD1 } from '../../support/interceptor.ts';
 import { runWith } from '../../support/node/in-process.ts';
-import { importInto, propertyOf } from '../../support/node/listings-file.ts';
+import { importInto, makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'undo-'));
 const path = join(folder, 'listings.json');
 const undo = join(folder, 'made', "it's undo.json");
-const file = { properties: [propertyOf({ slug: 'one' })] };
+const file = { properties: [makeProperty({ slug: 'one' })] };
 writeFileSync(path, JSON.stringify(file));
 beforeEach(() => {
   imports.clear();
@@ -38,7 +38,7 @@ it('an import makes its folder, and names it to the shell of any folder', async 
 });
 
 it('an import that is overtaken by the same one leaves no file and offers none', async () => {
-  const overtaken = tapD1(imports.database, async (call) => {
+  const overtaken = interceptD1(imports.database, async (call) => {
     if (existsSync(undo)) await importInto(imports.database, file);
     return call();
   });
@@ -61,7 +61,7 @@ it('an import whose report fails keeps it, and claims nothing', async () => {
 });
 
 it('an import that fails leaves none, and one that would replace a file changes nothing', async () => {
-  const failing = tapD1(imports.database, (call) => {
+  const failing = interceptD1(imports.database, (call) => {
     return existsSync(undo) ? Promise.reject(new Error('D1 has failed')) : call();
   });
   const { stderr } = await load((_target, work) => work(failing));
@@ -76,7 +76,7 @@ it('an import that fails leaves none, and one that would replace a file changes 
 });
 
 it('gives a slug back, and removes the added amenities that no other listing has; it can be imported again', async () => {
-  const old = propertyOf({ slug: 'home', hid: 'H-1' });
+  const old = makeProperty({ slug: 'home', hid: 'H-1' });
   await imports.load({ properties: [old] });
   const again = {
     amenities: ['pool', 'sauna'].map((slug) => ({ slug, label: { en: slug } })),
@@ -86,7 +86,7 @@ it('gives a slug back, and removes the added amenities that no other listing has
     ],
   };
   await imports.load(again, '--undo', undo);
-  await imports.load({ properties: [propertyOf({ slug: 'other', amenities: ['pool'] })] });
+  await imports.load({ properties: [makeProperty({ slug: 'other', amenities: ['pool'] })] });
   const undone = await imports.run(undo, '--many', '--no-undo');
   expect(undone.stdout).toContain('amenity sauna: removed\n');
   expect(imports.rows('SELECT slug FROM amenities')).toEqual([{ slug: 'pool' }]);
@@ -108,7 +108,7 @@ it('gives no slug back that an added location of another listing has', async () 
     { ...added, slug: 'coast', name: {} },
   ];
   await imports.load({ locations }, '--undo', undo);
-  const home = propertyOf({ slug: 'home', location_id: added.id });
+  const home = makeProperty({ slug: 'home', location_id: added.id });
   await imports.load({ properties: [home] });
   expect(await imports.run(undo)).toEqual({
     code: 1,

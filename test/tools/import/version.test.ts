@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readSource, versionOf } from '../../../tools/import/catalogue/version.ts';
-import { sourceOf } from '../../support/listings.ts';
-import { propertyOf } from '../../support/node/listings-file.ts';
+import { makeListing } from '../../support/listings.ts';
+import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const id = '00000000-0000-4000-8000-0000000000a1';
@@ -20,7 +20,7 @@ const photo = {
 };
 const wifi = { slug: 'wifi', label: { en: 'Wi-Fi' } };
 const bay = { id, slug: 'bay', name: { en: 'The bay' } };
-const home = sourceOf({ id, slug: 'home', photos: [photo], amenities: [wifi], location: bay });
+const home = makeListing({ id, slug: 'home', photos: [photo], amenities: [wifi], location: bay });
 
 it.each([
   ['an amenity with another label', { amenities: [{ ...wifi, label: { en: 'Internet' } }] }],
@@ -75,7 +75,7 @@ it("yesterday's export and undo file, which lack today's fields, change and empt
     });
     return { ...file, properties };
   };
-  await imports.load({ properties: [propertyOf({ slug: 'casa-a', price_from: 1 })] });
+  await imports.load({ properties: [makeProperty({ slug: 'casa-a', price_from: 1 })] });
   const exported = await imports.exported();
   const patch = { properties: [{ slug: 'casa-a', price_from: 2 }] };
   await imports.load(patch, '--patch', '--undo', undo);
