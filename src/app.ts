@@ -8,12 +8,11 @@ import type { AppEnv } from './app-env.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
-import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
-import { rejectOtherMethods } from './http/method-not-allowed.ts';
-import { renderError, renderThrown } from './http/render-error.ts';
+import { renderThrown } from './http/render-error.ts';
 import { requireHttpsAndConfig } from './http/require-https-and-config.ts';
 import { responseHeaders } from './http/response-headers.ts';
+import { rejectUnmatched } from './http/unmatched-requests.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { callCounter } from './rate-limit/isolate-counter.ts';
@@ -45,7 +44,6 @@ export function createApp({ developmentPages, isDeployed = false }: AppOptions =
   const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
 
   app.onError((error, c) => renderThrown(error, c));
-  app.notFound((c) => renderError(resourceMissing('There is nothing at this path.'), c));
 
   app.use(accessLog({ showsPaths: developmentPages !== undefined }));
   app.use(responseHeaders());
@@ -56,8 +54,9 @@ export function createApp({ developmentPages, isDeployed = false }: AppOptions =
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());
+  const publicRoutes = app.routes.filter(({ method }) => method !== 'ALL');
   if (developmentPages) app.route('/', developmentPages);
-  rejectOtherMethods(app);
+  rejectUnmatched(app, publicRoutes);
 
   return app;
 }

@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../src/app.ts';
-import { getQueryNames } from './support/documented.ts';
+import { document, getQueryNames } from './support/documented.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from './support/http.ts';
 import { WINDOW_SECONDS } from './support/vars.ts';
 
@@ -97,12 +97,18 @@ describe.each(routes)('$method $path', (route) => {
     }
   });
 
-  it.each(['trailing', 'doubled'])('is another path with a %s slash', async (kind) => {
-    const url = kind === 'trailing' ? `${route.url}/` : route.url.replace('/api/', '/api//');
-    const response = await call({ ...route, url });
-    await expectError(response, 404, 'resource_missing');
-    expectConventions(response);
-  });
+  it.each(['trailing', 'doubled'])(
+    'is named by the 404 of its path with a %s slash',
+    async (kind) => {
+      const url = kind === 'trailing' ? `${route.url}/` : route.url.replace('/api/', '/api//');
+      const response = await call({ ...route, url });
+      const { message } = await expectError(response, 404, 'resource_missing');
+      expectConventions(response);
+      const [, path = ''] = /slash\. Use (\S+)\.$/.exec(message) ?? [];
+      expect(path).toBe(route.path.replace(/:(\w+)/g, '{$1}'));
+      expect(Object.keys(document.paths)).toContain(path);
+    },
+  );
 });
 
 const readable = routes.filter(({ method }) => method === 'GET');

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { formatPath, type Problem } from '../http/errors.ts';
-import { addAdvice } from '../http/hints.ts';
+import { addHint } from '../http/hints.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validation-problems.ts';
 import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
@@ -135,7 +135,7 @@ function itemProblems(item: Keyed, items: readonly Keyed[]): Problem[] {
   const { index, key, parsedBody, decision } = item;
   const first = items.find((each) => each.key === key);
   const field = 'idempotency_key';
-  const message = addAdvice(`is the key of events.${first?.index} too`, adviseOnKey(key));
+  const message = addHint(`is the key of events.${first?.index} too`, adviseOnKey(key));
   const repeated = first === item ? [] : [{ path: field, field, message }];
   const ofBody = !parsedBody.ok && decision?.kind === 'free' ? parsedBody.problems : [];
   return [...repeated, ...ofBody].map((each) => prefixPath(index, each));

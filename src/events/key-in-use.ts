@@ -1,7 +1,7 @@
 /** The error of a body whose key another body holds: the paths of the differences. Pure. */
 
 import { ApiError, formatPath, MAX_PROBLEMS, type Problem } from '../http/errors.ts';
-import { addAdvice } from '../http/hints.ts';
+import { addHint } from '../http/hints.ts';
 import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 
 const DIFFERS = 'differs from the request that holds the key';
@@ -11,7 +11,7 @@ const IN_USE =
 
 /** 409 `idempotency_key_in_use`. */
 export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
-  return new ApiError('idempotency_key_in_use', addAdvice(IN_USE, adviseOnKey(key)), {
+  return new ApiError('idempotency_key_in_use', addHint(IN_USE, adviseOnKey(key)), {
     param: IDEMPOTENCY_KEY_HEADER,
     ...(differences && { details: differences }),
   });

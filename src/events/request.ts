@@ -5,7 +5,7 @@ import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
-import { addAdvice, adviseOn } from '../http/hints.ts';
+import { addHint, adviseOn } from '../http/hints.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { sentOnce } from '../http/repeated-header.ts';
 import { type Parsed, parseWith } from '../http/validation-problems.ts';
@@ -102,7 +102,7 @@ export function parseHead(headers: Headers, parameters: string[]): Parsed<string
 }
 
 function misspeltKey(path: string, field: string): Problem {
-  const message = addAdvice('is not read here', adviseOn({ unknown: path }));
+  const message = addHint('is not read here', adviseOn({ unknown: path }));
   return { path, field, message };
 }
 

@@ -7,8 +7,8 @@ import type { Context } from 'hono';
 import type { ApiError, ErrorCode } from './errors.ts';
 import { isFromLocalhost } from './localhost.ts';
 
-export function addAdvice(message: string, sentence: string | undefined): string {
-  return sentence === undefined ? message : `${message.replace(/\.$/, '')}. ${sentence}`;
+export function addHint(message: string, hint: string | undefined): string {
+  return hint === undefined ? message : `${message.replace(/\.$/, '')}. ${hint}`;
 }
 
 type Row = readonly [fits: (error: ApiError, c: Context) => boolean, sentence: string];
@@ -24,7 +24,6 @@ export const ADVICE: { [Code in ErrorCode]?: Row } = {
   authentication_invalid: NOT_SET_UP,
   authentication_required: NOT_SET_UP,
   internal_error: NOT_SET_UP,
-  resource_missing: [(_, c) => c.req.path.includes('//'), 'The path has a double slash.'],
 };
 
 function lacksTables(cause: unknown): boolean {

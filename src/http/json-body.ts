@@ -14,7 +14,7 @@ import {
   type Problem,
   validationError,
 } from './errors.ts';
-import { addAdvice, adviseOn } from './hints.ts';
+import { addHint, adviseOn } from './hints.ts';
 import { repeatedNames } from './json-text.ts';
 import { sentOnce } from './repeated-header.ts';
 
@@ -71,7 +71,7 @@ export function jsonObject({
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       const isList = Array.isArray(value) && value.length > 0;
       const advice = isList ? SEVERAL : adviseOn({ expected: 'object', input: value });
-      throw unreadable(addAdvice('The body must be a JSON object.', advice));
+      throw unreadable(addHint('The body must be a JSON object.', advice));
     }
     const problems = findLimitProblems(value, { maxDepth, loggedFields });
     if (problems.length > 0) throw validationError(problems);

@@ -7,7 +7,7 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { formatPath, type Problem, validationError } from './errors.ts';
-import { addAdvice, adviseOn } from './hints.ts';
+import { addHint, adviseOn } from './hints.ts';
 import { invalidCursor } from './paging.ts';
 import { IN_WORDS, readIssues } from './validation-problems.ts';
 
@@ -60,7 +60,7 @@ function unknownName(name: string, known: readonly string[]): Problem {
   const path = formatPath([name]);
   const message = `is not a parameter here: known are ${known.join(', ') || 'none'}`;
   const advice = adviseOn({ unknown: name, known });
-  return { path, field: 'query', message: addAdvice(message, advice) };
+  return { path, field: 'query', message: addHint(message, advice) };
 }
 
 function badValue(issue: z.core.$ZodIssue, sent: SentQuery): Problem {
@@ -70,7 +70,7 @@ function badValue(issue: z.core.$ZodIssue, sent: SentQuery): Problem {
   return {
     path,
     field: path,
-    message: addAdvice(message, adviseOn(issue)),
+    message: addHint(message, adviseOn(issue)),
     ...(isOfCursor && { code: 'invalid_cursor' }),
   };
 }

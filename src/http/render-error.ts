@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ApiError, internalError, validationError } from './errors.ts';
-import { ADVICE, addAdvice } from './hints.ts';
+import { ADVICE, addHint } from './hints.ts';
 import { logError, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
 
@@ -34,7 +34,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     respondedAt: new Date().toISOString(),
   };
   const [fits, sentence] = ADVICE[error.code] ?? [];
-  const message = fits?.(error, c) ? addAdvice(error.message, sentence) : error.message;
+  const message = fits?.(error, c) ? addHint(error.message, sentence) : error.message;
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(

@@ -2,7 +2,7 @@
 
 import type * as z from 'zod';
 import { formatField, formatPath, type Problem } from './errors.ts';
-import { addAdvice, adviseOn } from './hints.ts';
+import { addHint, adviseOn } from './hints.ts';
 
 /** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
@@ -12,7 +12,7 @@ export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parse
   if (parsed.success) return { ok: true, value: parsed.data };
   const problems = readIssues(parsed.error).map(({ issue, ...found }) => {
     const field = formatField(issue.path);
-    const message = addAdvice(found.message, adviseOn({ ...issue, ...found }));
+    const message = addHint(found.message, adviseOn({ ...issue, ...found }));
     return { path: found.path, message, ...(field !== undefined && { field }) };
   });
   return { ok: false, problems };

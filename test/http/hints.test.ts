@@ -26,7 +26,6 @@ const CAPITALS = 'Write T and Z in capitals.';
 const BRACKETS = 'Leave out the zone in brackets.';
 const TWICE = 'It is JSON in a string: it was encoded twice.';
 const OBJECT = 'Send {}, not [].';
-const SLASH = 'The path has a double slash.';
 const SET_UP = 'This working copy is not set up: run `npm run dev` once.';
 const UNSET = { API_KEY: undefined };
 const item = (fields: object) => ({ ...bookingCreated(), idempotency_key: 'k', ...fields });
@@ -68,7 +67,6 @@ const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
     withPayload({ occurred_at: '2027-06-01T12:00:00+02:00[Europe/Madrid]' }),
     [`${EVENTS}?created_after=2027-01-01T00:00:00Z[UTC]`],
   ],
-  [SLASH, ['//api/v1/events'], ['/api//v1/events'], ['/api/v1/events//']],
   [
     SET_UP,
     [LOCAL, {}, UNSET],
