@@ -1,19 +1,20 @@
 /**
- * Brings a database without rows into the state of a backup. While it runs, there are no tables that a
- * Worker knows: no event is accepted that could be lost.
+ * Brings a database without rows into the state of a backup. While a restore runs, its tables have names
+ * that no Worker uses, so that no event is accepted which could be lost.
  *
- *     restoring_5f0c31d2a4b97e60_events    the prefix, the key of the run, and the table
+ *     restoring_5f0c31d2a4b97e60_events    prefix, id of the run, and name of the table
  *
- *     requireRestorable   the look: no rows, or an unfinished restore
- *     restore             (a) apply the ledger to the scratch copy: no erased payload is sent
- *                         (b) in one transaction: fail if a row or a table is new, drop all tables,
- *                             and make empty ones
- *                         (c) copy the rows, after those that an earlier run has sent
- *                         (d) in one transaction: fail if the counts differ, give the tables their
- *                             names, and write the identity
+ *     requireRestorable   checks that the database has no rows, or an unfinished restore
+ *     restore             applies the ledger to the scratch copy, so that no erased payload is sent; then
+ *       createTables      in one transaction: fails if a row or a table is new, drops all tables, and
+ *                         creates empty ones
+ *       copyRows          sends the rows of a table, after those that an earlier run has sent
+ *       publishTables     in one transaction: fails if the counts differ, gives the tables their names,
+ *                         and writes the identity
  *
- * The key is made of the file and the ledger, so a run with the same ones continues, and any other
- * starts over. (d) copies no row, and makes no index: D1 ends a request after 30 s.
+ * The id of a run is a hash of the backup and the ledger, so that a run with the same ones continues and
+ * any other run starts over. `publishTables` copies no row and builds no index, because D1 ends a request
+ * after 30 s.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -29,27 +30,29 @@ import { recordOperation } from '../database/operations.ts';
 import {
   countRows,
   hasRows,
-  OWN_SCHEMA,
   readColumns,
   readPages,
   readSchema,
   readTables,
+  SERVICE_SCHEMA,
   splitIntoBatches,
 } from '../database/tables.ts';
 import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 
 const FILLED_AT_CREATION = ['d1_migrations', IDENTITY];
-/** Of one value: D1's limit. A larger row is sent as a value per column. */
+/** Maximum size of a bound value in D1. Larger rows are sent one column at a time. */
 const MAX_VALUE_BYTES = 2_000_000;
-/** What `failUnless` and a statement about a dropped table cause. */
+/** The messages that `failUnless` and a statement about a dropped table cause. */
 const CHANGED = /malformed JSON|no such table/;
 
-/** The name of each table in the backup → its name until the restore is finished. */
-type Names = ReadonlyMap<string, string>;
-/** For each table, the rows that were sent: how many, and the last `rowid`. */
-type Places = ReadonlyMap<string, { count: number; last: number | null }>;
+/** Name of each table in the backup → its name until the restore is finished. */
+type TemporaryNames = ReadonlyMap<string, string>;
+/** The rows that an earlier run has sent: their number, and the last `rowid`. */
+type ResumePoint = { count: number; lastRowId: number | null };
+/** The resume point of each table. Empty at the start of a new run. */
+type ResumePoints = ReadonlyMap<string, ResumePoint>;
 
-/** Throws a `UserError` for a database with rows that no interrupted restore has left. */
+/** Throws a `UserError` for a database with rows, unless an interrupted restore has left them. */
 export async function requireRestorable(target: D1Database): Promise<void> {
   await readState(target);
   for (const table of (await readTables(target)).filter(mustBeEmpty)) {
@@ -64,10 +67,12 @@ function mustBeEmpty(table: string): boolean {
   return !FILLED_AT_CREATION.includes(table) && !table.startsWith(RESTORING);
 }
 
-type Options = {
+export type RestoreOptions = {
   /** The path of the backup, and its checksum. */
   file?: string | undefined;
   sum?: string;
+  /** Maximum size of the rows that a call sends. */
+  bytesPerBatch?: number | undefined;
   /** Called with the number of rows that were sent. */
   onProgress?: (done: number, total: number) => void;
 };
@@ -77,36 +82,40 @@ export async function restore(
   target: D1Database,
   scratch: D1Database,
   ledger: readonly Erasure[],
-  { file, sum = '', onProgress = () => {} }: Options = {},
+  { file, sum = '', bytesPerBatch, onProgress = () => {} }: RestoreOptions = {},
 ): Promise<number> {
   const lineage = await readLineage(scratch);
   const erased = await applyLedger(scratch, lineage, ledger);
-  const own = ledger.filter((erasure) => erasure.lineage === lineage);
-  const key = hash('sha256', JSON.stringify([sum, own])).slice(0, 16);
+  const erasures = ledger.filter((erasure) => erasure.lineage === lineage);
+  const runId = hash('sha256', JSON.stringify([sum, erasures])).slice(0, 16);
   const tables = await readTables(scratch);
-  const names = new Map(tables.map((table) => [table, `${RESTORING}${key}_${table}`]));
-  const copied = tables.filter((table) => table !== IDENTITY);
-  const counts = await countRows(scratch, copied);
-  const total = copied.reduce((sum, table) => sum + (counts[table] ?? 0), 0);
+  const names = new Map(tables.map((table) => [table, `${RESTORING}${runId}_${table}`]));
+  const copiedTables = tables.filter((table) => table !== IDENTITY);
+  const counts = await countRows(scratch, copiedTables);
+  const total = copiedTables.reduce((sum, table) => sum + (counts[table] ?? 0), 0);
   try {
-    const places =
-      (await findPlaces(target, scratch, names)) ?? (await begin(target, scratch, names));
+    const resumePoints =
+      (await findResumePoints(target, scratch, names)) ??
+      (await createTables(target, scratch, names));
     let done = 0;
-    for (const { count } of places.values()) done += count;
+    for (const { count } of resumePoints.values()) done += count;
     onProgress(done, total);
-    for (const table of copied) {
-      for await (const count of copy(scratch, target, table, names, places)) {
+    for (const table of copiedTables) {
+      const after = resumePoints.get(table)?.lastRowId ?? undefined;
+      const temporaryName = names.get(table) ?? '';
+      const options = { after, bytesPerBatch };
+      for await (const count of copyRows(scratch, target, table, temporaryName, options)) {
         done += count;
         onProgress(done, total);
       }
     }
     const id = crypto.randomUUID();
     const operation = { id, command: 'restore', file, counts: { rows: total, erased } };
-    await finish(target, lineage, names, counts, recordOperation(target, operation));
+    await publishTables(target, lineage, names, counts, recordOperation(target, operation));
     return erased;
   } catch (error) {
     if (!CHANGED.test(messageOf(error))) throw error;
-    throw new UserError('another command has changed the database meanwhile');
+    throw new UserError('another command has changed the database in the meantime');
   }
 }
 
@@ -116,41 +125,46 @@ function failUnless(conditions: readonly string[]): string {
 }
 
 /**
- * Finds where an earlier run with this key stopped. Rows are sent in order, so it has sent those up
- * to the last one; if it has not, there is no such place.
+ * Finds where an earlier run with this id stopped. Returns undefined if there is none, or if rows that it
+ * sent are gone: rows are sent in order, so all rows up to the last one must be there.
  */
-async function findPlaces(
+async function findResumePoints(
   target: D1Database,
   scratch: D1Database,
-  names: Names,
-): Promise<Places | undefined> {
-  const known = await readTables(target);
-  if (![...names.values()].every((name) => known.includes(name))) return undefined;
-  const places = new Map<string, { count: number; last: number | null }>();
+  names: TemporaryNames,
+): Promise<ResumePoints | undefined> {
+  const existingTables = await readTables(target);
+  if (![...names.values()].every((name) => existingTables.includes(name))) return undefined;
+  const resumePoints = new Map<string, ResumePoint>();
   for (const [table, name] of names) {
-    const sent = target.prepare(`SELECT count(*) AS count, max(rowid) AS last FROM "${name}"`);
-    const place = await sent.first<{ count: number; last: number | null }>();
+    const sent = target.prepare(`SELECT count(*) AS count, max(rowid) AS lastRowId FROM "${name}"`);
+    const resumePoint = await sent.first<ResumePoint>();
+    if (resumePoint === null) return undefined;
     const upTo = scratch.prepare(`SELECT count(*) AS n FROM "${table}" WHERE rowid <= ?`);
-    if (place === null || (await upTo.bind(place.last).first('n')) !== place.count)
-      return undefined;
-    places.set(table, place);
+    const expectedCount = await upTo.bind(resumePoint.lastRowId).first('n');
+    if (expectedCount !== resumePoint.count) return undefined;
+    resumePoints.set(table, resumePoint);
   }
-  return places;
+  return resumePoints;
 }
 
 /**
- * Makes empty tables. They are renamed after their indexes are made, because the condition of an
- * index names its table, and SQLite renames both.
+ * Creates empty tables. They are renamed after their indexes exist, because the condition of an index
+ * names its table, and SQLite renames both.
  */
-async function begin(target: D1Database, scratch: D1Database, names: Names): Promise<Places> {
-  const found = await readSchema(target);
-  const old = found.filter(({ type }) => type === 'table').map(({ name }) => name);
+async function createTables(
+  target: D1Database,
+  scratch: D1Database,
+  names: TemporaryNames,
+): Promise<ResumePoints> {
+  const schema = await readSchema(target);
+  const oldTables = schema.filter(({ type }) => type === 'table').map(({ name }) => name);
   const statements = [
     failUnless([
-      `(SELECT count(*) ${OWN_SCHEMA}) = ${found.length}`,
-      ...old.filter(mustBeEmpty).map((table) => `NOT EXISTS (SELECT 1 FROM "${table}")`),
+      `(SELECT count(*) ${SERVICE_SCHEMA}) = ${schema.length}`,
+      ...oldTables.filter(mustBeEmpty).map((table) => `NOT EXISTS (SELECT 1 FROM "${table}")`),
     ]),
-    ...old.map((table) => `DROP TABLE "${table}"`),
+    ...oldTables.map((table) => `DROP TABLE "${table}"`),
     ...(await readSchema(scratch)).map(({ sql }) => sql),
     ...Array.from(names, ([table, name]) => `ALTER TABLE "${table}" RENAME TO "${name}"`),
   ];
@@ -158,46 +172,45 @@ async function begin(target: D1Database, scratch: D1Database, names: Names): Pro
     await target.batch(statements.map((sql) => target.prepare(sql)));
     return new Map();
   } catch (error) {
-    // The response of a successful attempt may be lost, or another run with this key has begun.
-    const places = await findPlaces(target, scratch, names);
-    if (places === undefined) throw error;
-    return places;
+    // The response of a successful attempt may be lost, or another run with this id has begun.
+    const resumePoints = await findResumePoints(target, scratch, names);
+    if (resumePoints === undefined) throw error;
+    return resumePoints;
   }
 }
 
-/** Yields the number of rows of each call. A call may be repeated: rows have their `rowid`. */
-async function* copy(
+/** Yields the number of rows of each call. A call can be repeated, because rows have their `rowid`. */
+async function* copyRows(
   scratch: D1Database,
   target: D1Database,
   table: string,
-  names: Names,
-  places: Places,
+  temporaryName: string,
+  { after, bytesPerBatch }: { after: number | undefined; bytesPerBatch: number | undefined },
 ): AsyncGenerator<number> {
   const columns = await readColumns(scratch, table);
-  const insert = `INSERT OR REPLACE INTO "${names.get(table)}" (${columns.map((column) => `"${column}"`)})`;
-  const rows = target.prepare(
-    `${insert} SELECT ${columns.map((_, place) => `value->>${place}`)} FROM json_each(?1)`,
+  const insert = `INSERT OR REPLACE INTO "${temporaryName}" (${columns.map((column) => `"${column}"`)})`;
+  const insertBatch = target.prepare(
+    `${insert} SELECT ${columns.map((_, index) => `value->>${index}`)} FROM json_each(?1)`,
   );
-  const row = target.prepare(`${insert} VALUES (${columns.map(() => '?')})`);
-  for await (const { json, count } of splitIntoBatches(readRows())) {
-    const isOne = Buffer.byteLength(json) > MAX_VALUE_BYTES;
-    const values = isOne ? JSON.parse(json)[0] : [json];
-    await (isOne ? row : rows).bind(...values).run();
+  const insertRow = target.prepare(`${insert} VALUES (${columns.map(() => '?')})`);
+  for await (const { json, count } of splitIntoBatches(readRows(), bytesPerBatch)) {
+    const isLargeRow = Buffer.byteLength(json) > MAX_VALUE_BYTES;
+    const values = isLargeRow ? JSON.parse(json)[0] : [json];
+    await (isLargeRow ? insertRow : insertBatch).bind(...values).run();
     yield count;
   }
   async function* readRows() {
-    const after = places.get(table)?.last ?? undefined;
     for await (const page of readPages(scratch, table, columns, after)) {
       for (const row of page) yield JSON.stringify(columns.map((column) => row[column]));
     }
   }
 }
 
-/** Fails if rows are missing: the next run starts over. */
-async function finish(
+/** Throws if rows are missing: the next run then starts over. */
+async function publishTables(
   target: D1Database,
   lineage: string,
-  names: Names,
+  names: TemporaryNames,
   counts: Readonly<Record<string, number>>,
   record: D1PreparedStatement,
 ): Promise<void> {
@@ -217,8 +230,8 @@ async function finish(
       record,
     ]);
   } catch (error) {
-    // The response of a successful attempt may be lost: only this run knows the generation.
-    const found = target.prepare(`SELECT generation FROM ${IDENTITY}`).first('generation');
-    if ((await found.catch(() => undefined)) !== generation) throw error;
+    // The response of a successful attempt may be lost. Only this run has this generation.
+    const stored = target.prepare(`SELECT generation FROM ${IDENTITY}`).first('generation');
+    if ((await stored.catch(() => undefined)) !== generation) throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** `npm run restore`: see its usage below. */
+/** `npm run restore`: restores a backup. */
 
 import { tmpdir } from 'node:os';
 import { loadDump } from '../backup/dump.ts';
@@ -16,16 +16,16 @@ import { formatEvents } from '../erasure/erase.ts';
 import { declareWithLedger, OR_NONE, readLedger } from '../erasure/ledger.ts';
 
 const program = declareWithLedger('restore')
-  .description(`Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
-Meanwhile the service has no tables: it rejects events with 500, and their senders repeat them.
+  .description(`Restore a backup into an empty database. Payloads that the ledger lists stay erased.
+While it runs, the service has no tables: it rejects events with 500, and their senders send them again.
 
 Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
-Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
+Exit codes: 0 the database has the rows of the backup, 1 it does not have them, 2 invalid arguments.
 Example: npm run restore -- backups/local-2026-11-21T12-00-00-000Z.sql`)
   .argument('<file>', 'the backup', pathFor('restore'));
 
 const INTERRUPTED =
-  'The restore may be unfinished. Run the same command again: it continues where it stopped. Another file or ledger starts over.';
+  'The restore may be unfinished. Run the same command again: it continues where it stopped. With another file or ledger, it starts over.';
 
 type Request = ReturnType<typeof parse>;
 
@@ -36,7 +36,11 @@ function parse(args: string[]) {
   return { file: positionals[0], target: resolveTarget(values), ledger: values.ledger };
 }
 
-async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
+async function run(
+  { file, target, ledger }: Request,
+  open = withDatabase,
+  bytesPerBatch?: number,
+): Promise<number> {
   let state = 'Nothing was changed.';
   try {
     findCommit();
@@ -49,7 +53,8 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
         state = INTERRUPTED;
         using progress = showProgress(process.stdout);
         const onProgress = (done: number, total: number) => progress.update('rows', done, total);
-        return restore(database, dump.scratch, erasures, { file, sum: dump.sum, onProgress });
+        const options = { file, sum: dump.sum, bytesPerBatch, onProgress };
+        return restore(database, dump.scratch, erasures, options);
       });
       const rows = `${dump.rows} rows of ${dump.title}`;
       console.log(`Restored ${rows}. Erased again: ${formatEvents(erased)}.`);

@@ -1,10 +1,10 @@
-/** Reads any table, and splits rows into the portions that D1 takes. */
+/** Reads any table in pages, and splits rows into the batches that a call sends. */
 
 import * as z from 'zod';
 
-/** Of rows that a call sends. D1 takes at most 2 MB in one value. A larger row is a batch by itself. */
+/** Maximum size of the rows that a call sends. D1 accepts at most 2 MB in one value. */
 const BYTES_PER_BATCH = 1_000_000;
-/** Of rows that a call reads, but for the last row. */
+/** Size of the rows that a call reads, not counting the last one. */
 const BYTES_PER_PAGE = 2_000_000;
 const MAX_ROWS_PER_PAGE = 4_000;
 
@@ -14,14 +14,14 @@ export type SqlValue = z.infer<typeof sqlValue>;
 const pageRows = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
 type Row = z.infer<typeof pageRows>[number];
 
-/** Without the internal tables of D1 and SQLite. */
-export const OWN_SCHEMA = String.raw`FROM sqlite_schema WHERE sql IS NOT NULL
+/** Selects the service's tables and indexes, without the internal ones of D1 and SQLite. */
+export const SERVICE_SCHEMA = String.raw`FROM sqlite_schema WHERE sql IS NOT NULL
   AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE '\_cf\_%' ESCAPE '\'`;
 
-/** Reads the statements that made the tables and indexes, tables first. */
+/** Reads the statements that created the tables and indexes, tables first. */
 export async function readSchema(database: D1Database) {
   const statement = database.prepare(
-    `SELECT type, name, sql ${OWN_SCHEMA} ORDER BY type = 'index', name`,
+    `SELECT type, name, sql ${SERVICE_SCHEMA} ORDER BY type = 'index', name`,
   );
   return (await statement.all<Record<'type' | 'name' | 'sql', string>>()).results;
 }
@@ -31,7 +31,7 @@ export async function readTables(database: D1Database): Promise<string[]> {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }
 
-/** Reads the names of the written columns: `rowid` first, and no computed column. */
+/** Returns the columns that can be written: `rowid` first, without computed columns. */
 export async function readColumns(database: D1Database, table: string): Promise<string[]> {
   const columns = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
   const { results } = await database.prepare(columns).bind(table).all<{ name: string }>();
@@ -39,10 +39,10 @@ export async function readColumns(database: D1Database, table: string): Promise<
 }
 
 export async function hasRows(database: D1Database, table: string): Promise<boolean> {
-  return (await database.prepare(`SELECT 1 AS found FROM "${table}" LIMIT 1`).first()) !== null;
+  return (await database.prepare(`SELECT 1 FROM "${table}" LIMIT 1`).first()) !== null;
 }
 
-/** Reads a table in pages by `rowid`. Rows that are added meanwhile are left out. */
+/** Reads a table in pages by `rowid`. Rows that are added while it runs are left out. */
 export async function* readPages(
   database: D1Database,
   table: string,
@@ -51,18 +51,18 @@ export async function* readPages(
 ): AsyncGenerator<Row[]> {
   const selected = columns.map((column) => `"${column}" AS "${column}"`);
   const sizes = columns.map((column) => `coalesce(octet_length(next."${column}"), 0)`);
-  // Finds the last row of the page row by row, and reads no long text: SQLite knows its size.
+  // Finds the last row of the page row by row. SQLite knows the size of a long text without reading it.
   const page = database.prepare(
-    `WITH RECURSIVE measured (place, bytes) AS (
+    `WITH RECURSIVE measured (id, bytes) AS (
        SELECT ?1, 0
        UNION ALL
        SELECT next.rowid, measured.bytes + ${sizes.join(' + ')}
        FROM measured JOIN "${table}" AS next ON next.rowid = (
-         SELECT min(rowid) FROM "${table}" WHERE rowid > measured.place AND rowid <= ?2)
+         SELECT min(rowid) FROM "${table}" WHERE rowid > measured.id AND rowid <= ?2)
        WHERE measured.bytes < ${BYTES_PER_PAGE}
        LIMIT 1 + ${MAX_ROWS_PER_PAGE})
      SELECT ${selected} FROM "${table}"
-     WHERE rowid > ?1 AND rowid <= (SELECT max(place) FROM measured)
+     WHERE rowid > ?1 AND rowid <= (SELECT max(id) FROM measured)
      ORDER BY rowid`,
   );
   const newest = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
@@ -76,15 +76,19 @@ export async function* readPages(
   }
 }
 
-/** Splits rows, which are JSON texts, into the batches that a call sends as one array. */
+/**
+ * Splits rows, each as JSON, into the batches that a call sends as one array. A row that is larger than
+ * `maxBytes` is a batch of its own.
+ */
 export async function* splitIntoBatches(
   rows: Iterable<string> | AsyncIterable<string>,
+  maxBytes = BYTES_PER_BATCH,
 ): AsyncGenerator<{ json: string; count: number }> {
   let batch: string[] = [];
   let bytes = 0;
   for await (const row of rows) {
     const size = Buffer.byteLength(row);
-    if (batch.length > 0 && bytes + size > BYTES_PER_BATCH) {
+    if (batch.length > 0 && bytes + size > maxBytes) {
       yield { json: `[${batch.join()}]`, count: batch.length };
       batch = [];
       bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * A database that is backed up, and restored or rewound: nothing is lost, whatever interrupts the
- * commands, and nothing erased comes back.
+ * A database that is backed up, and then restored or rewound. No row is lost, whatever interrupts the
+ * commands, and no erased payload comes back.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,25 +28,23 @@ import { copyWithStore } from '../../support/node/stores.ts';
 const EVENTS = 'SELECT * FROM events ORDER BY seq';
 const IDENTITY = 'SELECT lineage, generation FROM database_identity';
 const SENDS_EVENTS = /^INSERT OR REPLACE INTO "restoring_[0-9a-f]{16}_events"/;
-const MOMENTS = {
+const STATEMENTS = {
   'the first transaction': /^DROP TABLE/,
   'events are sent': SENDS_EVENTS,
   'the last transaction': /^ALTER TABLE "restoring/,
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'drill-'));
+const folder = mkdtempSync(join(tmpdir(), 'backup-and-restore-'));
 const path = (name: string) => join(folder, name);
 const file = path('backup.sql');
 const otherFile = path('other.sql');
-const smallFile = path('small.sql');
 const production = new Database('production').migrate();
-/** Without the events of three calls: it is restored in a few milliseconds. */
-const small = new Database('small');
+/** With batches of this size, three calls send the seven events of production. */
+const BYTES_PER_BATCH = 350;
 
-/** An event with a payload of a size. */
-const eventOf = (guest: string, size = 1) =>
+const insertEvent = (guest: string) =>
   `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
-   VALUES ('of-${guest}', 'booking.created', 'booking', '${guest}', 1000, '{"note":"${'x'.repeat(size)}"}');`;
+   VALUES ('of-${guest}', 'booking.created', 'booking', '${guest}', 1000, '{"note":"x"}');`;
 
 beforeAll(async () => {
   const { sqlite, binding } = production;
@@ -55,11 +53,8 @@ beforeAll(async () => {
   );
   sqlite.exec(`INSERT INTO locations (id, slug, name) VALUES ('l', 'bay', '{}');
     INSERT INTO amenities VALUES ('wifi', '{}');`);
-  sqlite.exec(`${eventOf('anna')} UPDATE events SET seq = 7`);
-  small.sqlite.deserialize(sqlite.serialize());
-  expect(await runOn(small.binding, backup, '--out', smallFile)).toMatchObject({ code: 0 });
-  // Three calls send them.
-  for (let n = 0; n < 6; n += 1) sqlite.exec(eventOf(`guest-${n}`, 400_000));
+  sqlite.exec(`${insertEvent('anna')} UPDATE events SET seq = 7`);
+  for (let n = 0; n < 6; n += 1) sqlite.exec(insertEvent(`guest-${n}`));
   expect(await runOn(binding, backup, '--out', file)).toMatchObject({ code: 0, stderr: '' });
   const other = new Database('other');
   other.sqlite.deserialize(sqlite.serialize());
@@ -67,8 +62,15 @@ beforeAll(async () => {
   expect(await runOn(other.binding, backup, '--out', otherFile)).toMatchObject({ code: 0 });
 });
 
-function restoreInto({ binding }: Database, from = file, open = binding) {
-  return runOn(open, restore, from, '--no-ledger');
+/** `restore` in small batches. */
+const restoreSlowly = {
+  ...restore,
+  run: (request: Parameters<typeof restore.run>[0], open?: WithDatabase) =>
+    restore.run(request, open, BYTES_PER_BATCH),
+};
+
+function restoreInto({ binding }: Database, open = binding) {
+  return runOn(open, restoreSlowly, file, '--no-ledger');
 }
 
 function getTables(database: Database): string[] {
@@ -99,7 +101,8 @@ const isUnfinished = (database: Database) =>
 
 it('a working copy is brought back, but for the events that its ledger lists', async () => {
   const project = await copyWithStore('empty');
-  for (const guest of ['anna', 'bert']) project.rows(eventOf(guest).replace('"x"', `"${guest}@x"`));
+  for (const guest of ['anna', 'bert'])
+    project.rows(insertEvent(guest).replace('"x"', `"${guest}@x"`));
   const [identity] = project.rows(IDENTITY);
   const events = project.rows(EVENTS);
   const { stdout } = await project.run('backup.ts');
@@ -131,7 +134,7 @@ it('a working copy is brought back, but for the events that its ledger lists', a
 
 describe('a restore rejects', () => {
   it.each([
-    ['(in events): it must be empty, or', eventOf('live'), '--no-ledger'],
+    ['(in events): it must be empty, or', insertEvent('live'), '--no-ledger'],
     ['of another application (amenities', 'DROP TABLE database_identity', '--no-ledger'],
     [
       'no.jsonl: name it with --ledger, or say --no-ledger if nothing was ever erased from this',
@@ -151,20 +154,13 @@ describe('a restore rejects', () => {
 });
 
 describe('a restore that is interrupted', () => {
-  // That `continues with the same file`, below, stops before a later call of the three.
   it.each([
-    ['before it is carried out, without tables', false, 'before', smallFile, small],
-    ['after it is carried out, without tables', false, 'after', file, production],
-    [
-      'before it is carried out, migrated further than the backup',
-      true,
-      'before',
-      smallFile,
-      small,
-    ],
+    ['before', 'empty', false],
+    ['after', 'empty', false],
+    ['before', 'migrated further than the backup', true],
   ] as const)(
-    'at any call, %s, is finished by the next run, and has no table of the Worker',
-    async (_, isMigrated, fate, from, source) => {
+    'is finished by the next run, if any call fails %s it was carried out (database: %s)',
+    async (behaviour, _, isMigrated) => {
       let unfinished = 0;
       for (let failing = 1, isDone = false; !isDone; failing += 1) {
         const database = isMigrated ? new Database('target').migrate() : new Database('target');
@@ -172,26 +168,27 @@ describe('a restore that is interrupted', () => {
           database.sqlite.exec('CREATE TABLE later (id text); CREATE INDEX x ON later (id)');
         let calls = 0;
         const broken = failingDatabase(database.binding, () => {
+          // There is no table that a Worker uses.
           const prefixed = getTables(database).filter((name) => name.startsWith('restoring_'));
           if (prefixed.length > 0) expect(prefixed).toEqual(getTables(database));
           calls += 1;
-          return calls > failing ? 'before' : calls === failing ? fate : undefined;
+          return calls > failing ? 'before' : calls === failing ? behaviour : undefined;
         });
-        const { stderr } = await restoreInto(database, from, broken);
+        const { stderr } = await restoreInto(database, broken);
         if (isUnfinished(database)) {
           unfinished += 1;
           expect(stderr).toContain(GONE);
           expect(stderr).toContain('Run the same command again: it continues where it stopped.');
         }
-        const again = await restoreInto(database, from);
-        // The one before had succeeded.
-        isDone = again.stderr.includes(', or an earlier restore is complete.');
-        expect(again.code).toBe(isDone ? 1 : 0);
-        expect(contents(database)).toEqual(contents(source));
+        const nextRun = await restoreInto(database);
+        // No call failed, because the restore needs fewer calls.
+        isDone = nextRun.stderr.includes(', or an earlier restore is complete.');
+        expect(nextRun.code).toBe(isDone ? 1 : 0);
+        expect(contents(database)).toEqual(contents(production));
         expect(database.rows('SELECT command, file, counts FROM operations')).toEqual([
           {
             command: 'restore',
-            file: basename(from),
+            file: basename(file),
             counts: expect.stringMatching(/^\{"rows":\d+,"erased":0\}$/),
           },
         ]);
@@ -209,7 +206,7 @@ describe('a restore that is interrupted', () => {
       sent += 1;
       return sent > end ? 'before' : undefined;
     });
-    const { code } = await runOn(binding, restore, ...args);
+    const { code } = await runOn(binding, restoreSlowly, ...args);
     expect(code).toBe(end === 99 ? 0 : 1);
     return sent;
   }
@@ -234,13 +231,16 @@ describe('a restore that is interrupted', () => {
   });
 });
 
-describe('a restore beside another command', () => {
-  const CHANGED = 'another command has changed the database meanwhile';
+describe('a restore while another command runs', () => {
+  const CHANGED = 'another command has changed the database in the meantime';
 
   async function restoreFrom(from: string, { binding }: Database, open = binding) {
     using loaded = await loadDump(from, mkdtempSync(path('scratch-')));
     await requireRestorable(open);
-    return await restoreRows(open, loaded.scratch, [], loaded);
+    return await restoreRows(open, loaded.scratch, [], {
+      ...loaded,
+      bytesPerBatch: BYTES_PER_BATCH,
+    });
   }
 
   /** Does something before the first call with such a statement. */
@@ -258,8 +258,8 @@ describe('a restore beside another command', () => {
   const restoreThis = (target: Database) => restoreFrom(file, target);
   const restoreAnother = (target: Database) => restoreFrom(otherFile, target);
 
-  it.each<[moment: keyof typeof MOMENTS, fact: string, act: (target: Database) => unknown]>([
-    ['the first transaction', 'an event is stored', (to) => to.sqlite.exec(eventOf('live'))],
+  it.each<[moment: keyof typeof STATEMENTS, fact: string, act: (target: Database) => unknown]>([
+    ['the first transaction', 'an event is stored', (to) => to.sqlite.exec(insertEvent('live'))],
     ['the first transaction', 'a table is made', (to) => to.sqlite.exec('CREATE TABLE a (b)')],
     ['the first transaction', 'a restore of this file is finished', restoreThis],
     ['the first transaction', 'a restore of another file is finished', restoreAnother],
@@ -269,7 +269,7 @@ describe('a restore beside another command', () => {
   ])('stops if, before %s, %s', async (moment, _, act) => {
     const target = new Database('target').migrate();
     let left: unknown;
-    const during = doBefore(target, MOMENTS[moment], async () => {
+    const during = doBefore(target, STATEMENTS[moment], async () => {
       await act(target);
       left = contents(target);
     });
@@ -277,12 +277,20 @@ describe('a restore beside another command', () => {
     expect(contents(target)).toEqual(left);
   });
 
-  it('or two restores at once: one stops, and the other is complete', async () => {
+  it('completes only one of two concurrent restores', async () => {
     const target = new Database('target');
-    const both = [restoreFrom(file, target), restoreFrom(file, target)];
-    const outcomes = await Promise.allSettled(both);
-    const stopped = outcomes.filter(({ status }) => status === 'rejected');
-    expect(stopped).toMatchObject([{ reason: { message: CHANGED } }]);
+    using first = await loadDump(file, mkdtempSync(path('scratch-')));
+    using second = await loadDump(file, mkdtempSync(path('scratch-')));
+    await requireRestorable(target.binding);
+    const restores = [first, second].map((loaded) =>
+      restoreRows(target.binding, loaded.scratch, [], {
+        ...loaded,
+        bytesPerBatch: BYTES_PER_BATCH,
+      }),
+    );
+    const outcomes = await Promise.allSettled(restores);
+    const rejected = outcomes.filter(({ status }) => status === 'rejected');
+    expect(rejected).toMatchObject([{ reason: { message: CHANGED } }]);
     expect(contents(target)).toEqual(contents(production));
   });
 
@@ -392,7 +400,7 @@ describe('what was erased', () => {
 
   it('is erased again after Time Travel, and a new generation begins', async () => {
     const database = new Database('before').migrate();
-    for (const guest of ['anna', 'bert']) database.sqlite.exec(eventOf(guest));
+    for (const guest of ['anna', 'bert']) database.sqlite.exec(insertEvent(guest));
     const rewound = new Database('rewound');
     rewound.sqlite.deserialize(database.sqlite.serialize());
     await erase(database, 'anna');
