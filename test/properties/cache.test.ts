@@ -1,4 +1,4 @@
-/** The feed's two cache levels: which responses they serve, at which moment of a read, and at what cost. */
+/** The feed's two cache levels: which responses they serve, at which stage of a read, and at what cost. */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
@@ -24,18 +24,24 @@ import { interceptD1, interceptMethods } from '../support/interceptor.ts';
 import { makeListing, storeListings } from '../support/listings.ts';
 
 const here = useDataCentre();
-const LEARNING = { path: '/api/v1/web/locations?fresh=true' };
+/** A read of another page, which confirms the current version. */
+const CONFIRMING = { path: '/api/v1/web/locations?fresh=true' };
 
 /**
- * The response was read at second 0, when the listing was called `Before`. It is called `After` since,
- * in a version that no isolate knows. `age` is of the check of the response: with
- * FEED_CACHE_SECONDS=60, ttl = 60 - age, and at most -1 for a stale response. `known imports`: versions
- * between the two that the isolates have learned of, e.g. six at second 30. `fault`: D1 failed or
- * stalled so many seconds ago, or later, before the clock was set back. `ms`: how long the request
- * waits, to the millisecond. `reads`: of D1.
+ * The response was read at second 0, when the listing was called `Before`. An import that no isolate
+ * has seen has renamed it to `After`. FEED_CACHE_SECONDS is 60.
+ *
+ * - `age`: seconds since the last confirmation of the response's version. Its ttl is 60 - age, and at
+ *   most -1 if it is stale.
+ * - `imports`: imports in between that the isolates have seen, e.g. six at second 30
+ * - `failure`: seconds since D1 failed or stalled. It is negative if the clock was set back since.
+ * - `D1`: how D1 behaves now
+ * - `from`: the level that has the response
+ * - `ms`: how long the request waits, to the millisecond
+ * - `reads`: number of reads of D1
  */
 const SERVED = `
-  age     | known imports | fault         | D1       | from   | FEED_STALE | ms   | reads | response
+  age     | imports       | failure       | D1       | from   | FEED_STALE | ms   | reads | response
   0       |               |               | responds | memory |            | 0    | 0     | Before: isolate; hit; ttl=60
   0       |               |               | responds | edge   |            | 0    | 0     | Before: edge; hit; ttl=60, isolate; fwd=miss
   59.999  |               |               | fails    | memory |            | 0    | 1     | Before: isolate; hit; ttl=0
@@ -88,54 +94,56 @@ async function breakUntil(second: number, how: string) {
   expect(faultsOfD1()).toHaveLength(1);
 }
 
-it.each(rows.map((row) => row.split('|').map((cell) => cell.trim())))(
-  'age %s, imports %s, fault %s, D1 %s, from %s, FEED_STALE %s, after %s ms, %s reads: %s',
-  async (age, imports = '', fault = '', d1 = '', from, stale, ms, reads, expected = '') => {
-    const vars = stale ? { FEED_STALE_SECONDS: stale } : {};
-    const reader = stale ? isolate(vars) : here.one;
-    await reader.read();
-    const [count = 0, since = 0] = imports.split(' at ').map(Number);
-    setSecond(since);
-    for (let index = 0; index < count; index += 1) {
-      await rename('Between');
-      await reader.get({}, LEARNING);
-    }
-    await rename('After');
-    const [how, ago] = fault.split(' ');
-    if (how) await breakUntil(Number(age) - Number(ago), how);
+describe('a read', () => {
+  it.each(rows.map((row) => row.split('|').map((cell) => cell.trim())))(
+    'age %s, imports %s, failure %s, D1 %s, from %s, FEED_STALE %s → after %s ms and %s reads: %s',
+    async (age, imports = '', failure = '', d1 = '', from, stale, ms, reads, expected = '') => {
+      const vars = stale ? { FEED_STALE_SECONDS: stale } : {};
+      const reader = stale ? isolate(vars) : here.one;
+      await reader.read();
+      const [count = 0, since = 0] = imports.split(' at ').map(Number);
+      setSecond(since);
+      for (let index = 0; index < count; index += 1) {
+        await rename('Between');
+        await reader.get({}, CONFIRMING);
+      }
+      await rename('After');
+      const [how, ago] = failure.split(' ');
+      if (how) await breakUntil(Number(age) - Number(ago), how);
 
-    stopAtSecond(Number(age));
-    const asked = from === 'memory' ? reader : isolate(vars);
-    Object.assign(asked.costs, NOTHING);
-    const { DB, called, open } = stalling();
-    let sent: Awaited<ReturnType<typeof asked.send>> | undefined;
-    const sending = asked.send({ fails: DOWN, stalls: { DB } }[d1]).then((call) => {
-      sent = call;
-    });
-    if (ms !== '0') {
-      await called;
-      await vi.advanceTimersByTimeAsync(Number(ms) - 1);
-      expect(sent).toBeUndefined();
-      await vi.advanceTimersByTimeAsync(1);
-    }
-    await sending;
-    const { response = new Response(), settled } = sent ?? {};
-    if (expected === '500') await expectError(response, 500, 'internal_error');
-    else expect(await describeResponse(response)).toBe(expected);
-    // A read that has begun goes on, and what it returns is cached.
-    open();
-    await settled;
-    expect(String(asked.costs.d1RoundTrips)).toBe(reads);
-    if (d1 !== 'fails' && reads !== '0') {
-      expect(await asked.read()).toMatch(/^After: isolate; hit; ttl=/);
-    }
-  },
-);
+      stopAtSecond(Number(age));
+      const server = from === 'memory' ? reader : isolate(vars);
+      Object.assign(server.costs, NOTHING);
+      const { DB, called, open } = stalling();
+      let sent: Awaited<ReturnType<typeof server.send>> | undefined;
+      const sending = server.send({ fails: DOWN, stalls: { DB } }[d1]).then((call) => {
+        sent = call;
+      });
+      if (ms !== '0') {
+        await called;
+        await vi.advanceTimersByTimeAsync(Number(ms) - 1);
+        expect(sent).toBeUndefined();
+        await vi.advanceTimersByTimeAsync(1);
+      }
+      await sending;
+      const { response = new Response(), settled } = sent ?? {};
+      if (expected === '500') await expectError(response, 500, 'internal_error');
+      else expect(await describeResponse(response)).toBe(expected);
+      // The read continues, and its response is cached.
+      open();
+      await settled;
+      expect(String(server.costs.d1RoundTrips)).toBe(reads);
+      if (d1 !== 'fails' && reads !== '0') {
+        expect(await server.read()).toMatch(/^After: isolate; hit; ttl=/);
+      }
+    },
+  );
+});
 
 describe('a cached response', () => {
-  // Every 46 s the check is due (45 s), so one request of the three renews it: seconds 46, 92, …
-  // 966 are 21 renewals of one row each.
-  it('costs one row per renewal of the check, for all pages of an isolate', async () => {
+  // The confirmation is due after 45 s, so one of the three requests at the seconds 46, 92, … 966
+  // revalidates it, which are 21 rows.
+  it('costs one row per revalidation, for all pages of an isolate', async () => {
     const paths = [LIST, `${listingPath()}?locale=en`, '/api/v1/web/locations'];
     for (const path of paths) await here.one.get({}, { path });
     Object.assign(here.one.costs, NOTHING);
@@ -149,8 +157,8 @@ describe('a cached response', () => {
     expect(here.one.costs).toMatchObject({ d1RoundTrips: 21, d1RowsRead: 21 });
   });
 
-  // A conditional read: the row of the version in the batch, and the row that the limit compares.
-  it('costs two rows, and none is returned, when its check has ended and its version has not changed', async () => {
+  // The rows are the version in the batch, and the version that the limit compares.
+  it('costs two rows when it is stale and its version is unchanged', async () => {
     const insert = `INSERT INTO locations (id, slug, name) VALUES (?, 'a', '{}')`;
     await env.DB.prepare(insert).bind(crypto.randomUUID()).run();
     const paths = [LIST, listingPath(), '/api/v1/web/locations'];
@@ -159,7 +167,7 @@ describe('a cached response', () => {
     const DB = interceptD1(env.DB, async (call) => {
       const [version, page] = await call();
       returned.push(...(page?.results ?? []));
-      return [version, page].filter((each) => each !== undefined);
+      return [version, page].filter((result) => result !== undefined);
     });
     for (const [index, path] of paths.entries()) {
       setSecond(61 * (index + 1));
@@ -170,9 +178,9 @@ describe('a cached response', () => {
     expect(returned).toEqual([]);
   });
 
-  // Reads of D1: 1 for the listing at the start, 1 for the list, then at 45 s (due) the renewal,
-  // which finds the import, and the read of the listing.
-  it('is read again once when the renewed check finds an import', async () => {
+  // D1 is read once for the listing at the start and once for the list. At 45 s, the revalidation
+  // finds the import, and the listing is read again.
+  it('is read again once after a revalidation has found an import', async () => {
     await here.one.get({}, { path: LIST });
     await rename('After');
     for (const [second, reads, expected] of [
@@ -189,8 +197,8 @@ describe('a cached response', () => {
     expect(await list.text()).toContain('After');
   });
 
-  // One read at the start, and one renewal.
-  it('has its check renewed by one request at a time', async () => {
+  // One read at the start, and one revalidation.
+  it('is revalidated by one request at a time', async () => {
     setSecond(50);
     const { DB, open } = stalling();
     const sent = await Promise.all(Array.from({ length: 10 }, () => here.one.send({ DB })));
@@ -199,8 +207,8 @@ describe('a cached response', () => {
     expect(here.one.costs.d1RoundTrips).toBe(2);
   });
 
-  // The renewal of second 45 fails. The next one is due 6 s later.
-  it('has its check renewed again some seconds after a failure', async () => {
+  // The revalidation at second 45 fails.
+  it('is revalidated again 6 s after a failed revalidation', async () => {
     for (const [second, reads] of [
       [45, 2],
       [50.999, 2],
@@ -212,7 +220,7 @@ describe('a cached response', () => {
     }
   });
 
-  it('is shared by equal requests, and by no others', async () => {
+  it('is shared only by equal requests', async () => {
     const first = await here.one.get(
       {},
       { path: `${LIST}?status=listed,sold_out&limit=2&utm_source=a` },
@@ -225,9 +233,9 @@ describe('a cached response', () => {
     }
   });
 
-  it('is a 304 without a read of D1, from memory and from the edge', async () => {
+  it('gives a 304 without a read of D1, from memory or from the edge', async () => {
     const etag = (await here.one.get()).headers.get('ETag') ?? '';
-    for (const [again, sent] of [
+    for (const [reader, sent] of [
       [here.one, etag],
       [isolate(), `"other", W/${etag}`],
       [isolate(), etag.replace(/"$/, '-gzip"')],
@@ -235,7 +243,7 @@ describe('a cached response', () => {
       [isolate(), etag.replace(/"$/, '-br"')],
       [here.one, '*'],
     ] as const) {
-      const response = await again.get(DOWN, { headers: { 'If-None-Match': sent } });
+      const response = await reader.get(DOWN, { headers: { 'If-None-Match': sent } });
       await expectStatus(response, 304);
       expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
       expect(response.headers.get('ETag')).toBe(etag);
@@ -248,14 +256,14 @@ describe('a cached response', () => {
     expect(await describeResponse(await here.one.get({}, sent))).toMatch(/^After/);
   });
 
-  it('is used for no other site address', async () => {
+  it('is not used for another site address', async () => {
     const moved = await isolate({ PUBLIC_SITE_URL: 'https://new.example.com/' }).get();
     const { url } = await moved.json<{ url: string }>();
     expect(url).toBe(`https://new.example.com/listings/${here.slug}`);
   });
 
   // `one` has read the listing at the start; the second read of the missing one is from memory.
-  it('of a missing listing is a 404 until an import publishes the listing', async () => {
+  it('keeps the 404 of a missing listing until an import publishes it', async () => {
     const path = `${listingPath()}-new`;
     for (const [reader, cacheStatus] of [
       [here.one, 'edge; fwd=miss, isolate; fwd=miss'],
@@ -271,29 +279,29 @@ describe('a cached response', () => {
     await expectError(await here.one.get(DOWN, { path }), 500, 'internal_error');
     await storeListings(env.DB, [makeListing({ slug: `${here.slug}-new` })]);
     setSecond(67);
-    // The isolate learns the version by another page.
+    // The isolate finds the new version when it reads another page.
     await here.one.read();
     await expectStatus(await here.one.get({}, { path }), 200);
   });
 
-  it('is not served where the listing is known to be missing since', async () => {
+  it('is not served once the listing is known to be missing', async () => {
     await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`)
       .bind(here.slug)
       .run();
     await rename('After');
-    await here.one.get({}, LEARNING);
+    await here.one.get({}, CONFIRMING);
     await expectError(await isolate().get({}, { path: freshPath() }), 404, 'resource_missing');
     setSecond(61);
     await expectError(await isolate().get(DOWN), 500, 'internal_error');
   });
 
-  // The listing has about 1,300 bytes, and each entry 512 more: a sixteenth of 10,000 is 625, of
-  // 100,000 is 6,250.
+  // The listing has about 1,300 bytes, and each entry 512 more. A sixteenth of 10,000 is 625, and of
+  // 100,000 it is 6,250.
   it.each([
     ['10000', 'Before: edge; hit; ttl=60, isolate; fwd=miss'],
     ['100000', 'Before: isolate; hit; ttl=60'],
   ])(
-    'is in memory only up to a sixteenth of it: FEED_MEMORY_BYTES=%s, %s',
+    'is in memory if it fits into a sixteenth of FEED_MEMORY_BYTES=%s → %s',
     async (FEED_MEMORY_BYTES, expected) => {
       const reader = isolate({ FEED_MEMORY_BYTES });
       await reader.read();
@@ -311,7 +319,7 @@ describe('a cached response', () => {
 });
 
 describe('fresh=true', () => {
-  it('shows an import at once, and the requests after it show it too', async () => {
+  it('shows an import to its own and to later requests', async () => {
     const DB = await laggingReplica();
     await rename('After');
     const fresh = await here.one.get({ DB }, { path: freshPath() });
@@ -327,7 +335,7 @@ describe('fresh=true', () => {
   it.each([
     [true, {}, 'edge; fwd=request, isolate; fwd=request'],
     [false, DOWN, 'isolate; hit; ttl=60'],
-  ])('is %s in each spelling', async (isFresh, bindings, status) => {
+  ])('is %s in every spelling', async (isFresh, bindings, status) => {
     for (const sent of isFresh ? ['true', 'True', '1'] : ['false', 'FALSE', '0']) {
       const read = await here.one.get(bindings, { path: `${listingPath()}?fresh=${sent}` });
       expect(read.headers.get('Cache-Status')).toBe(status);
@@ -335,40 +343,43 @@ describe('fresh=true', () => {
   });
 });
 
-it('a read of two slow calls gets a 500 with Retry-After in 5 s', async () => {
-  const missing = { path: `${LIST}/none-${here.slug}` };
-  const replica = await laggingReplica();
-  await rename('After');
-  await here.one.get({}, { path: freshPath() });
-  stopAtSecond(61);
-  const called = Promise.withResolvers<void>();
-  // The replica lacks the known version: the read is repeated at the primary.
-  const DB = interceptD1(replica, async (call) => {
-    called.resolve();
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    return call();
+describe('a read of D1', () => {
+  it('gives a 500 with Retry-After after 5 s, in two slow calls', async () => {
+    const missing = { path: `${LIST}/none-${here.slug}` };
+    const replica = await laggingReplica();
+    await rename('After');
+    await here.one.get({}, { path: freshPath() });
+    stopAtSecond(61);
+    const called = Promise.withResolvers<void>();
+    // The replica does not have the current version, so the read is repeated at the primary.
+    const DB = interceptD1(replica, async (call) => {
+      called.resolve();
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      return call();
+    });
+    let response: Response | undefined;
+    const sending = here.one.send({ DB }, missing).then((sent) => {
+      ({ response } = sent);
+    });
+    await called.promise;
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(response).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await sending;
+    await expectError(response ?? new Response(), 500, 'internal_error');
+    expect(response?.headers.get('Retry-After')).toBe('2');
   });
-  let response: Response | undefined;
-  const sending = here.one.send({ DB }, missing).then((sent) => {
-    ({ response } = sent);
-  });
-  await called.promise;
-  await vi.advanceTimersByTimeAsync(4_999);
-  expect(response).toBeUndefined();
-  await vi.advanceTimersByTimeAsync(1);
-  await sending;
-  await expectError(response ?? new Response(), 500, 'internal_error');
-  expect(response?.headers.get('Retry-After')).toBe('2');
 });
 
-describe('an edge cache', () => {
-  function replaceEdge(tap: Parameters<typeof interceptMethods>[1]) {
-    const replaced = interceptMethods(caches.default, tap);
+describe('the edge cache', () => {
+  function replaceEdge(intercept: Parameters<typeof interceptMethods>[1]) {
+    const replaced = interceptMethods(caches.default, intercept);
     vi.spyOn(caches, 'default', 'get').mockReturnValue(replaced);
   }
 
-  // The check is of second 0. It is served after the 300 ms of a stall, or at once: ttl = 60 - 30.…
-  it.each(['stalls', 'fails'])('that takes more than 20 ms is used if D1 %s', async (d1) => {
+  // The response was confirmed at second 0. It is served after the 300 ms of a stall, or immediately
+  // after a failure, so its ttl is below 30 s.
+  it.each(['stalls', 'fails'])('is used after more than 20 ms if D1 %s', async (d1) => {
     stopAtSecond(30);
     const edge = Promise.withResolvers<void>();
     replaceEdge(async (call) => {
@@ -385,7 +396,7 @@ describe('an edge cache', () => {
     expect(await describeResponse(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
   });
 
-  it('that never responds delays the 500 of a D1 that fails by a second', async () => {
+  it('delays a 500 by at most a second when it never responds', async () => {
     stopAtSecond(30);
     replaceEdge(() => new Promise(() => {}));
     const sending = isolate().send(DOWN);
@@ -393,8 +404,9 @@ describe('an edge cache', () => {
     await expectError((await sending).response, 500, 'internal_error');
   });
 
-  // The timers stand still after the 20 ms, so nothing that waits longer for the edge cache responds.
-  it('that never responds delays no response from memory while D1 fails', async () => {
+  // The timers stop after the 20 ms, so a response that waited longer for the edge cache would never
+  // arrive.
+  it('does not delay a response from memory while D1 fails', async () => {
     stopAtSecond(61);
     replaceEdge(() => new Promise(() => {}));
     const sending = here.one.send(DOWN);

@@ -1,4 +1,4 @@
-/** The list of changes: each reader gets each change once. */
+/** The list of changes, of which each reader gets each change once. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ async function read(query = ''): Promise<Page> {
   return page;
 }
 
-/** Reads from a cursor, or from nothing, to the end. */
+/** Reads the list to its end, from a cursor or from its beginning. */
 async function readAll({ after, limit = 2 }: { after?: string | undefined; limit?: number } = {}) {
   const items: Page['data'] = [];
   let cursor = after;
@@ -54,7 +54,7 @@ async function hide({ id }: Source): Promise<void> {
 
 const homes = (count: number) => Array.from({ length: count }, () => makeListing());
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
-const briefly = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
+const summarise = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
 
 describe('a reader without a cursor', () => {
   it('gets each public listing once and no tombstone', async () => {
@@ -69,7 +69,7 @@ describe('a reader without a cursor', () => {
     expect(items.at(-1)?.changed_at).toBe('2027-01-15T08:00:00.000Z');
   });
 
-  it('says has_more where a listing follows, and not where only a removal does', async () => {
+  it('gets has_more only if a listing follows', async () => {
     const gone = makeListing();
     await store(...homes(2), gone);
     expect((await read('?limit=2')).has_more).toBe(true);
@@ -77,7 +77,7 @@ describe('a reader without a cursor', () => {
     expect((await read('?limit=2')).has_more).toBe(false);
   });
 
-  it('finds nothing in an empty store, and resumes from there', async () => {
+  it('can resume from an empty store', async () => {
     const nothing = await read();
     expect(nothing).toMatchObject({ data: [], has_more: false, next_cursor: null });
     const home = makeListing();
@@ -87,7 +87,7 @@ describe('a reader without a cursor', () => {
 });
 
 describe('a reader that resumes', () => {
-  it('gets each listing once, at its latest change, and a tombstone for each that was hidden', async () => {
+  it('gets each changed or hidden listing once, at its latest change', async () => {
     const [a, b, c, d] = [makeListing(), makeListing(), makeListing(), makeListing()];
     await store(a, b, c, d);
     const { resume } = await readAll();
@@ -98,7 +98,7 @@ describe('a reader that resumes', () => {
     await hide(d);
     await store(d);
     const next = await readAll({ after: resume, limit: 1 });
-    expect(briefly(next.items)).toEqual([
+    expect(summarise(next.items)).toEqual([
       `removed ${a.id}`,
       `published ${b.id}`,
       `published ${d.id}`,
@@ -106,7 +106,7 @@ describe('a reader that resumes', () => {
     expect(next.items[1]?.property?.name).toBe('Changed');
   });
 
-  it('sees nothing of a hidden listing but its id and its last public slug', async () => {
+  it('sees only the id and the last public slug of a hidden listing', async () => {
     const secret = makeListing({ name: 'Very secret' });
     await store(secret);
     const { resume } = await readAll();
@@ -145,26 +145,28 @@ describe('wait', () => {
   });
 });
 
-it('a cursor of the list of changes is rejected once the database has begun another generation', async () => {
-  await store(...homes(3));
-  const { resume_cursor, next_cursor } = await read('?limit=1');
-  const { resume } = await readAll();
-  await env.DB.prepare("UPDATE database_identity SET generation = 'another'").run();
-  for (const cursor of [resume_cursor, next_cursor, resume]) {
-    const response = await get(`${CHANGES}?after=${cursor}`);
-    expect((await expectError(response, 400, 'invalid_cursor')).param).toBe('after');
-  }
-  expect((await readAll()).items).toHaveLength(3);
-});
-
-it('a page of changes is read from the primary, also when the feed is cached', async () => {
-  const constraints: unknown[] = [];
-  const DB = interceptD1(env.DB, (call, constraint) => {
-    constraints.push(constraint);
-    return call();
+describe('the list of changes', () => {
+  it('rejects a cursor of another generation of the database', async () => {
+    await store(...homes(3));
+    const { resume_cursor, next_cursor } = await read('?limit=1');
+    const { resume } = await readAll();
+    await env.DB.prepare("UPDATE database_identity SET generation = 'another'").run();
+    for (const cursor of [resume_cursor, next_cursor, resume]) {
+      const response = await get(`${CHANGES}?after=${cursor}`);
+      expect((await expectError(response, 400, 'invalid_cursor')).param).toBe('after');
+    }
+    expect((await readAll()).items).toHaveLength(3);
   });
-  for (let times = 0; times < 2; times += 1) {
-    await sendWith({ DB, FEED_CACHE_SECONDS: '60' }, CHANGES);
-  }
-  expect(constraints).toEqual(['first-primary', 'first-primary']);
+
+  it('is read from the primary, also while the feed is cached', async () => {
+    const constraints: unknown[] = [];
+    const DB = interceptD1(env.DB, (call, constraint) => {
+      constraints.push(constraint);
+      return call();
+    });
+    for (let times = 0; times < 2; times += 1) {
+      await sendWith({ DB, FEED_CACHE_SECONDS: '60' }, CHANGES);
+    }
+    expect(constraints).toEqual(['first-primary', 'first-primary']);
+  });
 });

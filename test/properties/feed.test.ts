@@ -1,7 +1,4 @@
-/**
- * Listings over HTTP: filters, bad parameters, one listing, and documents that older rules
- * rendered.
- */
+/** Listings over HTTP: filters, invalid parameters, single listings, and documents of older rules. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -64,7 +61,7 @@ describe('the list', () => {
       `?type=beach&location_id=${ibiza.id}&status=listed,coming_soon,sold_out`,
       (l) => l.status !== 'hidden' && l.type === 'beach' && l.location?.id === ibiza.id,
     ],
-  ])('%s gives the listings that fit it', async (query, matches) => {
+  ])('returns the listings that match %s', async (query, matches) => {
     const result = await list(`${query}&limit=100`);
     expect(result.data.map((item) => item.id)).toEqual(idsInOrder(matches));
     expect(result).toMatchObject({ has_more: false, next_cursor: null });
@@ -76,7 +73,7 @@ describe('the list', () => {
     ['/api/v1/web/property-cards', 'card'],
     ['/api/v1/web/property-changes', 'document'],
   ])(
-    'is rendered again where older rules or another site address rendered it: %s',
+    'renders documents of older rules or of another site address again at %s',
     async (path, column) => {
       const before = await (await get(path)).text();
       await env.DB.exec(
@@ -87,7 +84,7 @@ describe('the list', () => {
   );
 });
 
-describe('a bad parameter of the list', () => {
+describe('an invalid parameter of the list', () => {
   it.each([
     ['limit=1e1', 'must be a whole number'],
     [`limit=${'9'.repeat(300)}`, 'must be at most 100'],
@@ -107,7 +104,7 @@ describe('a bad parameter of the list', () => {
     expect(error.details).toEqual([{ path: query.split('=')[0], message }]);
   });
 
-  it('is in details beside every other bad parameter', async () => {
+  it('is reported together with all other invalid parameters', async () => {
     const error = await expectError(
       await get(`${LIST}?limit=0&type=boat&status=hidden&location_id=x&location=ibiza&page=2`),
       400,
@@ -124,13 +121,13 @@ describe('a bad parameter of the list', () => {
   });
 });
 
-describe('one property', () => {
-  const hidden = stored.find((each) => each.status === 'hidden');
+describe('a property', () => {
+  const hidden = stored.find((listing) => listing.status === 'hidden');
 
   it.each(['listed', 'coming_soon', 'sold_out'] as const)(
     'is served when it is %s',
     async (status) => {
-      const listing = stored.find((each) => each.status === status);
+      const listing = stored.find((source) => source.status === status);
       for (const key of [listing?.id, listing?.id.toUpperCase(), listing?.slug]) {
         const response = await get(`${LIST}/${key}`);
         await expectStatus(response, 200);
@@ -145,9 +142,9 @@ describe('one property', () => {
     ['the slug of a hidden listing', hidden?.slug],
     ['an unknown id', '00000000-0000-4000-8000-000000000000'],
     ['an unknown slug', 'no-such-home'],
-    ['no slug at all', 'No%20Such%20Home'],
-    ['bad percent-encoding', '%E0%A4%A'],
-  ])('is missing for %s', async (_name, key) => {
+    ['a text that is not a slug', 'No%20Such%20Home'],
+    ['invalid percent-encoding', '%E0%A4%A'],
+  ])('is not found by %s', async (_name, key) => {
     await expectError(await get(`${LIST}/${key}`), 404, 'resource_missing');
   });
 });

@@ -1,7 +1,7 @@
-/** Responses in some of the languages, with the sample listings. */
+/** The parameter `locale`, with the sample listings. */
 
 import { env } from 'cloudflare:workers';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import samples from '../../tools/samples/listings.json';
 import { expectStatus, get } from '../support/http.ts';
 import { importInto } from '../support/node/listings-file.ts';
@@ -19,33 +19,35 @@ async function read(path: string): Promise<Response> {
 }
 
 /** Returns a value without the fields that are named like the other languages. */
-function cut(value: unknown, chosen: readonly string[]): unknown {
-  const others = ['en', 'es', 'fr'].filter((language) => !chosen.includes(language));
-  const text = JSON.stringify(value, (name, each) => (others.includes(name) ? undefined : each));
+function reduce(value: unknown, locales: readonly string[]): unknown {
+  const others = ['en', 'es', 'fr'].filter((language) => !locales.includes(language));
+  const text = JSON.stringify(value, (name, field) => (others.includes(name) ? undefined : field));
   return JSON.parse(text);
 }
 
-it.each([ITEM, `${WEB}/properties`, CARDS, `${WEB}/property-changes`, `${WEB}/locations`])(
-  'locale cuts every text of %s, at any depth and without a fallback, and nothing else',
-  async (path) => {
-    const whole = await (await read(path)).json();
-    for (const chosen of [['es'], ['fr', 'en']]) {
-      const response = await read(`${path}?locale=${chosen}`);
-      const expected = cut(whole, chosen);
-      expect(expected).not.toEqual(whole);
-      expect(await response.json()).toEqual(expected);
-    }
-  },
-);
+describe('locale', () => {
+  it.each([ITEM, `${WEB}/properties`, CARDS, `${WEB}/property-changes`, `${WEB}/locations`])(
+    'reduces only the texts of %s, at any depth and without a fallback',
+    async (path) => {
+      const complete = await (await read(path)).json();
+      for (const locales of [['es'], ['fr', 'en']]) {
+        const response = await read(`${path}?locale=${locales}`);
+        const expected = reduce(complete, locales);
+        expect(expected).not.toEqual(complete);
+        expect(await response.json()).toEqual(expected);
+      }
+    },
+  );
 
-it('a response in every language is the response without locale, to the byte', async () => {
-  const [whole, named] = [await read(ITEM), await read(`${ITEM}?locale=fr,es,en`)];
-  expect(named.headers.get('ETag')).toBe(whole.headers.get('ETag'));
-});
+  it('changes no byte if it names every language', async () => {
+    const [complete, reduced] = [await read(ITEM), await read(`${ITEM}?locale=fr,es,en`)];
+    expect(reduced.headers.get('ETag')).toBe(complete.headers.get('ETag'));
+  });
 
-it('25 cards of the samples in one language are at most 5 KB gzipped', async () => {
-  const cards = await read(`${CARDS}?locale=en&limit=25`);
-  const gzipped = cards.body?.pipeThrough(new CompressionStream('gzip'));
-  const { byteLength } = await new Response(gzipped).arrayBuffer();
-  expect(byteLength).toBeLessThanOrEqual(5 * 1_024);
+  it('reduces 25 cards of the samples to at most 5 KB gzipped', async () => {
+    const cards = await read(`${CARDS}?locale=en&limit=25`);
+    const gzipped = cards.body?.pipeThrough(new CompressionStream('gzip'));
+    const { byteLength } = await new Response(gzipped).arrayBuffer();
+    expect(byteLength).toBeLessThanOrEqual(5 * 1_024);
+  });
 });

@@ -1,8 +1,10 @@
+/** Rich text, and its conversion to the plain text of the feed. */
+
 import { describe, expect, it } from 'vitest';
 import { type RichText, toPlainText } from '../../src/properties/rich-text.ts';
 import { richText } from '../../tools/import/catalogue/listing-schemas.ts';
 
-/** A text or a hard break in a paragraph. */
+/** Makes a node of text, or a hard break for `|`. */
 const inline = (text: string) => (text === '|' ? { type: 'hardBreak' } : { type: 'text', text });
 const node = (type: string, ...content: object[]) => ({ type, content });
 const paragraph = (...texts: string[]) => node('paragraph', ...texts.map(inline));
@@ -28,12 +30,12 @@ describe('plain text', () => {
     ['paragraphs separated by a blank line', doc(paragraph('A'), paragraph('B')), 'A\n\nB'],
     ['a heading as a block', doc(heading, paragraph('P')), 'H\n\nP'],
     [
-      'one newline for several hard breaks, and none at the ends of a block',
+      'one newline for a run of hard breaks inside a block',
       doc(paragraph('|', 'a', '|', '|', ' ', '|', 'b'), paragraph('|'), paragraph('c', '|', '|')),
       'a\nb\n\nc',
     ],
     [
-      'line ends inside a text as hard breaks',
+      'newlines for the line ends inside a text',
       doc(paragraph('\r\na\r\n\r\nb\rc', '|', '\nd\n')),
       'a\nb\nc\nd',
     ],
@@ -62,18 +64,18 @@ describe('a rich text', () => {
     depth === 0 ? paragraph('x') : node('blockquote', nested(depth - 1));
 
   it.each<[string, unknown, (string | number)[]]>([
-    ['of an unknown node type', doc({ type: 'image' }), ['content', 0, 'type']],
-    ['that is a paragraph', paragraph('x'), []],
-    ['whose content is no list', { type: 'doc', content: {} }, ['content']],
+    ['with an unknown node type', doc({ type: 'image' }), ['content', 0, 'type']],
+    ['whose type is paragraph', paragraph('x'), []],
+    ['whose content is not a list', { type: 'doc', content: {} }, ['content']],
     ['with a text node without text', doc(node('paragraph', { type: 'text' })), TEXT],
     ['with NUL', doc(paragraph('a\0')), TEXT],
-    ['of over 1,000 nodes', doc(...Array(1_001).fill(paragraph())), ['content']],
-    ['of over 100,000 characters', doc(...Array(3).fill(paragraph('x'.repeat(50_000)))), []],
-  ])('%s is rejected by its path', (_name, value, path) => {
+    ['with over 1,000 nodes', doc(...Array(1_001).fill(paragraph())), ['content']],
+    ['with over 100,000 characters', doc(...Array(3).fill(paragraph('x'.repeat(50_000)))), []],
+  ])('is rejected with a path if it is a document %s', (_name, value, path) => {
     expect(richText.safeParse(value).error?.issues.map((issue) => issue.path)).toEqual([path]);
   });
 
-  it('nested too deep is rejected, without exhausting the stack', () => {
+  it('is rejected without exhausting the stack if it is nested too deep', () => {
     const deep = JSON.parse(
       `${'{"type":"blockquote","content":['.repeat(50_000)}${']}'.repeat(50_000)}`,
     );

@@ -1,9 +1,9 @@
 /**
- * The field rules. `rules/N.json` has what version N makes of the listings here: stored documents are
- * rendered again only when the version moves.
+ * The rules by which a listing is rendered. `rules/N.json` has the resources that version N renders
+ * from the listings here. Stored documents are rendered again only if the version changes.
  */
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Property, property, propertyCard } from '../../src/properties/openapi/property.ts';
 import { RULES_VERSION, render, toCard } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
@@ -11,7 +11,7 @@ import { source } from '../support/listings.ts';
 
 const SITE = 'https://site.example.com';
 
-/** A listing with its required fields only. */
+/** A listing with only its required fields. */
 const bare: Source = source.parse({
   id: '00000000-0000-4000-8000-000000000001',
   slug: 'bare',
@@ -23,7 +23,7 @@ const bare: Source = source.parse({
 });
 
 const paragraph = (...content: object[]) => ({ type: 'paragraph', content });
-const words = (text: string) => ({ type: 'text', text });
+const textNode = (text: string) => ({ type: 'text', text });
 
 /** A listing with a value in every field. */
 const full: Source = source.parse({
@@ -38,15 +38,23 @@ const full: Source = source.parse({
     en: {
       type: 'doc',
       content: [
-        { type: 'heading', attrs: { level: 2 }, content: [words('Heading')] },
-        paragraph(words('One '), { ...words('bold'), marks: [{ type: 'bold' }] }),
+        { type: 'heading', attrs: { level: 2 }, content: [textNode('Heading')] },
+        paragraph(textNode('One '), { ...textNode('bold'), marks: [{ type: 'bold' }] }),
         paragraph(),
         {
           type: 'bulletList',
-          content: [{ type: 'listItem', content: [paragraph(words('Item'))] }],
+          content: [{ type: 'listItem', content: [paragraph(textNode('Item'))] }],
         },
-        { type: 'blockquote', content: [paragraph(words('a'), { type: 'hardBreak' }, words('b'))] },
-        paragraph({ type: 'hardBreak' }, words('c\r\n \n'), { type: 'hardBreak' }, words('d\n')),
+        {
+          type: 'blockquote',
+          content: [paragraph(textNode('a'), { type: 'hardBreak' }, textNode('b'))],
+        },
+        paragraph(
+          { type: 'hardBreak' },
+          textNode('c\r\n \n'),
+          { type: 'hardBreak' },
+          textNode('d\n'),
+        ),
       ],
     },
     es: '\nTexto\r\n\r \nllano ',
@@ -105,11 +113,11 @@ function video(number: number, type: Video['type'], sort_order: number): Video {
   return { id, url, type, web_visible: true, sort_order };
 }
 
-const shownHero = ({ url, alt }: Photo) => ({ hero_image: { url, alt } });
-const inGallery = ({ url, alt, section }: Photo, sort_order: number) =>
+const toHeroImage = ({ url, alt }: Photo) => ({ hero_image: { url, alt } });
+const toGalleryPhoto = ({ url, alt, section }: Photo, sort_order: number) =>
   ({ url, alt, section, sort_order }) as const;
 
-const unseen = photo(1, { section: 'hero', web_sort_order: -5, web_visible: false });
+const hiddenPhoto = photo(1, { section: 'hero', web_sort_order: -5, web_visible: false });
 const last = photo(2, { section: 'hero', web_sort_order: 5 });
 const first = photo(3, { section: 'hero', web_sort_order: 2 });
 const twin = photo(4, { section: 'hero', web_sort_order: 2 });
@@ -120,8 +128,8 @@ const earlyTour = video(2, 'tour', 0);
 const hero = video(3, 'hero', 9);
 const twinHero = video(4, 'hero', 9);
 
-/** What a listing with these fields shows, but for the fields that it copies. */
-const SHOWN: readonly [rule: string, fields: Partial<Source>, shown: Partial<Property> | null][] = [
+/** The fields of a source, and the fields of the wire that are rendered from them. */
+const RULES: readonly [rule: string, fields: Partial<Source>, wire: Partial<Property> | null][] = [
   ['nothing while it is hidden', { status: 'hidden' }, null],
   [
     'a description for each language that has text',
@@ -131,21 +139,26 @@ const SHOWN: readonly [rule: string, fields: Partial<Source>, shown: Partial<Pro
     { description: { en: 'Text' } },
   ],
   [
-    'as hero the selected photo, also one that the web does not show',
-    { photos: [first, unseen], hero_photo_id: unseen.id },
-    shownHero(unseen),
+    'the selected photo as hero, also one that the web does not show',
+    { photos: [first, hiddenPhoto], hero_photo_id: hiddenPhoto.id },
+    toHeroImage(hiddenPhoto),
   ],
   [
-    'as hero, without a selected photo, the first one of section hero, ties broken by id',
-    { photos: [last, twin, first, unseen] },
-    shownHero(first),
+    'the first photo of section hero if none is selected, ties broken by id',
+    { photos: [last, twin, first, hiddenPhoto] },
+    toHeroImage(first),
   ],
-  ['no hero image without a candidate', { photos: [unseen, early] }, { hero_image: null }],
+  ['no hero image without a candidate', { photos: [hiddenPhoto, early] }, { hero_image: null }],
   [
     'every web-visible photo in its gallery by sort order, ties broken by id',
-    { photos: [twin, last, unseen, first, early] },
+    { photos: [twin, last, hiddenPhoto, first, early] },
     {
-      gallery: [inGallery(early, -1), inGallery(first, 2), inGallery(twin, 2), inGallery(last, 5)],
+      gallery: [
+        toGalleryPhoto(early, -1),
+        toGalleryPhoto(first, 2),
+        toGalleryPhoto(twin, 2),
+        toGalleryPhoto(last, 5),
+      ],
     },
   ],
   ['the hero video', { videos: [tour, hero, earlyTour] }, { video_url: hero.url }],
@@ -155,7 +168,7 @@ const SHOWN: readonly [rule: string, fields: Partial<Source>, shown: Partial<Pro
     { video_url: hero.url },
   ],
   [
-    'without a hero video the one of lowest sort order',
+    'the video with the lowest sort order if there is no hero video',
     { videos: [tour, earlyTour] },
     { video_url: earlyTour.url },
   ],
@@ -164,42 +177,49 @@ const SHOWN: readonly [rule: string, fields: Partial<Source>, shown: Partial<Pro
     { videos: [{ ...hero, web_visible: false }, tour] },
     { video_url: tour.url },
   ],
-  ['no video when there is none', { videos: [] }, { video_url: null }],
+  ['no video without videos', { videos: [] }, { video_url: null }],
 ];
 
-it.each(SHOWN)('a listing shows %s', (_rule, fields, shown) => {
-  const resource = render({ ...bare, ...fields }, SITE);
-  expect(resource).toEqual(shown && expect.objectContaining(shown));
-});
+describe('a rendered listing', () => {
+  it.each(RULES)('shows %s', (_rule, fields, wire) => {
+    const resource = render({ ...bare, ...fields }, SITE);
+    expect(resource).toEqual(wire && expect.objectContaining(wire));
+  });
 
-const resource = render(full, SITE);
-const card = resource && toCard(resource);
+  const resource = render(full, SITE);
+  const card = resource && toCard(resource);
 
-const STORED = import.meta.glob<string>('./rules/*.json', {
-  eager: true,
-  query: '?raw',
-  import: 'default',
-});
+  const STORED = import.meta.glob<string>('./rules/*.json', {
+    eager: true,
+    query: '?raw',
+    import: 'default',
+  });
 
-it('the rules make the stored resources of their version', async () => {
-  const others = SHOWN.map(([rule, , shown]) => [rule, shown]);
-  const made = { bare: render(bare, SITE), full: resource, card, ...Object.fromEntries(others) };
-  const text = `${JSON.stringify(made, null, 2)}\n`;
-  const path = `./rules/${RULES_VERSION}.json`;
-  // Vitest writes the file of a new version.
-  if (STORED[path] === undefined) await expect(text).toMatchFileSnapshot(path);
-  expect(
-    text,
-    `A listing is rendered otherwise than before. In src/properties/render.ts write RULES_VERSION = ${RULES_VERSION + 1},
-run this test again, which writes rules/${RULES_VERSION + 1}.json, and delete rules/${RULES_VERSION}.json`,
-  ).toBe(STORED[path] ?? text);
-  const files = Object.keys({ ...STORED, [path]: text });
-  expect(files, 'Delete the files of earlier versions').toEqual([path]);
-});
+  it('has the rules of its version', async () => {
+    const otherResources = RULES.map(([rule, , wire]) => [rule, wire]);
+    const resources = {
+      bare: render(bare, SITE),
+      full: resource,
+      card,
+      ...Object.fromEntries(otherResources),
+    };
+    const text = `${JSON.stringify(resources, null, 2)}\n`;
+    const path = `./rules/${RULES_VERSION}.json`;
+    // Vitest writes the file of a new version.
+    if (STORED[path] === undefined) await expect(text).toMatchFileSnapshot(path);
+    expect(
+      text,
+      `The rules have changed. Set RULES_VERSION = ${RULES_VERSION + 1} in src/properties/render.ts.
+Run this test again, which writes rules/${RULES_VERSION + 1}.json, and delete rules/${RULES_VERSION}.json.`,
+    ).toBe(STORED[path] ?? text);
+    const files = Object.keys({ ...STORED, [path]: text });
+    expect(files, 'Delete the files of earlier versions.').toEqual([path]);
+  });
 
-it.each([
-  ['resource', resource, property],
-  ['card', card, propertyCard],
-])('a %s has its fields in the order of its schema', (_name, made, { shape }) => {
-  expect(Object.keys(made ?? {})).toEqual(Object.keys(shape));
+  it.each([
+    ['resource', resource, property],
+    ['card', card, propertyCard],
+  ])('has the fields of a %s in the order of its schema', (_name, wire, { shape }) => {
+    expect(Object.keys(wire ?? {})).toEqual(Object.keys(shape));
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * Which version of the catalogue is the current one: imports, replicas that lag, rewinds, checks
- * that isolates share, and entries of the edge cache that name their version.
+ * Which version of the catalogue is current after imports and rewinds, with replicas that lag, with
+ * confirmations that isolates share, and with older entries in the edge cache.
  */
 
 import { env } from 'cloudflare:workers';
@@ -22,7 +22,7 @@ import { interceptD1 } from '../support/interceptor.ts';
 
 const here = useDataCentre();
 
-/** Returns the entries that an action puts into the edge cache, as they were put. */
+/** Runs an action, and returns the entries that it put into the edge cache. */
 async function recordPuts(action: () => Promise<unknown>) {
   const puts: { address: string; entry: Response }[] = [];
   const edge = caches.default;
@@ -38,14 +38,14 @@ async function recordPuts(action: () => Promise<unknown>) {
 
 describe('an earlier version', () => {
   it.each(['this', 'another'])(
-    'read late by %s isolate replaces no newer response',
+    'does not replace a newer response when %s isolate reads it late',
     async (which) => {
-      const gate = Promise.withResolvers<void>();
+      const opened = Promise.withResolvers<void>();
       const called = Promise.withResolvers<void>();
       const DB = interceptD1(env.DB, async (call) => {
         const results = await call();
         called.resolve();
-        await gate.promise;
+        await opened.promise;
         return results;
       });
       const reader = which === 'this' ? here.one : isolate();
@@ -53,14 +53,14 @@ describe('an earlier version', () => {
       await called.promise;
       await rename('After');
       await here.one.get({}, { path: freshPath() });
-      gate.resolve();
+      opened.resolve();
       await late;
-      for (const again of [here.one, isolate()])
-        expect(await again.read(DOWN)).toMatch(/^After: .*hit; ttl=60/);
+      for (const secondReader of [here.one, isolate()])
+        expect(await secondReader.read(DOWN)).toMatch(/^After: .*hit; ttl=60/);
     },
   );
 
-  it('that replaces a newer entry at the edge is not served in its place', async () => {
+  it('is not served after it has replaced a newer entry at the edge', async () => {
     const reader = isolate();
     const puts = await recordPuts(() => reader.get({}, { path: freshPath() }));
     await rename('After');
@@ -82,17 +82,20 @@ describe('an earlier version', () => {
   it.each([
     ['an import', 1, undefined],
     ['a rewind', -100, 'another'],
-  ])('of a replica without %s is read again at the primary', async (_, added, generation) => {
-    await rename('Between');
-    const DB = await laggingReplica();
-    await turnInto('After', added, generation);
-    await here.one.get({ DB }, { path: freshPath() });
-    for (const second of [50, 60, 200]) {
-      setSecond(second);
-      expect(await here.one.read({ DB })).toMatch(/^After/);
-    }
-    expect(faultsOfD1()).toEqual([]);
-  });
+  ])(
+    'is read again at the primary after a replica without %s returned it',
+    async (_, added, generation) => {
+      await rename('Between');
+      const DB = await laggingReplica();
+      await turnInto('After', added, generation);
+      await here.one.get({ DB }, { path: freshPath() });
+      for (const second of [50, 60, 200]) {
+        setSecond(second);
+        expect(await here.one.read({ DB })).toMatch(/^After/);
+      }
+      expect(faultsOfD1()).toEqual([]);
+    },
+  );
 });
 
 describe('a rewind', () => {
@@ -100,22 +103,19 @@ describe('a rewind', () => {
     ['the same number again', 0, undefined],
     ['a smaller number', -1, undefined],
     ['another generation', -100, 'another'],
-  ])(
-    'brings an earlier state back, and the later one stays away: %s',
-    async (_, added, generation) => {
-      setSecond(30);
-      await here.one.read();
-      await turnInto('Rewound', added, generation);
-      for (const second of [61, 107]) {
-        setSecond(second);
-        for (const reader of [here.one, isolate(), here.one])
-          expect(await reader.read()).toMatch(/^Rewound/);
-      }
-    },
-  );
+  ])('replaces the later state permanently (%s)', async (_, added, generation) => {
+    setSecond(30);
+    await here.one.read();
+    await turnInto('Rewound', added, generation);
+    for (const second of [61, 107]) {
+      setSecond(second);
+      for (const reader of [here.one, isolate(), here.one])
+        expect(await reader.read()).toMatch(/^Rewound/);
+    }
+  });
 
-  // The shared check of `After` is 61 s old, so it has ended; that of `Rewound` is new.
-  it('is not undone by a shared check that has ended', async () => {
+  // The shared confirmation of `After` is 61 s old, and the confirmation of `Rewound` is new.
+  it('is not undone by an old shared confirmation', async () => {
     await rename('After');
     await isolate().get({}, { path: freshPath() });
     await turnInto('Rewound', -1);
@@ -127,13 +127,13 @@ describe('a rewind', () => {
 });
 
 describe('an isolate', () => {
-  it('follows a shared check to a newer version without a read of D1', async () => {
+  it('follows a shared confirmation to a newer version without a read of D1', async () => {
     await rename('After');
     await isolate().get({}, { path: freshPath() });
-    // Its own check has 15 s left, so it asks neither the edge cache nor D1 about the version.
+    // The response stays fresh for 16 s, so neither the edge cache nor D1 is queried.
     setSecond(44);
     expect(await here.one.read()).toMatch(/^Before: isolate; hit/);
-    // Its check has ended. The shared one has not, because the other isolate has renewed it.
+    // The response is stale. The shared confirmation is recent, because the other isolate revalidated.
     const other = isolate();
     setSecond(50);
     await other.read();
@@ -141,11 +141,14 @@ describe('an isolate', () => {
     expect(await here.one.read(DOWN)).toBe('After: edge; hit; ttl=40, isolate; fwd=stale');
   });
 
-  // Replicas show one of the last five states, and the primary the last one. Only the order of what
-  // one isolate shows is determined, not which state it shows.
-  it.each([1, 2, 3])('never goes back to an earlier version, seed %i', async (seed) => {
+  // Replicas show one of the last five states, and the primary shows the last one. Which of them an
+  // isolate shows is not determined, but their order is.
+  it.each([1, 2, 3])('never goes back to an earlier version (seed %i)', async (seed) => {
     const random = new Random(`versions-${seed}`);
-    const isolates = [here.one, isolate(), isolate()].map((each) => ({ ...each, seen: 0 }));
+    const isolates = [here.one, isolate(), isolate()].map((reader) => ({
+      ...reader,
+      lastState: 0,
+    }));
     const states = [await recordRead()];
     const replica = await laggingReplica(() => random.pick(states.slice(-5)));
     let second = 0;
@@ -160,21 +163,23 @@ describe('an isolate', () => {
       const path = random.chance(0.1) ? freshPath() : undefined;
       const response = await reader.get({ DB: replica }, path === undefined ? {} : { path });
       const { name } = await response.json<{ name: string }>();
-      const shown = name === 'Before' ? 0 : Number(name.replace('State ', ''));
-      expect(shown).toBeGreaterThanOrEqual(reader.seen);
-      reader.seen = shown;
+      const state = name === 'Before' ? 0 : Number(name.replace('State ', ''));
+      expect(state).toBeGreaterThanOrEqual(reader.lastState);
+      reader.lastState = state;
     }
   });
 });
 
-it('two versions of the Worker share no entry at the edge', async () => {
-  const addresses = new Set<string>();
-  for (const id of ['one', 'two']) {
-    const worker = isolate({ CF_VERSION_METADATA: { id, tag: '', timestamp: '' } });
-    const puts = await recordPuts(() => worker.read());
-    // A response, and the checks.
-    expect(puts).toHaveLength(2);
-    for (const { address } of puts) addresses.add(address);
-  }
-  expect(addresses.size).toBe(4);
+describe('the edge cache', () => {
+  it('has separate entries for two versions of the Worker', async () => {
+    const addresses = new Set<string>();
+    for (const id of ['one', 'two']) {
+      const worker = isolate({ CF_VERSION_METADATA: { id, tag: '', timestamp: '' } });
+      const puts = await recordPuts(() => worker.read());
+      // A response, and the confirmations.
+      expect(puts).toHaveLength(2);
+      for (const { address } of puts) addresses.add(address);
+    }
+    expect(addresses.size).toBe(4);
+  });
 });
