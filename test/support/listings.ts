@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { amenity, location } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { ownFields } from '../../tools/import/catalogue/listing-schemas.ts';
+import { listingFields } from '../../tools/import/catalogue/listing-schemas.ts';
 import { renderRow } from '../../tools/import/plan/rows.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
@@ -13,7 +13,7 @@ const CHANGED_AT = 1_800_000_000_000;
 
 /** A stored listing. */
 export const source: z.ZodType<Source> = z.strictObject({
-  ...ownFields,
+  ...listingFields,
   location: location.nullable(),
   amenities: z.array(amenity),
 });

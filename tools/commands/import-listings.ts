@@ -14,13 +14,12 @@ import {
   withPath,
 } from '../command-line/user-error.ts';
 import { withDatabase } from '../database/open.ts';
+import type { ImportOutcome } from '../import/import.ts';
 import type { LoadOptions } from '../import/load-listings.ts';
-import type { ImportOutcome } from '../import/plan/types.ts';
-import { readCatalogueFile } from '../import/read/file.ts';
-import type { ListingsFile } from '../import/read/types.ts';
+import { type ListingsFile, readCatalogueFile } from '../import/read/file.ts';
 import { parseHook } from '../import/report/notify.ts';
 import { type ReportOptions, report } from '../import/report/report.ts';
-import { OutcomeUnknown } from '../import/write/apply.ts';
+import { UnknownOutcomeError } from '../import/write/apply.ts';
 import { undoFileAt } from '../import/write/listings-file.ts';
 
 const program = declareImport('import-listings')
@@ -92,12 +91,12 @@ function parse(args: string[]): ImportRequest {
 }
 
 /** Rejects the options that a workbook cannot have. */
-function rejectOptions({ sheets }: ListingsFile, isPatch: boolean, prunes: boolean) {
-  if (sheets === undefined) return;
+function rejectOptions(file: ListingsFile, isPatch: boolean, prunes: boolean) {
+  if (file.form !== 'workbook') return;
   if (isPatch) {
     throw new UsageError('--patch is for JSON: a workbook changes only the columns that it has');
   }
-  if (prunes && !sheets.listings) {
+  if (prunes && !file.sheets.listings) {
     throw new UsageError('--prune needs the sheet listings, which this workbook does not have');
   }
 }
@@ -117,7 +116,7 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
   } catch (error) {
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
-    console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
+    console.error(error instanceof UnknownOutcomeError ? UNKNOWN : 'Nothing was changed.');
     return error instanceof UsageError ? 2 : 1;
   }
   await report(outcome, request, formatUndoCommand(request));

@@ -16,16 +16,46 @@
 
 import { changeCursor } from '../../src/properties/changes.ts';
 import { findUser } from '../database/operations.ts';
-import { type Catalogue, readCatalogue, readImportState } from './catalogue/store.ts';
-import { plan } from './plan/plan.ts';
-import type { Author, Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
-import { findExportKey } from './read/marks.ts';
-import type { ListingsFile } from './read/types.ts';
-import { apply, OutcomeUnknown } from './write/apply.ts';
+import {
+  type Catalogue,
+  type OnProgress,
+  readCatalogue,
+  readImportState,
+} from './catalogue/store.ts';
+import type { Author, ListingChange } from './plan/changes.ts';
+import {
+  type AcceptedPlan,
+  type Effect,
+  type PlanOptions,
+  plan,
+  type RejectedImport,
+} from './plan/plan.ts';
+
+import { findExportKey, type ListingsFile } from './read/file.ts';
+import { apply, UnknownOutcomeError } from './write/apply.ts';
 
 const MAX_ATTEMPTS = 10;
 
 const LISTING_KINDS = { pruned: 'hidden', outside: 'rendered again', file: undefined } as const;
+
+export type ImportOptions = PlanOptions & {
+  database: D1Database;
+  isDryRun: boolean;
+  /** The file that undoes the import, saved before the import changes something. */
+  undo?: { save: (effect: Effect, operationId: string) => void; discard: () => void } | undefined;
+  /** For the record of the operation. */
+  origin?: { command: string; file?: string | undefined } | undefined;
+  onProgress: OnProgress;
+};
+
+export type AcceptedImport = AcceptedPlan & {
+  /** The listings that change in the feed. */
+  feedChanges: ListingChange[];
+  /** The cursor that a reader of all changes has afterwards. */
+  resumeCursor: string;
+};
+
+export type ImportOutcome = RejectedImport | AcceptedImport;
 
 /** Throws if the store fails, or the outcome is not known. */
 export async function importListings(
@@ -34,7 +64,7 @@ export async function importListings(
 ): Promise<ImportOutcome> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const outcome = await attemptImport(file, options);
-    if (outcome !== 'overtaken') return outcome;
+    if (outcome !== 'lost-race') return outcome;
   }
   throw new Error('other imports were applied meanwhile, again and again: run it later');
 }
@@ -42,7 +72,7 @@ export async function importListings(
 async function attemptImport(
   file: ListingsFile,
   options: ImportOptions,
-): Promise<ImportOutcome | 'overtaken'> {
+): Promise<ImportOutcome | 'lost-race'> {
   const author = { who: findUser(), exportKey: findExportKey(file) };
   const stored = await readCatalogue(options.database, () => {}, author.exportKey);
   const planned = plan(file, stored, options, author);
@@ -54,7 +84,7 @@ async function attemptImport(
     const result = isNew
       ? await applyWithUndo(effect, author, stored, options)
       : await confirm(stored, options);
-    if (result === 'overtaken') return result;
+    if (result === 'lost-race') return result;
   }
   const feedChanges = effect.listings.filter(({ latest }) => latest.changesFeed);
   // `apply` numbers these from `newestChange + 1` on. The cursor is for a reader of all changes up
@@ -67,7 +97,7 @@ async function attemptImport(
 /** The store holds all of the file if no other import was applied during the reads. */
 async function confirm(stored: Catalogue, { database }: ImportOptions) {
   const { lastImport } = await readImportState(database);
-  return lastImport === stored.lastImport ? 'confirmed' : 'overtaken';
+  return lastImport === stored.lastImport ? 'confirmed' : 'lost-race';
 }
 
 /** The file that undoes the import stays if the import was applied, or may have been. */
@@ -87,10 +117,10 @@ async function applyWithUndo(
   try {
     undo?.save(effect, operation.id);
     const result = await apply(effect, operation, stored, options);
-    if (result === 'overtaken') undo?.discard();
+    if (result === 'lost-race') undo?.discard();
     return result;
   } catch (error) {
-    if (!(error instanceof OutcomeUnknown)) undo?.discard();
+    if (!(error instanceof UnknownOutcomeError)) undo?.discard();
     throw error;
   }
 }

@@ -12,9 +12,8 @@ import { wrapSqlite } from '../database/local.ts';
 import { ensureTables, rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { readTables } from '../database/tables.ts';
-import { importListings } from './import.ts';
-import type { ImportOptions, ImportOutcome } from './plan/types.ts';
-import type { ListingsFile } from './read/types.ts';
+import { type ImportOptions, type ImportOutcome, importListings } from './import.ts';
+import type { ListingsFile } from './read/file.ts';
 
 export type LoadOptions = Omit<ImportOptions, 'database' | 'publicSiteUrl' | 'onProgress'> & {
   target: Target;

@@ -1,7 +1,7 @@
 /** The transaction of an import: the places of changes, and imports that overtake each other. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { OutcomeUnknown } from '../../../tools/import/write/apply.ts';
+import { UnknownOutcomeError } from '../../../tools/import/write/apply.ts';
 import { interceptD1 } from '../../support/interceptor.ts';
 import {
   BAY,
@@ -207,6 +207,6 @@ describe('an import that another one overtakes', () => {
       throw new Error('the response is lost');
     });
     const unknown = importInto(database, makeFile([first]));
-    await expect(unknown).rejects.toBeInstanceOf(OutcomeUnknown);
+    await expect(unknown).rejects.toBeInstanceOf(UnknownOutcomeError);
   });
 });

@@ -122,7 +122,7 @@ const { shape } = property;
  * The fields that a listings file and the store have in common. A field with a default may be left
  * out. Do not change their order: an import compares stored sources as texts.
  */
-export const ownFields = {
+export const listingFields = {
   id: uuid,
   hid: optionalText.default(null),
   slug: shape.slug,

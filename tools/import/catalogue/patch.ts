@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, photo, url, video } from './listing-schemas.ts';
-import { listOf, type Patch, writtenListing } from './records.ts';
+import { listingRecord, type Patch, toList } from './records.ts';
 
 /** Merges by field, and texts by language. The record is `{}` for a new one. */
 export function mergeRecord(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
@@ -41,11 +41,11 @@ const LISTS = [
 ] as const;
 
 export function mergeListing(listing: Patch, patch: Patch): Patch {
-  const record = mergeRecord(listing, patch, writtenListing);
+  const record = mergeRecord(listing, patch, listingRecord);
   for (const { list, schema, order, defaults } of LISTS) {
     const patched = patch[list];
     if (!Array.isArray(patched) || !patched.every(isMap)) continue;
-    const stored = listOf(listing[list]).filter(isMap);
+    const stored = toList(listing[list]).filter(isMap);
     const entries = patched.map((each) => ({
       ...defaults,
       ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
@@ -56,7 +56,7 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
   }
   const isHero = (each: unknown) =>
     isMap(each) && uuid.safeParse(each.id).data === record.hero_photo_id;
-  if (!('hero_photo_id' in patch) && !listOf(record.photos).some(isHero)) {
+  if (!('hero_photo_id' in patch) && !toList(record.photos).some(isHero)) {
     record.hero_photo_id = null;
   }
   return record;

@@ -6,14 +6,14 @@ import { location, MAX_LIST_ENTRIES } from '../../../src/properties/openapi/prop
 import { slug } from '../../../src/properties/slug.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema/uuid.ts';
-import { isMap, ownFields, url } from './listing-schemas.ts';
+import { isMap, listingFields, url } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another one would change every id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
-export const writtenListing = z
+export const listingRecord = z
   .strictObject({
-    ...ownFields,
+    ...listingFields,
     location_id: uuid.nullable().default(null),
     location: slug.nullable().exactOptional(),
     hero_photo: url.nullable().exactOptional(),
@@ -24,10 +24,10 @@ export const writtenListing = z
     error: 'must be the address of one of the photos of this listing',
   });
 
-export type FileListing = z.infer<typeof writtenListing>;
+export type FileListing = z.infer<typeof listingRecord>;
 
 /** The id may be in upper case. */
-export const writtenLocation = location.extend({
+export const locationRecord = location.extend({
   id: uuid,
   slug: location.shape.slug.default(null),
 });
@@ -41,7 +41,7 @@ export function toFileListing({ location, amenities, ...own }: Source): FileList
 }
 
 /** Of an added listing that an undo hides, because a restored one has its slug again. */
-export function slugOfUndone(id: string): string {
+export function makeUndoneSlug(id: string): string {
   return `undone-${id}`;
 }
 
@@ -74,7 +74,7 @@ export function readKeys(record: unknown) {
   const idOf = (value: unknown) => uuid.safeParse(value).data;
   const slugOf = (value: unknown) => slug.safeParse(value).data;
   const idsIn = (list: unknown) =>
-    listOf(list).map((each) => (isMap(each) ? idOf(each.id) : undefined));
+    toList(list).map((each) => (isMap(each) ? idOf(each.id) : undefined));
   return {
     id: idOf(fields.id),
     hid: typeof fields.hid === 'string' && fields.hid !== '' ? fields.hid : undefined,
@@ -84,13 +84,13 @@ export function readKeys(record: unknown) {
     hero_photo_id: idOf(fields.hero_photo_id),
     photos: idsIn(fields.photos),
     videos: idsIn(fields.videos),
-    amenities: listOf(fields.amenities).map(slugOf),
+    amenities: toList(fields.amenities).map(slugOf),
   };
 }
 
 export type RecordKeys = ReturnType<typeof readKeys>;
 
-export function listOf(value: unknown): unknown[] {
+export function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 

@@ -127,7 +127,7 @@ export function findUsers({ listings }: Catalogue, key: string): StoredListing[]
   );
 }
 
-export function sourcesOf({ listings }: Catalogue): Source[] {
+export function listSources({ listings }: Catalogue): Source[] {
   return [...listings.values()].map(({ listing }) => listing);
 }
 

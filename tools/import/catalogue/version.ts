@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import * as z from 'zod';
 import type { Source } from '../../../src/properties/source.ts';
-import { isMap, ownFields } from './listing-schemas.ts';
+import { isMap, listingFields } from './listing-schemas.ts';
 
-const own = z.object(ownFields);
+const own = z.object(listingFields);
 
 /**
  * Parses a stored source. A field that was added to the schema later gets the value that a file
@@ -41,7 +41,7 @@ function addDefaults(value: unknown, schema: unknown): unknown {
  * references. What has no value does not count, so that neither a renamed amenity nor a new field
  * makes another version. The first characters name the form of the hash.
  */
-export function versionOf({ location, amenities, ...fields }: Source): string {
+export function computeVersion({ location, amenities, ...fields }: Source): string {
   const record = {
     ...fields,
     location: location?.slug ?? location?.id,

@@ -11,10 +11,10 @@
 import { url } from '../catalogue/listing-schemas.ts';
 import { deriveId, makeFinder, type Patch, readKeys } from '../catalogue/records.ts';
 import { displayedText } from '../read/cells.ts';
-import { cellsOf, SHEETS, type SheetName, valueIn } from '../read/columns.ts';
+import { dataColumns, getValue, SHEETS, type SheetName } from '../read/columns.ts';
 import { hashText, RowMark, type StoredRow } from '../read/marks.ts';
 import { type ImportProblem, THE_FILE } from '../read/problem.ts';
-import type { SheetRow } from '../read/types.ts';
+import type { SheetRow } from '../read/workbook.ts';
 
 export type FoundRow = SheetRow & {
   sheet: SheetName;
@@ -61,7 +61,7 @@ export function findRecords(sheet: Sheet, report: Report) {
 function identify(row: SheetRow, { sheet, makeKey }: Sheet): IdentifiedRow {
   const mark = RowMark.parse(row.markCell);
   const [address] = SHEETS[sheet].keys;
-  const column = cellsOf(sheet).find(({ name }) => name === address);
+  const column = dataColumns(sheet).find(({ name }) => name === address);
   const hasExportedAddress =
     column !== undefined && hashText(displayedText(column, row.cells)) === mark?.get(column.name);
   const { id } = row.cells;
@@ -190,9 +190,9 @@ function assignRecords(sheet: Sheet, rows: readonly IdentifiedRow[]): FoundRow[]
 }
 
 function displaysSameCells(cells: Patch, record: Patch): boolean {
-  return cellsOf('features').every(
+  return dataColumns('features').every(
     (column) =>
-      valueIn(cells, column) === undefined ||
+      getValue(cells, column) === undefined ||
       displayedText(column, cells) === displayedText(column, record),
   );
 }

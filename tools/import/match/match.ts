@@ -24,7 +24,7 @@ import {
   toRecordRow,
 } from '../read/marks.ts';
 import type { ImportProblem } from '../read/problem.ts';
-import type { SheetRow, Sheets } from '../read/types.ts';
+import type { SheetRow, Sheets } from '../read/workbook.ts';
 import { type FoundRow, findRecords, getId } from './assign.ts';
 import { getBaseHash, type List, type MergeOptions, makeRowBuilder, type Row } from './history.ts';
 

@@ -21,12 +21,12 @@ import { getBaseHash, type List, type Row } from '../match/history.ts';
 import { displayedText, toCell } from '../read/cells.ts';
 import {
   type Column,
-  cellsOf,
+  dataColumns,
+  fieldPath,
+  getValue,
   HERO,
   LISTS,
   type ListName,
-  pathOf,
-  valueIn,
 } from '../read/columns.ts';
 import { formatContent, hashDatabase, hashText, parseEntryHashes } from '../read/marks.ts';
 import { type FileLocation, type ImportProblem, THE_FILE } from '../read/problem.ts';
@@ -73,11 +73,11 @@ export function isEdited({ baseHash, editsOfOthers, theirs }: Value): boolean {
 
 export function listRowValues(row: Row): Value[] {
   const { sheet, location, cells, stored } = row;
-  return cellsOf(sheet).flatMap((column): Value[] => {
-    const cell = valueIn(cells, column);
+  return dataColumns(sheet).flatMap((column): Value[] => {
+    const cell = getValue(cells, column);
     const record = stored?.record ?? {};
     // A quick exit for most cells.
-    if (cell === undefined || cell === valueIn(record, column)) return [];
+    if (cell === undefined || cell === getValue(record, column)) return [];
     // The same location, which has been renamed in the workbook or in the store.
     const { location_id } = cells;
     const isSameLocation = location_id !== undefined && location_id === record.location_id;
@@ -215,7 +215,7 @@ export function describeConflict(value: Value, stored: Catalogue): ImportProblem
     ? `The stored value was imported ${formatLastChange(edit.operation)}`
     : `The record was last changed ${formatLastChange(findLastChange(stored, owner.recordKey))}`;
   const message = `${change}. ${author}`;
-  return { location, path: pathOf(column), message, remedy: EXPORT_AGAIN };
+  return { location, path: fieldPath(column), message, remedy: EXPORT_AGAIN };
 }
 
 /** Reports all cells without a base as one problem of the file. */
@@ -230,7 +230,7 @@ export function describeUnknown(values: readonly Value[], stored: Catalogue): Im
   const reason = isFromElsewhere
     ? 'was exported from another database, or before this one was restored'
     : 'has rows whose hidden cells are lost, so that an import cannot tell which cells you edited';
-  const cell = location.findCell?.(pathOf(column)).cell ?? location.position;
+  const cell = location.findCell?.(fieldPath(column)).cell ?? location.position;
   const verb = values.length === 1 ? 'differs' : 'differ';
   const difference = `${formatCount(values.length, 'cell')} ${verb} from the store, first ${cell}: ${column.name} ${quoted.ours} → ${quoted.theirs}`;
   const message = `${reason}. ${difference}`;

@@ -2,26 +2,28 @@
  * Merges a workbook with the store, as version control merges a file:
  *
  *     match.ts    finds the stored record of each row
- *     base.ts     finds what its cells contained in the export, or in an earlier import
+ *     history.ts  finds what its cells contained in the export, or in an earlier import
  *     decide.ts   decides which values to apply, to keep or to reject
- *     merge.ts    turns the applied values into a patch of each record, for complete.ts
+ *     merge.ts    turns the applied values into a patch of each record, for plan/merge-with-store.ts
  */
 
 import { property } from '../../../src/properties/openapi/property.ts';
+import type { importedRows } from '../../../src/storage/table.ts';
 import { mergeRecord, numberInOrder } from '../catalogue/patch.ts';
 import { deriveId, type Patch } from '../catalogue/records.ts';
 import type { Catalogue } from '../catalogue/store.ts';
 import type { List, MergeOptions, Row } from '../match/history.ts';
 import { matchSheets } from '../match/match.ts';
-import { cellsOf, HERO, LISTS, setValue, valueIn } from '../read/columns.ts';
+import { dataColumns, getValue, HERO, LISTS, setValue } from '../read/columns.ts';
+import type { InputRecord } from '../read/json.ts';
 import { compareEntries, formatListMark, formatMark, hashText } from '../read/marks.ts';
 import {
-  distinct,
   type FileLocation,
   formatLocation,
   type ImportProblem,
+  mergeProblems,
 } from '../read/problem.ts';
-import type { ImportedRow, InputRecord, ListingsFile, Sheets } from '../read/types.ts';
+import type { Workbook } from '../read/workbook.ts';
 import {
   decide,
   describeConflict,
@@ -45,13 +47,30 @@ const REMOVED =
 /** The values to write, by their row or list. */
 type Changes = ReadonlyMap<Row | List, readonly Value[]>;
 
-export function mergeSheets(
-  file: ListingsFile,
-  sheets: Sheets,
+/** The rows of one record as an import contained them, in the form of marks. */
+export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
+
+/** The records that a workbook changes, as patches, and remarks about the values that it does not. */
+export type MergedWorkbook = Record<'locations' | 'amenities' | 'properties', InputRecord[]> & {
+  problems: ImportProblem[];
+  /** Remarks about ignored sheets, copied rows and removed records. */
+  notes: string[];
+  /** Stored values that have changed since the export, and that this file does not edit. */
+  keptValues: string[];
+  /** Values that have changed since the export, and that this file edits too. */
+  conflicts: ImportProblem[];
+  /** Columns that seem to have been sorted or shifted on their own. */
+  sortedColumns: ImportProblem[];
+  /** The changed records, stored for this person's next import of the same export. */
+  importedRows: ImportedRow[];
+};
+
+export function mergeWorkbook(
+  file: Workbook,
   stored: Catalogue,
   options: MergeOptions,
-): ListingsFile {
-  const { locations, amenities, listings, ...match } = matchSheets(sheets, stored, options);
+): MergedWorkbook {
+  const { locations, amenities, listings, ...match } = matchSheets(file.sheets, stored, options);
   const { exportKey, who, overwrite } = options;
   const records = [...locations, ...amenities, ...listings];
   const rows = records.flatMap(listRows);
@@ -69,18 +88,17 @@ export function mergeSheets(
   const toRecords = (all: readonly Row[]) =>
     all.filter((row) => !row.isRemoved).map((row) => toRecordPatch(row, changes));
   return {
-    ...file,
     locations: toRecords(locations),
     amenities: toRecords(amenities),
     properties: toRecords(listings),
-    problems: distinct(file.problems, [
+    problems: mergeProblems(file.problems, [
       ...rows.flatMap(findChangedId),
       ...match.problems,
       ...listings.flatMap(({ lists }) => lists).flatMap(findSecondHero),
       ...edited.map(({ location }) => ({ location, path: '', message: REMOVED })),
     ]),
     notes: [
-      ...(file.notes ?? []),
+      ...file.notes,
       ...match.notes,
       ...unedited.map(
         ({ location }) =>
@@ -135,7 +153,7 @@ function toImportedRow(record: Row, export_id: string, who: string): ImportedRow
 }
 
 function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, string> = {}): string {
-  const columns = cellsOf(sheet).filter((column) => valueIn(cells, column) !== undefined);
+  const columns = dataColumns(sheet).filter((column) => getValue(cells, column) !== undefined);
   return formatMark(columns, cells, { key, ...entries });
 }
 
@@ -159,7 +177,7 @@ function toPatch(row: Row, changes: Changes): Patch {
   const { id, slug }: Patch = stored?.record ?? { id: cells.id };
   const patch: Patch = id !== undefined ? { id } : slug !== undefined ? { slug } : {};
   for (const { column } of changes.get(row) ?? []) {
-    const cell = valueIn(cells, column);
+    const cell = getValue(cells, column);
     // A new record has nothing to clear. A translated text without any language becomes empty.
     if (stored === undefined && cell === null && column.locale === undefined) continue;
     if (column.field === 'location' && cells.location_id !== undefined) {

@@ -1,6 +1,6 @@
 /** Detects columns that were sorted or shifted without the rest of their rows. */
 
-import { type Column, pathOf } from '../read/columns.ts';
+import { type Column, fieldPath } from '../read/columns.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import { findMovedValues } from '../read/sorted-alone.ts';
 import type { Value } from './decide.ts';
@@ -15,7 +15,7 @@ export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
     if (first === undefined) return [];
     const filled = cells.filter(({ theirs }) => theirs !== '').length;
     const message = `has the value of another row, as do ${moved.length} of the ${filled} changed cells in this column: the column seems to have been sorted or shifted on its own. Use --many to import it`;
-    return [{ location: first.location, path: pathOf(column), message }];
+    return [{ location: first.location, path: fieldPath(column), message }];
   });
 }
 

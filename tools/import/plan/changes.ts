@@ -3,29 +3,45 @@
 import { formatRendering } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { Operation } from '../../database/operations.ts';
-import type { Catalogue } from '../catalogue/store.ts';
-import { versionOf } from '../catalogue/version.ts';
+import type { Catalogue, StoredListing } from '../catalogue/store.ts';
+import { computeVersion } from '../catalogue/version.ts';
 import { EXPORT_AGAIN, formatLastChange } from '../merge/decide.ts';
-import type { ImportProblem } from '../read/problem.ts';
+import type { FileLocation, ImportProblem } from '../read/problem.ts';
 import { compareListings } from './differences.ts';
-import { checkSize } from './limits.ts';
-import { findWarnings } from './quality.ts';
-import { renderRow, resolveLatestChange } from './rows.ts';
-import type {
-  Author,
-  Finding,
-  ListingChange,
-  PlannedListing,
-  PlanOptions,
-  RecordChange,
-} from './types.ts';
+import { type Finding, findWarnings } from './quality.ts';
+import type { RecordChange } from './record-changes.ts';
+import { checkSize, type ListingRow, renderRow, resolveLatestChange } from './rows.ts';
+
+/** Who imports, and a hash of the id of the export that the file was made from. */
+export type Author = { who: string; exportKey: string | undefined };
+
+export type ListingChange = ListingRow & {
+  location: FileLocation;
+  /** Of its record in JSON: the `computeVersion` the listing that the file was made from. */
+  version?: string | undefined;
+  /** `outside`: not in the file, but its location or amenities change. */
+  reason: 'file' | 'outside' | 'pruned';
+  old: StoredListing | undefined;
+  /** Whether it is new, or has another version. */
+  isChanged: boolean;
+  latest: ReturnType<typeof resolveLatestChange>;
+  changes: string[];
+  cleared: Finding[];
+  /** Whether it stays public and loses its slug or its `hid`. */
+  isRenamed: boolean;
+  /** Only new ones. */
+  warnings: Finding[];
+};
+
+/** A listing of the file, or one outside it that changes too, as it will be. */
+export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'location' | 'version'>;
 
 /** Renders the listings that differ from the stored ones. */
 export function findChanges(
   planned: readonly PlannedListing[],
   recordChanges: readonly RecordChange[],
   stored: Catalogue,
-  { publicSiteUrl }: PlanOptions,
+  publicSiteUrl: string,
 ) {
   const problems: ImportProblem[] = [];
   const rendering = formatRendering(publicSiteUrl);
@@ -39,7 +55,7 @@ export function findChanges(
     if (isSame && old?.rendering === rendering) return [];
     const row = renderRow(listing, publicSiteUrl);
     problems.push(...checkSize(row, location));
-    const { changes, emptied } = compareListings(old?.listing, listing);
+    const { changes, cleared } = compareListings(old?.listing, listing);
     return [
       {
         ...row,
@@ -47,11 +63,12 @@ export function findChanges(
         location,
         version,
         old,
-        isOther: old === undefined || versionOf(old.listing) !== versionOf(listing),
+        isChanged: old === undefined || computeVersion(old.listing) !== computeVersion(listing),
         changes,
         latest: resolveLatestChange(old, row.columns),
         isRenamed: isRenamed(old?.listing, listing),
-        emptied: old === undefined ? [] : findEmptied(old.slug, listing, emptied, recordChanges),
+        cleared:
+          old === undefined ? [] : findClearedFields(old.slug, listing, cleared, recordChanges),
         warnings: findWarnings(listing, old?.listing),
       },
     ];
@@ -68,18 +85,23 @@ export function findConflicts(
   author: Author,
   { operations }: Catalogue,
 ): ImportProblem[] {
-  return listings.flatMap(({ location, version, old, isOther, changes }): ImportProblem[] => {
-    if (!old || !isOther || !version || version === versionOf(old.listing)) return [];
-    const operation = operations.get(old.operation ?? '');
-    if (isOwn(operation, author)) return [];
-    const by = formatLastChange(operation);
-    const message = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
-    return [{ location, path: '', message, remedy: EXPORT_AGAIN }];
-  });
+  return listings.flatMap(
+    ({ location, version, old, isChanged: isOther, changes }): ImportProblem[] => {
+      if (!old || !isOther || !version || version === computeVersion(old.listing)) return [];
+      const operation = operations.get(old.operation ?? '');
+      if (isSameAuthor(operation, author)) return [];
+      const by = formatLastChange(operation);
+      const message = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
+      return [{ location, path: '', message, remedy: EXPORT_AGAIN }];
+    },
+  );
 }
 
 /** Whether it was an import of the same export by the same person. */
-export function isOwn(operation: Operation | undefined, { who, exportKey }: Author): boolean {
+export function isSameAuthor(
+  operation: Operation | undefined,
+  { who, exportKey }: Author,
+): boolean {
   return exportKey !== undefined && operation?.export_id === exportKey && operation.who === who;
 }
 
@@ -89,7 +111,7 @@ function isRenamed(old: Source | undefined, now: Source): boolean {
 }
 
 /** Includes the texts that the location and the amenities lose. */
-function findEmptied(
+function findClearedFields(
   example: string,
   { location, amenities }: Source,
   fields: readonly string[],
@@ -97,11 +119,11 @@ function findEmptied(
 ): Finding[] {
   const shown = [location?.id, ...amenities.map(({ slug }) => slug)];
   const texts = recordChanges.filter(
-    ({ key, emptied }) => emptied.length > 0 && shown.includes(key),
+    ({ key, cleared }) => cleared.length > 0 && shown.includes(key),
   );
   const causes = [
     ...fields.map((field) => `${field} of`),
-    ...texts.map(({ emptied, name }) => `${emptied.join(', ')} of ${name}, shown by`),
+    ...texts.map(({ cleared, name }) => `${cleared.join(', ')} of ${name}, shown by`),
   ];
   return causes.map((cause) => ({ cause, example }));
 }

@@ -1,7 +1,7 @@
 /** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
 
-import { type FileListing, type StoredKeys, slugOfUndone } from '../catalogue/records.ts';
-import { type Catalogue, sourcesOf } from '../catalogue/store.ts';
+import { type FileListing, makeUndoneSlug, type StoredKeys } from '../catalogue/records.ts';
+import { type Catalogue, listSources } from '../catalogue/store.ts';
 import {
   asTyped,
   type FieldProblem,
@@ -9,21 +9,20 @@ import {
   formatLocation,
   type ImportProblem,
 } from '../read/problem.ts';
-import type { ParsedRecord } from '../read/types.ts';
-import type { CompleteFile } from './complete.ts';
-import type { Known } from './types.ts';
+import type { MergedFile, ParsedRecord } from './merge-with-store.ts';
+import type { References } from './record-changes.ts';
 
 const KNOWN_ONES =
   '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
 
 export function checkCatalogue(
-  file: CompleteFile,
+  file: MergedFile,
   stored: Catalogue,
-  known: Known,
+  known: References,
 ): ImportProblem[] {
   const { locations, amenities, properties, removed } = file;
   const places = stored.locations.filter(({ id }) => !removed.includes(id));
-  const sources = sourcesOf(stored);
+  const sources = listSources(stored);
   return [
     ...findSharedKeys(locations, places),
     ...findSharedKeys(amenities, []),
@@ -105,7 +104,7 @@ function findTakenIds(
     const { id, hid, slug } = writtenKeys;
     const holder = id === undefined ? before.get(keys.id ?? '') : undefined;
     // An undo has taken the slug of a listing that the same import adds again.
-    if (holder === undefined || holder.slug === slugOfUndone(holder.id)) return [];
+    if (holder === undefined || holder.slug === makeUndoneSlug(holder.id)) return [];
     if (holder.slug === slug || (hid !== undefined && holder.hid === hid)) return [];
     const path = hid === undefined ? 'slug' : 'hid';
     const name = `${location.kind} ${holder.slug ?? holder.id}`;
@@ -143,8 +142,8 @@ function takenId(
 
 /** Finds locations and amenities that neither the file nor the store has. */
 function findUnknownReferences(
-  { locations, amenities, properties }: CompleteFile,
-  known: Known,
+  { locations, amenities, properties }: MergedFile,
+  known: References,
 ): ImportProblem[] {
   const inFile = locations.flatMap(({ keys }) => [keys.id, keys.slug]);
   const names = {

@@ -11,7 +11,7 @@ export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */
   changes: string[];
   /** `title.fr`, `photos.alt.es`, `gallery` */
-  emptied: string[];
+  cleared: string[];
 };
 
 /** Shown of a long text before its first difference. */
@@ -21,7 +21,7 @@ const SHOWN_ENTRIES = 2;
 
 /** A new listing has no differences. */
 export function compareListings(old: Source | undefined, now: Source): Differences {
-  const found: Differences = { changes: [], emptied: [] };
+  const found: Differences = { changes: [], cleared: [] };
   if (old === undefined) return found;
   compareFields(flattenFields(old), flattenFields(now), found);
   if (found.changes.length === 0 && !isSame(old.description, now.description)) {
@@ -29,15 +29,15 @@ export function compareListings(old: Source | undefined, now: Source): Differenc
   }
   compareLists(old, now, found);
   const isShown = ({ photos }: Source) => photos.some((each) => each.web_visible);
-  if (now.photos.length > 0 && isShown(old) && !isShown(now)) found.emptied.push('gallery');
-  return { changes: found.changes, emptied: [...new Set(found.emptied)] };
+  if (now.photos.length > 0 && isShown(old) && !isShown(now)) found.cleared.push('gallery');
+  return { changes: found.changes, cleared: [...new Set(found.cleared)] };
 }
 
 export function compareRecords(
   old: Location | Amenity | undefined,
   now: Location | Amenity | undefined,
 ): Differences {
-  const found: Differences = { changes: [], emptied: [] };
+  const found: Differences = { changes: [], cleared: [] };
   if (now === undefined) found.changes.push('removed');
   else if (old !== undefined) compareFields(old, now, found);
   return found;
@@ -84,10 +84,10 @@ function compareFields(
     if (isSame(was, is)) continue;
     if (isMap(was) && isMap(is) && was.id === is.id) {
       // Two texts, which have no id, or the same location: its own record reports what is emptied.
-      compareFields(was, is, was.id === undefined ? found : { ...found, emptied: [] }, `${name}.`);
+      compareFields(was, is, was.id === undefined ? found : { ...found, cleared: [] }, `${name}.`);
       continue;
     }
-    if (is == null) found.emptied.push(name);
+    if (is == null) found.cleared.push(name);
     found.changes.push(`${name} ${formatChange(was, is)}`);
   }
 }
@@ -133,7 +133,7 @@ function compareList<T extends { id: string }>(
     return entries.length === 0 ? [] : [`${formatCount(entries.length, one)} ${verb}${names}`];
   };
   const entries = now.map((entry) => {
-    const own: Differences = { changes: [], emptied: [] };
+    const own: Differences = { changes: [], cleared: [] };
     compareFields(before.get(entry.id) ?? entry, entry, own);
     return { entry, ...own };
   });
@@ -148,9 +148,9 @@ function compareList<T extends { id: string }>(
     ...(more > 0 ? [`${formatCount(more, `more ${one}`)} changed`] : []),
   ];
   // An amenity's own record reports what it loses.
-  const texts = one === 'amenity' ? [] : entries.flatMap(({ emptied }) => emptied);
-  found.emptied.push(...texts.map((name) => `${field}.${name}`));
-  if (old.length > 0 && now.length === 0) found.emptied.push(field);
+  const texts = one === 'amenity' ? [] : entries.flatMap(({ cleared }) => cleared);
+  found.cleared.push(...texts.map((name) => `${field}.${name}`));
+  if (old.length > 0 && now.length === 0) found.cleared.push(field);
   if (changes.length === 0) changes.push(`${pluralize(one)} in another order`);
   found.changes.push(...changes);
 }

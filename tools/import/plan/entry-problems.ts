@@ -1,7 +1,7 @@
 /** Problems of records that their schemas do not find. */
 
 import { isMap } from '../catalogue/listing-schemas.ts';
-import { listOf, type RecordKeys } from '../catalogue/records.ts';
+import { type RecordKeys, toList } from '../catalogue/records.ts';
 import type { FieldProblem, FileLocation } from '../read/problem.ts';
 
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
@@ -20,7 +20,7 @@ export function findEntryProblems(
       const pathOf = (at: number) => `${list}.${at}${isRow ? '.url' : ''}`;
       const [path, first] = [pathOf(index), pathOf(firstIndex)];
       const place = isRow ? findCell(first).cell : first;
-      const entry = isMap(record) && listOf(record[list])[index];
+      const entry = isMap(record) && toList(record[list])[index];
       // An id that follows from an address says nothing to its editor.
       const value = isMap(entry) ? entry.url : key;
       return [{ path, value, message: `repeats ${place}` }];

@@ -1,11 +1,10 @@
-/** How many listings an import may hide or empty, and how large one may be. Pure. */
+/** How many listings an import may hide or empty. */
 
 import { formatCount } from '../../command-line/plurals.ts';
 import type { Catalogue } from '../catalogue/store.ts';
-import { type FileLocation, type ImportProblem, THE_FILE } from '../read/problem.ts';
-import type { FileForm } from '../read/types.ts';
-import type { ListingRow } from './rows.ts';
-import type { ListingChange } from './types.ts';
+import type { ListingsFile } from '../read/file.ts';
+import { type ImportProblem, THE_FILE } from '../read/problem.ts';
+import type { ListingChange } from './changes.ts';
 
 /** Of the public listings, unless the user allows more. */
 const MAX_SHARE = 1 / 5;
@@ -16,21 +15,21 @@ const MAX_SHARE = 1 / 5;
  */
 export function checkShare(
   listings: readonly ListingChange[],
-  form: FileForm,
+  form: ListingsFile['form'],
   stored: Catalogue,
 ): ImportProblem[] {
   const changes = listings.filter(({ old }) => old !== undefined && old.status !== 'hidden');
   const hidden = changes.filter(({ listing }) => listing.status === 'hidden').length;
-  const emptied = changes.filter((each) => each.emptied.length > 0).length;
+  const clearing = changes.filter((each) => each.cleared.length > 0).length;
   const renamed = changes.filter((each) => each.isRenamed).length;
   const all = listPublicIds(stored).length;
   const most = all * MAX_SHARE;
-  const isRejected = form !== 'patch' && (hidden > most || emptied > most);
+  const isRejected = form !== 'patch' && (hidden > most || clearing > most);
   // One listing may always get another slug.
   if (!isRejected && renamed <= Math.max(1, most)) return [];
   const counts = Object.entries({
     hide: hidden,
-    'empty something of': emptied,
+    'empty something of': clearing,
     'change the slug or hid of': renamed,
   }).flatMap(([verb, count]) => (count === 0 ? [] : `${verb} ${count}`));
   const message = `would ${counts.join(', ')} of the ${formatCount(all, 'public listing')}, more than a fifth. --many imports it`;
@@ -39,16 +38,4 @@ export function checkShare(
 
 export function listPublicIds({ listings }: Catalogue): string[] {
   return [...listings.values()].filter(({ status }) => status !== 'hidden').map(({ id }) => id);
-}
-
-/** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
-const MAX_BYTES = 900_000;
-
-export function checkSize({ columns }: ListingRow, location: FileLocation): ImportProblem[] {
-  const stored = Buffer.byteLength(columns.source);
-  const shown = Buffer.byteLength(`${columns.document}${columns.card}`);
-  const [use, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
-  if (bytes <= MAX_BYTES) return [];
-  const message = `is too large to ${use}: ${bytes} bytes, at most ${MAX_BYTES}`;
-  return [{ location, path: '', message }];
 }

@@ -3,18 +3,51 @@
  * file, catalogue and options.
  */
 
-import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import type { Source } from '../../../src/properties/source.ts';
 import type { FileListing } from '../catalogue/records.ts';
 import { type Catalogue, findUsers } from '../catalogue/store.ts';
+import type { ImportedRow } from '../merge/merge.ts';
+import type { ListingsFile } from '../read/file.ts';
 import { hashDatabase } from '../read/marks.ts';
-import { distinct } from '../read/problem.ts';
-import type { ListingsFile, ParsedRecord } from '../read/types.ts';
-import { findChanges, findConflicts, isOwn } from './changes.ts';
+import { type ImportProblem, mergeProblems } from '../read/problem.ts';
+import {
+  type Author,
+  findChanges,
+  findConflicts,
+  isSameAuthor,
+  type ListingChange,
+  type PlannedListing,
+} from './changes.ts';
 import { checkCatalogue } from './check.ts';
-import { completeFromStore } from './complete.ts';
-import { compareRecords } from './differences.ts';
 import { checkShare, listPublicIds } from './limits.ts';
-import type { Author, Known, Plan, PlannedListing, PlanOptions, RecordChange } from './types.ts';
+import { type MergedFile, mergeWithStore } from './merge-with-store.ts';
+import { findRecordChanges, type RecordChange, type References } from './record-changes.ts';
+
+export type PlanOptions = {
+  /** Has no trailing slash. */
+  publicSiteUrl: string;
+  /** Whether public listings that the file does not name are hidden. */
+  prunes?: boolean;
+  /** Whether more listings than usual may be hidden, emptied or renamed. */
+  many?: boolean;
+  /** Whether a listing that has changed since the file was made is replaced, with a warning. */
+  overwrite?: boolean;
+};
+
+export type Effect = {
+  recordChanges: RecordChange[];
+  listings: ListingChange[];
+  /** One for each listing that has changed since the file was made, and would change again. */
+  conflicts: ImportProblem[];
+  /** What a workbook says, beside the changes. */
+  importedRows: readonly ImportedRow[];
+};
+
+export type RejectedImport = { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect };
+
+export type AcceptedPlan = { kind: 'accepted'; file: MergedFile; effect: Effect };
+
+export type Plan = RejectedImport | AcceptedPlan;
 
 export function plan(
   written: ListingsFile,
@@ -24,11 +57,11 @@ export function plan(
 ): Plan {
   const { prunes = false, overwrite = false, many = false } = options;
   // Import, 3.
-  const file = completeFromStore(written, stored, { ...author, overwrite });
+  const file = mergeWithStore(written, stored, { ...author, overwrite });
   const { properties, removed } = file;
-  const locations = changeRecords('location', stored.locations, removed, file.locations);
-  const amenities = changeRecords('amenity', stored.amenities, removed, file.amenities);
-  const known: Known = { locations: new Map(locations.now), amenities: amenities.now };
+  const locations = findRecordChanges('location', stored.locations, removed, file.locations);
+  const amenities = findRecordChanges('amenity', stored.amenities, removed, file.amenities);
+  const known: References = { locations: new Map(locations.now), amenities: amenities.now };
   for (const each of locations.now.values()) {
     if (each.slug !== null) known.locations.set(each.slug, each);
   }
@@ -47,9 +80,14 @@ export function plan(
   const outside = listOutside(listings, pruned, recordChanges, known, stored);
 
   // Import, 4.
-  const found = findChanges([...listings, ...outside], recordChanges, stored, options);
+  const found = findChanges(
+    [...listings, ...outside],
+    recordChanges,
+    stored,
+    options.publicSiteUrl,
+  );
   const changes = found.listings;
-  const problems = distinct(file.problems, [
+  const problems = mergeProblems(file.problems, [
     ...checkCatalogue(file, stored, known),
     ...found.problems,
   ]);
@@ -77,7 +115,7 @@ function isChangedSince(
   return (id: string) => {
     const { change_seq, operation } = listings.get(id) ?? {};
     const isNewer = author.exportKey !== undefined && Number(change_seq) > newestChange;
-    return isNewer && !isOwn(operations.get(operation ?? ''), author);
+    return isNewer && !isSameAuthor(operations.get(operation ?? ''), author);
   };
 }
 
@@ -90,7 +128,7 @@ function listOutside(
   listings: readonly PlannedListing[],
   pruned: ReadonlySet<string>,
   recordChanges: readonly RecordChange[],
-  { locations, amenities }: Known,
+  { locations, amenities }: References,
   stored: Catalogue,
 ): PlannedListing[] {
   const inFile = new Set(listings.map(({ listing }) => listing.id));
@@ -110,32 +148,7 @@ function listOutside(
   });
 }
 
-/** `now` has all records of a kind after the import, by key. */
-function changeRecords<T extends Location | Amenity>(
-  kind: RecordChange['kind'],
-  stored: readonly T[],
-  removed: readonly string[],
-  records: readonly ParsedRecord<T>[],
-) {
-  const keyOf = (record: Location | Amenity) => ('id' in record ? record.id : record.slug);
-  const before = new Map(stored.map((each) => [keyOf(each), each]));
-  const now = new Map(before);
-  const written = records.flatMap(({ value }) => (value === undefined ? [] : [value]));
-  for (const key of removed) now.delete(key);
-  for (const each of written) now.set(keyOf(each), each);
-  const changes = [...new Set([...removed, ...written.map(keyOf)])].flatMap(
-    (key): RecordChange[] => {
-      const change = { kind, key, old: before.get(key), now: now.get(key) };
-      // One schema orders the fields of both.
-      if (JSON.stringify(change.old) === JSON.stringify(change.now)) return [];
-      const name = `${kind} ${(change.old ?? change.now)?.slug ?? key}`;
-      return [{ ...change, name, ...compareRecords(change.old, change.now) }];
-    },
-  );
-  return { now, changes };
-}
-
-function resolveSource(listing: FileListing, { locations, amenities }: Known): Source {
+function resolveSource(listing: FileListing, { locations, amenities }: References): Source {
   const { location_id, location = location_id, hero_photo, amenities: slugs, ...own } = listing;
   return {
     ...own,

@@ -5,7 +5,12 @@ import { render } from '../../../src/properties/render.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { isFormulaError } from '../read/cells.ts';
-import type { Finding } from './types.ts';
+
+/**
+ * The cause, e.g. `title.fr of`, `label.es of amenity wifi, shown by` or `public without a photo:`.
+ * The example is the slug of a listing, perhaps with its change.
+ */
+export type Finding = { cause: string; example: string };
 
 type Check = {
   cause: string;

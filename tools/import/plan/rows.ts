@@ -4,6 +4,7 @@ import { formatRendering, render, toCard } from '../../../src/properties/render.
 import type { Source } from '../../../src/properties/source.ts';
 import type { properties } from '../../../src/properties/table.ts';
 import type { StoredListing } from '../catalogue/store.ts';
+import type { FileLocation, ImportProblem } from '../read/problem.ts';
 
 /** The row lacks the columns of the latest change. */
 export function renderRow(listing: Source, publicSiteUrl: string) {
@@ -46,4 +47,16 @@ export function resolveLatestChange(
   slugs.delete(slug);
   const former_slugs = [...slugs].slice(0, MAX_FORMER_SLUGS);
   return { ...latest, removed_slug: null, former_slugs };
+}
+
+/** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
+const MAX_BYTES = 900_000;
+
+export function checkSize({ columns }: ListingRow, location: FileLocation): ImportProblem[] {
+  const stored = Buffer.byteLength(columns.source);
+  const shown = Buffer.byteLength(`${columns.document}${columns.card}`);
+  const [use, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
+  if (bytes <= MAX_BYTES) return [];
+  const message = `is too large to ${use}: ${bytes} bytes, at most ${MAX_BYTES}`;
+  return [{ location, path: '', message }];
 }

@@ -8,7 +8,7 @@ import { isBlank } from '../../../src/properties/locale-map.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
 import type { Patch } from '../catalogue/records.ts';
-import { type CellKind, type Column, valueIn } from './columns.ts';
+import { type CellKind, type Column, getValue } from './columns.ts';
 
 /** What the library reads of a cell, the type of the cell, and its formula. */
 export type Cell = {
@@ -31,7 +31,7 @@ const MAX_DIGITS = 15;
 
 /** Writes the cell of a column: for an export, for the comparison, and for a conflict. */
 export function toCell(column: Column, record: Patch): ShownCell {
-  const value = valueIn(record, column);
+  const value = getValue(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
   if (typeof value === 'string') return showText(value);
   if (isDocument(value)) return showText(toPlainText(value));

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { amenity, property } from '../../../src/properties/openapi/property.ts';
 import { isMap, photo, video } from '../catalogue/listing-schemas.ts';
-import { type Patch, writtenListing, writtenLocation } from '../catalogue/records.ts';
+import { listingRecord, locationRecord, type Patch } from '../catalogue/records.ts';
 
 /**
  * `word` is a key or a choice, which has no spaces at its ends and no upper case. `slugs` is a list
@@ -46,10 +46,10 @@ export const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
 /** Of an export: the marks of the row, see marks.ts. */
 export const AS_OF: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
 
-const listing = columnsOf(writtenListing, ['slug', 'hid', 'name', 'status', 'type', 'location']);
-const feature = columnsOf(property.shape.unique_features.element);
-const ofPhoto = columnsOf(photo, ['web_sort_order', 'url', 'alt', 'section', 'web_visible']);
-const ofVideo = columnsOf(video, ['sort_order', 'url', 'type', 'web_visible']);
+const listing = buildColumns(listingRecord, ['slug', 'hid', 'name', 'status', 'type', 'location']);
+const feature = buildColumns(property.shape.unique_features.element);
+const ofPhoto = buildColumns(photo, ['web_sort_order', 'url', 'alt', 'section', 'web_visible']);
+const ofVideo = buildColumns(video, ['sort_order', 'url', 'type', 'web_visible']);
 
 export const SHEET_NAMES = [
   'listings',
@@ -87,12 +87,12 @@ export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
     keys: ['icon_slug'],
   },
   locations: {
-    columns: [...columnsOf(writtenLocation, ['slug', 'name']), AS_OF],
+    columns: [...buildColumns(locationRecord, ['slug', 'name']), AS_OF],
     kind: 'location',
     keys: ['slug', 'id'],
   },
   amenities: {
-    columns: [...columnsOf(amenity, ['slug', 'label']), AS_OF],
+    columns: [...buildColumns(amenity, ['slug', 'label']), AS_OF],
     kind: 'amenity',
     keys: ['slug'],
   },
@@ -112,19 +112,19 @@ export const LIST_NAMES = ['photos', 'videos', 'features'] as const satisfies Li
 const NO_CELLS = ['id', 'listing', 'order', 'hero', AS_OF.name];
 
 /** The columns whose cells are values of the record of their row. */
-export function cellsOf(sheet: SheetName): Column[] {
+export function dataColumns(sheet: SheetName): Column[] {
   return SHEETS[sheet].columns.filter(({ name }) => !NO_CELLS.includes(name));
 }
 
 /** The value of a column in a record, or in a row of its sheet. */
-export function valueIn(record: Patch, { field, locale }: Column): unknown {
+export function getValue(record: Patch, { field, locale }: Column): unknown {
   const value = record[field];
   if (locale === undefined) return value;
   return isMap(value) ? value[locale] : undefined;
 }
 
 /** e.g. `title.en` */
-export function pathOf({ field, locale }: Column): string {
+export function fieldPath({ field, locale }: Column): string {
   return locale === undefined ? field : `${field}.${locale}`;
 }
 
@@ -139,7 +139,7 @@ export const READ_ME = 'read me';
 export const EXPORT_LABEL = 'This export';
 
 /** The first columns as named, then single values, texts and slugs, and the id at the right. */
-function columnsOf({ shape }: z.ZodObject, first: readonly string[] = []): Column[] {
+function buildColumns({ shape }: z.ZodObject, first: readonly string[] = []): Column[] {
   const all = Object.entries(shape).flatMap(([field, schema]) => listColumns(field, schema));
   const isText = ({ locale }: Column) => locale !== undefined;
   const rank = (each: Column) => {

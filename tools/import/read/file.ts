@@ -2,8 +2,12 @@
 
 import { basename } from 'node:path';
 import { UserError } from '../../command-line/user-error.ts';
-import { readListingsFile } from './json.ts';
-import type { FileForm, ListingsFile } from './types.ts';
+import { type RecordsFile, readListingsFile } from './json.ts';
+import { hashText, RowMark } from './marks.ts';
+import type { Workbook } from './workbook.ts';
+
+/** A file as its author wrote it, before it is compared with the store. */
+export type ListingsFile = RecordsFile | Workbook;
 
 const SAVE_AS_XLSX = 'Open it in a spreadsheet program and save it as .xlsx.';
 const NOT_A_CATALOGUE = 'Import a workbook (.xlsx or .ods) or JSON instead.';
@@ -60,7 +64,7 @@ const START_BYTES = 4096;
  */
 export async function readCatalogueFile(
   bytes: Uint8Array,
-  form: Exclude<FileForm, 'workbook'>,
+  form: RecordsFile['form'],
   path = '',
 ): Promise<ListingsFile> {
   if (bytes.length === 0) throw new UserError('The file is empty. Export or save it again.');
@@ -132,4 +136,13 @@ function isGoogleShortcut(text: string): boolean {
     // The reader of JSON reports it.
     return false;
   }
+}
+
+/** Returns the hash of the export's id. In a workbook, every row contains it. */
+export function findExportKey(file: ListingsFile): string | undefined {
+  if (file.exportId !== undefined) return hashText(file.exportId);
+  const rows = file.form === 'workbook' ? Object.values(file.sheets).flat() : [];
+  return rows
+    .map(({ markCell }) => RowMark.parse(markCell)?.get('export'))
+    .find((exportKey) => exportKey !== undefined);
 }

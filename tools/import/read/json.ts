@@ -9,7 +9,6 @@ import { messageOf, UserError } from '../../command-line/user-error.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
 import { parseValue, withKey } from './parse.ts';
 import { type FileLocation, type ImportProblem, THE_FILE } from './problem.ts';
-import type { FileForm, InputRecord, ListingsFile } from './types.ts';
 
 const records = z.array(z.unknown()).default([]);
 const keys = z.array(z.string()).default([]);
@@ -22,8 +21,34 @@ const sections = z.strictObject({
   removed: z.strictObject({ locations: keys, amenities: keys }).optional(),
 });
 
-/** Throws a `UserError` for a file that is no JSON. */
-export function readListingsFile(bytes: Uint8Array, form: FileForm = 'whole'): ListingsFile {
+/** A record as its author wrote it, before it is compared with the store. */
+export type InputRecord = {
+  location: FileLocation;
+  value: unknown;
+  /** The `computeVersion` of the listing when the file was exported. */
+  version?: string | undefined;
+  /** Whether a listing has photos, videos or features, but no row in the sheet `listings`. */
+  isAbsent?: boolean;
+  /** Whether the record must already be stored. */
+  mustExist?: boolean;
+};
+
+/** A listings file in JSON. */
+export type RecordsFile = Record<'locations' | 'amenities' | 'properties', InputRecord[]> & {
+  /** Whether its records replace the stored ones, or are merged into them. */
+  form: 'whole' | 'patch';
+  /** The id of the export that the file was made from. */
+  exportId?: string | undefined;
+  problems: ImportProblem[];
+  /** Location ids and amenity slugs to remove, unless a listing still shows them. */
+  removed: string[];
+};
+
+/** Throws a `UserError` for a file that is not JSON. */
+export function readListingsFile(
+  bytes: Uint8Array,
+  form: RecordsFile['form'] = 'whole',
+): RecordsFile {
   const { value, losses } = parseJson(bytes);
   const { value: root = sections.parse({}), problems = [] } = parseValue(sections, value);
   const locations = nameRecords('location', 'locations', root.locations);

@@ -10,10 +10,9 @@
 import { hash } from 'node:crypto';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
-import { listOf, type Patch, toFileListing } from '../catalogue/records.ts';
+import { type Patch, toFileListing, toList } from '../catalogue/records.ts';
 import { displayedText } from './cells.ts';
-import { type Column, cellsOf, LISTS, type ListName, SHEETS } from './columns.ts';
-import type { ListingsFile } from './types.ts';
+import { type Column, dataColumns, LISTS, type ListName, SHEETS } from './columns.ts';
 
 const FORMAT_VERSION = 'm3';
 
@@ -76,15 +75,6 @@ export function hashDatabase({ lineage, generation }: Record<'lineage' | 'genera
   return hashText(`${lineage} ${generation}`);
 }
 
-/** Returns the hash of the export's id. In a workbook, every row contains it. */
-export function findExportKey({ exportId, sheets = {} }: ListingsFile): string | undefined {
-  if (exportId !== undefined) return hashText(exportId);
-  const rows = Object.values(sheets).flat();
-  return rows
-    .map(({ markCell }) => RowMark.parse(markCell)?.get('export'))
-    .find((exportKey) => exportKey !== undefined);
-}
-
 /** A stored record as a row of an export. */
 export type StoredRow = {
   /** Identifies the row in its sheet: the hash of its id. */
@@ -114,7 +104,7 @@ export function toRecordRow(
 export function toListRows({ record: listing, label }: StoredRow, name: ListName): StoredRow[] {
   const { field, order } = LISTS[name];
   const [address] = SHEETS[name].keys;
-  const entries = listOf(listing[field]).filter(isMap);
+  const entries = toList(listing[field]).filter(isMap);
   entries.sort((a, b) => compareEntries(order, a, b));
   const keys = makeEntryKeys(name, listing.id, entries);
   return entries.map((record, index): StoredRow => {
@@ -153,7 +143,7 @@ export function compareEntries(order: string, a: Patch, b: Patch): number {
 
 /** Returns the text that the cells of an entry display, without its number. */
 export function formatContent(sheet: ListName, record: Patch): string {
-  return cellsOf(sheet)
+  return dataColumns(sheet)
     .map((column) => displayedText(column, record))
     .join('\n');
 }

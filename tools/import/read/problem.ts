@@ -47,7 +47,7 @@ export function asTyped(word: string, { findCell }: FileLocation, path: string):
 }
 
 /** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
-export function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
+export function mergeProblems(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
   const nameValue = ({ location, path }: ImportProblem) =>
     location.findCell?.(path).cell ?? `${location.position} ${path}`;
   const known = new Set(first.map(nameValue));

@@ -8,15 +8,16 @@
  */
 
 import { UserError } from '../../command-line/user-error.ts';
+import type { Patch } from '../catalogue/records.ts';
 import { displayedText } from './cells.ts';
-import { cellsOf, type SheetName, valueIn } from './columns.ts';
+import { dataColumns, getValue, type SheetName } from './columns.ts';
 import { hashText, RowMark } from './marks.ts';
-import type { SheetRow } from './types.ts';
 
 /** Minimum share of the changed cells that have a value of another row. */
 const MIN_MOVED_SHARE = 0.9;
 const MIN_MOVED_CELLS = 3;
 
+type Row = { cells: Patch; markCell: unknown };
 type Change = { theirs: string; ours: string | undefined };
 
 /** Returns the changes to a former value of another row, if they are most of the changes. */
@@ -32,9 +33,9 @@ export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
 const COMPARED_COLUMNS = 3;
 
 /** Rejects a sheet whose visible columns were sorted: the hidden marks stayed in their old rows. */
-export function rejectPartialSort(sheet: SheetName, rows: readonly SheetRow[]): void {
-  const columns = cellsOf(sheet)
-    .filter((column) => valueIn(rows[0]?.cells ?? {}, column) !== undefined)
+export function rejectPartialSort(sheet: SheetName, rows: readonly Row[]): void {
+  const columns = dataColumns(sheet)
+    .filter((column) => getValue(rows[0]?.cells ?? {}, column) !== undefined)
     .slice(0, COMPARED_COLUMNS);
   const changes = rows.flatMap(({ cells, markCell }): Change[] => {
     const mark = RowMark.parse(markCell);

@@ -10,8 +10,8 @@ import {
   AS_OF,
   type Column,
   EXPORT_LABEL,
+  fieldPath,
   LISTS,
-  pathOf,
   READ_ME,
   SHEET_NAMES,
   SHEETS,
@@ -22,12 +22,33 @@ import { openSheets } from './open-workbook.ts';
 import { withKey } from './parse.ts';
 import type { FieldProblem, FileLocation, ImportProblem, Reason } from './problem.ts';
 import { rejectPartialSort } from './sorted-alone.ts';
-import type { ListingsFile, SheetRow } from './types.ts';
+
+/** A row of a sheet. */
+export type SheetRow = {
+  location: FileLocation;
+  /** The values of its visible cells and of its hidden id. */
+  cells: Patch;
+  /** The hidden cell `as of`, with the mark of the export: see marks.ts. */
+  markCell: unknown;
+};
+
+/** The rows of a workbook by sheet; undefined for a sheet that the workbook does not have. */
+export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
+
+export type Workbook = {
+  form: 'workbook';
+  /** The id of the export that the workbook was made from. */
+  exportId?: string | undefined;
+  sheets: Sheets;
+  problems: ImportProblem[];
+  /** Remarks for the report about ignored sheets. */
+  notes: string[];
+};
 
 type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
 /** Throws a `UserError` for a workbook of something else. */
-export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
+export async function readWorkbook(bytes: Uint8Array): Promise<Workbook> {
   const { sheets, otherTabs } = await openSheets(bytes);
   const known = new Map<SheetName, SheetRows>();
   const others: Sheet[] = [];
@@ -48,10 +69,6 @@ export async function readWorkbook(bytes: Uint8Array): Promise<ListingsFile> {
   return {
     form: 'workbook',
     exportId: findExportId(sheets),
-    locations: [],
-    amenities: [],
-    properties: [],
-    removed: [],
     sheets: Object.fromEntries(known.entries().map(([name, { rows }]) => [name, rows])),
     notes: [
       ...ignored.map(formatIgnored),
@@ -190,7 +207,7 @@ function readRow(
     const cell = cells[at] ?? { value: null };
     const read = readCell(column, cell);
     if ('message' in read) {
-      faults.push({ path: pathOf(column), ...read, value: cell.value ?? undefined });
+      faults.push({ path: fieldPath(column), ...read, value: cell.value ?? undefined });
     }
     // A faulty cell is kept, so that the field is not missing too. `distinct` drops its second fault.
     const own = 'message' in read ? cell.value : read.value;

@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { describeCause } from '../../cloudflare/account.ts';
 import { UserError } from '../../command-line/user-error.ts';
-import type { AcceptedImport, ListingChange } from '../plan/types.ts';
+import type { AcceptedImport } from '../import.ts';
+import type { ListingChange } from '../plan/changes.ts';
 import { raisesVersion } from '../write/apply.ts';
 
 const PAUSES_MS = [1_000, 3_000];

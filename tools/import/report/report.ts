@@ -3,13 +3,10 @@
 import { styleText } from 'node:util';
 import { formatCount } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
-import type {
-  AcceptedImport,
-  Effect,
-  Finding,
-  ImportOutcome,
-  ListingChange,
-} from '../plan/types.ts';
+import type { AcceptedImport, ImportOutcome } from '../import.ts';
+import type { ListingChange } from '../plan/changes.ts';
+import type { Effect } from '../plan/plan.ts';
+import type { Finding } from '../plan/quality.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
@@ -48,7 +45,7 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
   for (const line of lines) console.log(line);
   if (effect) {
     const verb = isAccepted && !isDryRun ? 'emptied' : 'would empty';
-    const emptied = effect.listings.flatMap((each) => each.emptied);
+    const emptied = effect.listings.flatMap((each) => each.cleared);
     printErrors('yellow', findingLines(`Warning: ${verb}`, emptied));
   }
   if (!isAccepted) printErrors('red', rejectionLines(outcome.problems));

@@ -8,8 +8,8 @@
 import { messageOf } from '../../command-line/user-error.ts';
 import { type NewOperation, recordOperation } from '../../database/operations.ts';
 import { splitIntoBatches } from '../../database/tables.ts';
-import { type Catalogue, readImportState } from '../catalogue/store.ts';
-import type { Effect, ImportOptions } from '../plan/types.ts';
+import { type Catalogue, type OnProgress, readImportState } from '../catalogue/store.ts';
+import type { Effect } from '../plan/plan.ts';
 
 const STAGE = `
   INSERT INTO import_staging (import_id, kind, key, row, source, document, card)
@@ -69,15 +69,15 @@ const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
 /** The transaction may have been applied. */
-export class OutcomeUnknown extends Error {}
+export class UnknownOutcomeError extends Error {}
 
 /** Writes all rows, or none. Throws `OutcomeUnknown`, or the error that prevented it. */
 export async function apply(
   effect: Effect,
   operation: NewOperation,
   { newestChange, lastImport }: Catalogue,
-  { database, onProgress }: ImportOptions,
-): Promise<'applied' | 'overtaken'> {
+  { database, onProgress }: { database: D1Database; onProgress: OnProgress },
+): Promise<'applied' | 'lost-race'> {
   const { recordChanges, listings, importedRows } = effect;
   const importId = operation.id;
   // First: it throws if git refuses.
@@ -108,13 +108,13 @@ export async function apply(
   } catch (error) {
     // Only the store knows: the response of a successful attempt may be lost.
     const state = await readImportState(database).catch((unread: unknown) => {
-      throw new OutcomeUnknown(messageOf(unread), { cause: error });
+      throw new UnknownOutcomeError(messageOf(unread), { cause: error });
     });
     if (state.lastImport === importId) return 'applied';
     const why = messageOf(error);
-    if (GUARD_FAILURE.test(why)) return 'overtaken';
+    if (GUARD_FAILURE.test(why)) return 'lost-race';
     // Another import was applied, perhaps after this one.
-    if (state.lastImport !== lastImport) throw new OutcomeUnknown(why, { cause: error });
+    if (state.lastImport !== lastImport) throw new UnknownOutcomeError(why, { cause: error });
     throw new Error(why, { cause: error });
   }
 }
@@ -139,7 +139,7 @@ function* stagedRows(
   );
   const now = Date.now();
   let seq = newestChange;
-  for (const { columns, latest, old, isOther } of [...removals, ...others]) {
+  for (const { columns, latest, old, isChanged: isOther } of [...removals, ...others]) {
     const { changesFeed, ...last } = latest;
     if (changesFeed) seq += 1;
     const change = changesFeed ? { ...last, change_seq: seq, changed_at: now } : last;

@@ -4,9 +4,9 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { messageOf, UserError } from '../../command-line/user-error.ts';
-import { type FileListing, slugOfUndone, toFileListing } from '../catalogue/records.ts';
-import { versionOf } from '../catalogue/version.ts';
-import type { Effect } from '../plan/types.ts';
+import { type FileListing, makeUndoneSlug, toFileListing } from '../catalogue/records.ts';
+import { computeVersion } from '../catalogue/version.ts';
+import type { Effect } from '../plan/plan.ts';
 
 /** The keys of the records that the import has added. */
 type Removed = { locations: string[]; amenities: string[] };
@@ -28,7 +28,7 @@ type Records = Header & {
 type WrittenListing = FileListing & { as_of: string };
 
 export function toWritten(listing: Source): WrittenListing {
-  return { ...toFileListing(listing), as_of: versionOf(listing) };
+  return { ...toFileListing(listing), as_of: computeVersion(listing) };
 }
 
 export function* writeListingsFile(
@@ -94,7 +94,7 @@ function undoFilePieces({ recordChanges, listings }: Effect, operation: string):
   const slugs = new Set(own.map(({ old }) => old?.slug));
   const restored = own.map(({ old, listing }) => ({
     ...(old ? toFileListing(old.listing) : hiddenListing(listing, slugs, removed)),
-    as_of: versionOf(listing),
+    as_of: computeVersion(listing),
   }));
   return writeListingsFile({ operation, locations, amenities, removed }, restored);
 }
@@ -110,7 +110,7 @@ function hiddenListing(
   return {
     ...own,
     status: 'hidden',
-    slug: restoredSlugs.has(slug) ? slugOfUndone(id) : slug,
+    slug: restoredSlugs.has(slug) ? makeUndoneSlug(id) : slug,
     location_id: location_id !== null && locations.includes(location_id) ? null : location_id,
     amenities: own.amenities.filter((each) => !amenities.includes(each)),
   };

@@ -15,7 +15,7 @@ import { toCell } from '../read/cells.ts';
 import {
   AS_OF,
   type Column,
-  cellsOf,
+  dataColumns,
   LIST_NAMES,
   type ListName,
   SHEET_NAMES,
@@ -63,7 +63,7 @@ export async function writeWorkbook(
     others: Record<string, string> = {},
   ): Patch => ({
     ...record,
-    [AS_OF.field]: formatMark(cellsOf(name), record, { key, ...source, ...others }),
+    [AS_OF.field]: formatMark(dataColumns(name), record, { key, ...source, ...others }),
   });
   const homes = listings.map((each) => toListingRow(each));
   const rowsOf = (name: ListName) =>

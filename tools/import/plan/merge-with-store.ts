@@ -6,30 +6,49 @@ import { isMap } from '../catalogue/listing-schemas.ts';
 import { mergeListing, mergeRecord } from '../catalogue/patch.ts';
 import {
   deriveIds,
+  listingRecord,
+  locationRecord,
   makeFinder,
+  type RecordKeys,
   readKeys,
   toFileListing,
-  writtenListing,
-  writtenLocation,
 } from '../catalogue/records.ts';
-import { type Catalogue, findUsers, sourcesOf } from '../catalogue/store.ts';
+import { type Catalogue, findUsers, listSources } from '../catalogue/store.ts';
 import type { MergeOptions } from '../match/history.ts';
-import { mergeSheets } from '../merge/merge.ts';
+import { type MergedWorkbook, mergeWorkbook } from '../merge/merge.ts';
+import type { ListingsFile } from '../read/file.ts';
+import type { InputRecord, RecordsFile } from '../read/json.ts';
 import { parseValue } from '../read/parse.ts';
-import { distinct, type FieldProblem, type ImportProblem, THE_FILE } from '../read/problem.ts';
-import type { InputRecord, ListingsFile, ParsedRecord } from '../read/types.ts';
+import { type FieldProblem, type ImportProblem, mergeProblems, THE_FILE } from '../read/problem.ts';
 import { findEntryProblems, findReferenceProblems } from './entry-problems.ts';
 
-/** A file whose records are all whole, and every problem of them. */
-export type CompleteFile = ReturnType<typeof completeFromStore>;
+/** A record of the file after its merge with the stored one. */
+export type ParsedRecord<T> = Pick<InputRecord, 'location' | 'version' | 'isAbsent'> & {
+  keys: RecordKeys;
+  /** The keys that the file contains. Others are stored, or derived from these. */
+  writtenKeys: RecordKeys;
+  /** The parsed record; undefined if it is invalid. */
+  value: T | undefined;
+  problems: FieldProblem[];
+};
 
-export function completeFromStore(written: ListingsFile, stored: Catalogue, options: MergeOptions) {
-  const { form, sheets } = written;
-  const file = sheets ? mergeSheets(written, sheets, stored, options) : written;
-  const listings = sourcesOf(stored).map(toFileListing);
-  const locations = completeRecords(form, file.locations, writtenLocation, stored.locations);
-  const amenities = completeRecords(form, file.amenities, amenity, stored.amenities);
-  const properties = completeRecords(form, file.properties, writtenListing, listings);
+/** A file whose records are complete, and every problem of them. */
+export type MergedFile = ReturnType<typeof mergeWithStore>;
+
+type MergedRecords = Pick<RecordsFile, 'exportId' | 'removed'> &
+  Pick<RecordsFile, 'locations' | 'amenities' | 'properties' | 'problems'> &
+  Partial<MergedWorkbook>;
+
+export function mergeWithStore(written: ListingsFile, stored: Catalogue, options: MergeOptions) {
+  const { form } = written;
+  const file: MergedRecords =
+    written.form === 'workbook'
+      ? { ...written, removed: [], ...mergeWorkbook(written, stored, options) }
+      : written;
+  const listings = listSources(stored).map(toFileListing);
+  const locations = mergeRecords(form, file.locations, locationRecord, stored.locations);
+  const amenities = mergeRecords(form, file.amenities, amenity, stored.amenities);
+  const properties = mergeRecords(form, file.properties, listingRecord, listings);
   // A record to remove stays if listings outside the file show it.
   const inFile = new Set(properties.map(({ keys }) => keys.id));
   const removed = file.removed.filter((key) =>
@@ -46,16 +65,16 @@ export function completeFromStore(written: ListingsFile, stored: Catalogue, opti
       };
     }),
   );
-  const problems = distinct(file.problems, recordProblems);
+  const problems = mergeProblems(file.problems, recordProblems);
   // The export of an empty store has none either.
   const isEmpty = records.length + file.removed.length + problems.length === 0;
   if (isEmpty && file.exportId === undefined) {
     problems.push({ location: THE_FILE, path: '', message: 'has no record' });
   }
-  return { ...file, locations, amenities, properties, removed, problems };
+  return { ...file, form, locations, amenities, properties, removed, problems };
 }
 
-function completeRecords<T extends { slug: string | null }>(
+function mergeRecords<T extends { slug: string | null }>(
   form: ListingsFile['form'],
   records: readonly InputRecord[],
   schema: z.ZodType<T> & z.ZodObject,
@@ -65,7 +84,7 @@ function completeRecords<T extends { slug: string | null }>(
   const knownNames = stored.flatMap(({ slug }) => slug ?? []);
   return records.map((raw) => {
     const { location, value: written } = raw;
-    if (form === 'whole') return completeRecord(raw, written, schema);
+    if (form === 'whole') return parseRecord(raw, written, schema);
     const keys = readKeys(written);
     // A row of a workbook has the id of its stored record by now.
     const hasId = form === 'workbook' && location.kind !== 'amenity';
@@ -76,14 +95,14 @@ function completeRecords<T extends { slug: string | null }>(
     }
     const merge = location.kind === 'listing' ? mergeListing : mergeRecord;
     const merged = isMap(written) ? merge({ ...old }, written, schema) : written;
-    const record = completeRecord(raw, merged, schema);
+    const record = parseRecord(raw, merged, schema);
     if (old !== undefined) return record;
     const unknown = { name: keys.slug ?? '', knownNames };
     return { ...record, problems: summarizeMissing(raw, unknown, record.problems) };
   });
 }
 
-function completeRecord<T>(
+function parseRecord<T>(
   { value: written, ...raw }: InputRecord,
   merged: unknown,
   schema: z.ZodType<T> & z.ZodObject,

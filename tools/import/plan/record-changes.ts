@@ -1,0 +1,45 @@
+/** The changes of locations and amenities, and the names by which listings refer to them. */
+
+import type { Amenity, Location } from '../../../src/properties/source.ts';
+import { compareRecords, type Differences } from './differences.ts';
+import type { ParsedRecord } from './merge-with-store.ts';
+
+export type RecordChange = Differences & {
+  kind: 'location' | 'amenity';
+  /** A location's id, or an amenity's slug. */
+  key: string;
+  /** `location mallorca` */
+  name: string;
+  /** undefined: the store lacks the record. */
+  old: Location | Amenity | undefined;
+  /** undefined: the import removes the record. */
+  now: Location | Amenity | undefined;
+};
+
+/** Locations by id and by slug, and amenities by slug. */
+export type References = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
+
+/** `now` has all records of a kind after the import, by key. */
+export function findRecordChanges<T extends Location | Amenity>(
+  kind: RecordChange['kind'],
+  stored: readonly T[],
+  removed: readonly string[],
+  records: readonly ParsedRecord<T>[],
+) {
+  const keyOf = (record: Location | Amenity) => ('id' in record ? record.id : record.slug);
+  const before = new Map(stored.map((each) => [keyOf(each), each]));
+  const now = new Map(before);
+  const written = records.flatMap(({ value }) => (value === undefined ? [] : [value]));
+  for (const key of removed) now.delete(key);
+  for (const each of written) now.set(keyOf(each), each);
+  const changes = [...new Set([...removed, ...written.map(keyOf)])].flatMap(
+    (key): RecordChange[] => {
+      const change = { kind, key, old: before.get(key), now: now.get(key) };
+      // One schema orders the fields of both.
+      if (JSON.stringify(change.old) === JSON.stringify(change.now)) return [];
+      const name = `${kind} ${(change.old ?? change.now)?.slug ?? key}`;
+      return [{ ...change, name, ...compareRecords(change.old, change.now) }];
+    },
+  );
+  return { now, changes };
+}
