@@ -2,12 +2,13 @@
  * The event types that the service accepts, each with the schema of its payload.
  *
  * Every field may be left out, and unknown fields are kept. Events are never deleted: if you remove
- * an event type, or a form of a kind, keep what was accepted in `makeStoredEventSchema`
+ * an event type, or a form of a field type, keep what was accepted in `makeStoredEventSchema`
  * (openapi/event-types.ts).
  */
 
 import * as z from 'zod';
-import { field, isInOrder } from './payload-fields.ts';
+import { isInOrder } from './dates.ts';
+import { field } from './payload-fields.ts';
 
 /** The bounds of a name. SQLite's functions cut a text at NUL. */
 export const NAME_BOUNDS = { minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
@@ -21,13 +22,18 @@ export const name = z
 
 const makeCommonFields = () => ({
   occurred_at: field(
-    'moment',
+    'timestamp',
     'When the fact happened. `created_at` of the event is when the service accepted the event.',
     '2027-06-01T12:00:00Z',
   ),
 });
 
-const makeCurrency = () => field('currency', 'The currency of the amount.', 'EUR');
+const makeCurrency = () =>
+  field(
+    'currency',
+    'The currency of the amount. Only the service checks whether ISO 4217 has the code.',
+    'EUR',
+  );
 
 const makeBooking = () =>
   z
@@ -39,7 +45,11 @@ const makeBooking = () =>
         'H-1001',
       ),
       check_in: field('day', 'The first day of the stay.', '2027-06-01'),
-      check_out: field('day', 'The day of departure, not before `check_in`.', '2027-06-08'),
+      check_out: field(
+        'day',
+        'The day of departure. Only the service checks that it is not before `check_in`; one day before is accepted if either value has a time, because of time zones.',
+        '2027-06-08',
+      ),
       guests: field('count', 'The guests, or their number.', 2),
       currency: makeCurrency(),
       total_amount: field('amount', 'The price of the whole stay.', 1450),
@@ -60,7 +70,7 @@ export const EVENT_TYPES = {
     z.looseObject({
       ...makeCommonFields(),
       reason: field('words', 'Why the booking was cancelled.', 'Change of plans'),
-      cancelled_at: field('moment', 'When the booking was cancelled.', '2027-06-01T12:00:00Z'),
+      cancelled_at: field('timestamp', 'When the booking was cancelled.', '2027-06-01T12:00:00Z'),
       refund_amount: field('amount', 'The amount that the guest gets back.', 1450),
       currency: makeCurrency(),
     }),

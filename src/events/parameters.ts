@@ -2,13 +2,14 @@
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { addHint } from '../http/hints.ts';
 import { waitParameter } from '../http/long-poll.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { listMetadata, listOf } from '../http/query.ts';
 import { withMetadata } from '../schema/metadata.ts';
 import { UUID_PATTERN, uuid } from '../schema/uuid.ts';
+import { explainWrongDate } from './dates.ts';
 import { NAME_BOUNDS, name } from './event-types.ts';
-import { namedWrongDay } from './payload-fields.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -40,10 +41,21 @@ const TIMESTAMP_FORM =
 
 const timestamp = z
   .string(TIMESTAMP_FORM)
-  .regex(TIMESTAMP, TIMESTAMP_FORM)
-  .refine((text) => namedWrongDay(text) === '', {
-    error: ({ input }) => namedWrongDay(input) + TIMESTAMP_FORM,
+  .regex(TIMESTAMP, { error: ({ input }) => addHint(TIMESTAMP_FORM, findHint(input)) })
+  .refine((text) => explainWrongDate(text) === '', {
+    error: ({ input }) => explainWrongDate(input) + TIMESTAMP_FORM,
   });
+
+/** Returns what helps after a usual mistake in a timestamp. */
+function findHint(text = ''): string | undefined {
+  if (!/^\d{4}-\d\d-\d\dT/i.test(text)) return undefined;
+  // In a query, a `+` that is not escaped means a space.
+  if (/\d \d\d(:?\d\d)?$/.test(text)) {
+    return 'The + of its offset became a space: where the text is URL-encoded, write %2B.';
+  }
+  if (text.endsWith(']')) return 'Leave out the zone in brackets.';
+  return /^.{10}t|z$/.test(text) ? 'Write T and Z in capitals.' : undefined;
+}
 
 /** Returns the milliseconds of a valid timestamp since the epoch, rounded down. */
 function parseTimestamp(text: string): number {
@@ -99,14 +111,14 @@ const FILTERS = {
   created_after: {
     schema: withMetadata(
       timestamp.transform(parseTimestamp).exactOptional(),
-      'Only events accepted after this time. A time is no position, because the events of a batch share one: follow the list with `cursor`, or `after_id`.',
+      'Only events accepted after this time, whose day must be in the calendar. To follow the list, send `cursor` or `after_id` instead, because the events of a batch share one time.',
     ),
     condition: (time) => gt(events.created_at, time),
   },
   created_before: {
     schema: withMetadata(
       timestamp.transform(millisecondFrom).exactOptional(),
-      'Only events accepted before this time.',
+      'Only events accepted before this time, whose day must be in the calendar.',
     ),
     condition: (time) => lt(events.created_at, time),
   },
@@ -132,7 +144,7 @@ export const listParameters = z
     ...filterParameters,
     after_id: withMetadata(
       uuid.exactOptional(),
-      'Only events after the event with this id, in the chosen order.',
+      'Only events after the event with this id, in the chosen order. The event must exist.',
     ),
     limit: pagingParameters.limit
       .unwrap()

@@ -1,43 +1,44 @@
 /**
- * The kinds of values in a payload. A kind takes each form in which senders write such a value, and
- * rejects a value that cannot mean it. A payload is stored as it was sent, so no form may transform
- * its value.
+ * The types of fields in a payload. A field type accepts each form in which senders write such a
+ * value, and rejects only a value that cannot have its meaning. A payload is stored as it was sent.
  */
 
 import * as z from 'zod';
 import { withMetadata } from '../schema/metadata.ts';
+import { explainWrongDate, TIME, TIMESTAMP, UNIX_TIME } from './dates.ts';
 
-type Kind = {
-  /** The forms in words, each with a sample: for messages and for documents. */
-  takes: string;
+type FieldType = {
+  /** The accepted forms in words, each with a sample: for messages and for documents. */
+  description: string;
   forms: () => z.ZodType[];
+  /** Returns the beginning of a message about a value, or `""` if there is nothing to explain. */
+  explain?: (value: unknown) => string;
 };
 
-/** A check without `abort` would show its own message in place of the message of its kind. */
+/** Without `abort`, the message of a check would replace the message of its field type. */
 const CHECK = { abort: true };
 
-/** The pattern must take `""`, by which forms say that they have no value. */
-const text = (pattern: RegExp) => z.string().regex(pattern, CHECK);
+/** Spaces and tabs at the ends of a text do not matter. */
+const BLANKS = '[ \\x09]*';
+const matching = (form: string) => z.string().regex(new RegExp(`^${BLANKS}${form}$`), CHECK);
+/** A blank text is valid too: forms send it for a field without a value. */
+const text = (form: string) => matching(`(?:(?:${form})${BLANKS})?`);
 const upTo = (maxCharacters: number) => z.string().max(maxCharacters, CHECK);
 const number = () => z.number().min(0, CHECK);
 const wholeNumber = () => z.int().min(0, CHECK);
 const object = () => z.looseObject({});
 const list = () => z.array(z.unknown());
 
-/** A day of the calendar: `YYYY-MM-DD`. */
-const DATE = z.regexes.date.source.slice(1, -1);
-/** e.g. `9:30`, `16:00`, `16:00:00.000` */
-const TIME = /(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?/.source;
-/** Python writes `+02:00`, PHP `+0200`, PostgreSQL `+02`, and Ruby a space before it. */
-const ZONE = / ?(?:Z|UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)/.source;
-/** A date, with or without a time. */
-const DATED = `${DATE}(?:[T ]${TIME}(?:${ZONE})?)?`;
-/** A date, a timestamp, or Unix time in seconds or milliseconds. */
-const MOMENT = new RegExp(`^(?:${DATED}|\\d{10,13})?$`);
-const DAY = new RegExp(`^(?:${DATED}|${TIME})?$`);
-
-/** What PHP makes of a `DateTime`. */
-const dateTime = () => z.looseObject({ date: z.union([text(MOMENT).min(1, CHECK), number()]) });
+const unixTime = () => z.number().min(UNIX_TIME.min, CHECK).max(UNIX_TIME.max, CHECK);
+const dateInObject = z.union([matching(`(?:${TIMESTAMP})${BLANKS}`), unixTime()]);
+const blank = z.union([matching(''), z.null()]).optional();
+/** The date as an object: Google and Microsoft send `dateTime`, PHP `date`, and MongoDB `$date`. */
+const datedObject = () =>
+  z.union([
+    z.looseObject({ dateTime: dateInObject }),
+    z.looseObject({ dateTime: blank, date: dateInObject }),
+    z.looseObject({ dateTime: blank, date: blank, $date: dateInObject }),
+  ]);
 
 /** ISO 4217: the codes in use, and those withdrawn since 2020, which bookings may still have. */
 const CURRENCIES = new Set(
@@ -51,87 +52,67 @@ const CURRENCIES = new Set(
   XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG ZWL`.split(/\s+/),
 );
 
-const isCurrency = (code: string) => code === '' || CURRENCIES.has(code.toUpperCase());
+const isCurrency = (code: string) =>
+  code.trim() === '' || CURRENCIES.has(code.trim().toUpperCase());
 
 /**
- * In ASCII, as browsers check it (HTML, "valid email address"), at a domain name with a dot. Dots may
- * be anywhere in the local part: addresses such as `anna..ruiz@docomo.ne.jp` are in use.
+ * An address in ASCII, as browsers check it (HTML, "valid email address"), at a domain name with a
+ * dot. Dots may be anywhere in the local part: addresses such as `anna..ruiz@docomo.ne.jp` are in use.
  */
 const EMAIL =
-  /^(?: *[\w.!#$%&'*+/=?^`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9] *)?$/;
+  "[0-9A-Za-z_.!#$%&'*+/=?^`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]";
 
-export const KINDS = {
-  moment: {
-    takes:
+const FIELD_TYPES = {
+  timestamp: {
+    description:
       'a date such as 2027-06-01, a timestamp such as 2027-06-01T12:00:00Z, Unix time such as 1811851200, or an object such as {"date":"2027-06-01 12:00:00"}',
-    forms: () => [text(MOMENT), number(), dateTime()],
+    forms: () => [text(TIMESTAMP), number(), datedObject()],
+    explain: explainWrongDate,
   },
   day: {
-    takes:
-      'a date such as 2027-06-01, a timestamp such as 2027-06-01T15:00:00Z, a time such as 15:00, or an object such as {"date":"2027-06-01 15:00:00"}',
-    forms: () => [text(DAY), dateTime()],
+    description:
+      'a date such as 2027-06-01, a timestamp such as 2027-06-01T15:00:00Z, Unix time such as 1811851200, a time such as 15:00, or an object such as {"date":"2027-06-01 15:00:00"}',
+    forms: () => [text(`${TIMESTAMP}|${TIME}`), unixTime(), datedObject()],
+    explain: explainWrongDate,
   },
   count: {
-    takes:
+    description:
       'a whole number such as 2, in quotation marks or not, a list such as [{"name":"Ada"}], or an object such as {"adults":2}',
-    forms: () => [wholeNumber(), text(/^\d*$/), list(), object()],
+    forms: () => [wholeNumber(), text('[0-9]+'), list(), object()],
   },
   amount: {
-    takes:
+    description:
       'a number from 0 such as 1450.50, in quotation marks or not, or an object such as {"amount":145050,"currency":"EUR"}',
-    forms: () => [number(), text(/^(?:\d+(?:\.\d+)?)?$/), object()],
+    forms: () => [number(), text('[0-9]+(?:\\.[0-9]+)?'), object()],
   },
   currency: {
-    takes: 'a code of ISO 4217 such as EUR, in capitals or not',
-    forms: () => [text(/^(?:[A-Za-z]{3})?$/).refine(isCurrency, CHECK)],
+    description:
+      'a code of ISO 4217 such as EUR, in capitals or not, or an object such as {"code":"EUR"}',
+    forms: () => [text('[A-Za-z]{3}').refine(isCurrency, CHECK), object()],
   },
   reference: {
-    takes: 'text of at most 255 characters such as H-1001, or a whole number such as 42',
+    description: 'text of at most 255 characters such as H-1001, or a whole number such as 42',
     forms: () => [upTo(255), wholeNumber()],
   },
   email: {
-    takes: 'an email address in ASCII such as guest@example.com',
+    description: 'an email address in ASCII such as guest@example.com',
     forms: () => [text(EMAIL)],
   },
   words: {
-    takes:
+    description:
       'text of at most 2,000 characters such as Illness, a number such as 3, a boolean such as true, a list such as ["illness"], or an object such as {"code":"illness"}',
     forms: () => [upTo(2_000), z.number(), z.boolean(), list(), object()],
   },
-} satisfies Record<string, Kind>;
+} satisfies Record<string, FieldType>;
 
 /**
- * Makes the schema of a known field, with a sentence about its meaning. `null` and `""` mean that
- * the sender has no value.
+ * Makes the schema of a known field, with a sentence about its meaning. `null` and a blank text mean
+ * that the sender has no value.
  */
-export function field(kind: keyof typeof KINDS, meaning: string, example: unknown) {
-  const { takes, forms } = KINDS[kind];
+export function field(type: keyof typeof FIELD_TYPES, meaning: string, example: unknown) {
+  const { description, forms, explain }: FieldType = FIELD_TYPES[type];
   const error = ({ input }: { input?: unknown }) =>
-    `${namedWrongDay(input)}must be ${takes}. The field may be left out.`;
+    `${explain?.(input) ?? ''}must be ${description}. The field may be left out.`;
   const schema = z.union([...forms(), z.null()], { error }).optional();
-  return withMetadata(schema, `${meaning} As the sender wrote it: ${takes}.`, example);
-}
-
-/** e.g. `2027-06-31T10:00`, also as the `date` of an object → `2027-06-31 is no day. It ` */
-export function namedWrongDay(value: unknown): string {
-  const { date: text = value } = z.looseObject({ date: z.string() }).safeParse(value).data ?? {};
-  const [date] = (typeof text === 'string' && /^\d{4}-\d\d-\d\d/.exec(text)) || [];
-  return date === undefined || z.regexes.date.test(date) ? '' : `${date} is no day. It `;
-}
-
-const dayText = text(DAY);
-const stay = z.looseObject({ check_in: dayText, check_out: dayText });
-const DAY_MS = 86_400_000;
-
-/**
- * Reports whether `check_out` is not before `check_in`, or one of them does not begin with a date.
- * Times may be of different zones: with one, a day's difference is in order.
- */
-export function isInOrder(payload: unknown): boolean {
-  const { check_in = '', check_out = '' } = stay.safeParse(payload).data ?? {};
-  const [begin = NaN, end = NaN] = [check_in, check_out].map((each) =>
-    Date.parse(each.slice(0, 10)),
-  );
-  const hasTime = check_in.length > 10 || check_out.length > 10;
-  return !(end < begin - (hasTime ? DAY_MS : 0));
+  return withMetadata(schema, `${meaning} As the sender wrote it: ${description}.`, example);
 }

@@ -53,12 +53,14 @@ const requestOfUnknownType = z.strictObject({
 
 export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 
+/** Returns the body itself if it is valid, because a schema's output has its fields in another order. */
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const type = eventType.safeParse(body.event_type);
-  return parseWith<z.ZodType<IngestRequest>>(
+  const parsed = parseWith<z.ZodType<IngestRequest>>(
     type.success ? makeRequestSchema(type.data) : requestOfUnknownType,
     body,
   );
+  return parsed.ok ? { ok: true, value: body as IngestRequest } : parsed;
 }
 
 /** A name in place of the header's. If it were ignored, a retry would store the event again. */

@@ -53,13 +53,6 @@ export function adviseOn({ input, expected = '', unknown, known }: Fault) {
   if (/^(object|array)$/.test(expected) && /^\s*[{[]/.test(text)) {
     return 'It is JSON in a string: it was encoded twice.';
   }
-  if (/^\d{4}-\d\d-\d\dT/i.test(text)) {
-    // A `+` that is not escaped in a query or a form means a space.
-    if (/\d \d\d(:?\d\d)?$/.test(text))
-      return 'The + of its offset became a space: where the text is URL-encoded, write %2B.';
-    if (text.endsWith(']')) return 'Leave out the zone in brackets.';
-    if (/^.{10}t|z$/.test(text)) return 'Write T and Z in capitals.';
-  }
   return undefined;
 }
 

@@ -15,7 +15,7 @@ import {
   validationError,
 } from './errors.ts';
 import { addHint, adviseOn } from './hints.ts';
-import { repeatedNames } from './json-text.ts';
+import { parseNumbersAsText, repeatedNames } from './json-text.ts';
 import { sentOnce } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
@@ -73,7 +73,11 @@ export function jsonObject({
       const advice = isList ? SEVERAL : adviseOn({ expected: 'object', input: value });
       throw unreadable(addHint('The body must be a JSON object.', advice));
     }
-    const problems = findLimitProblems(value, { maxDepth, loggedFields });
+    const problems = findLimitProblems(value, {
+      maxDepth,
+      loggedFields,
+      readNumber: makeNumberReader(text),
+    });
     if (problems.length > 0) throw validationError(problems);
     const repeated = repeatedNames(text).slice(0, MAX_PROBLEMS);
     if (repeated.length > 0) {
@@ -130,19 +134,22 @@ function unreadable(message: string, cause?: unknown): ApiError {
 }
 
 /** e.g. `payload.items.0.id` is of the field `payload`. */
-function problemAt(
-  path: readonly (string | number)[],
-  message: string,
-  loggedFields: readonly string[],
-): Problem {
+function problemAt(path: Path, message: string, loggedFields: readonly string[]): Problem {
   const fieldPath = `${formatField(path)}.`;
   const field = loggedFields.find((each) => fieldPath.startsWith(`${each}.`));
   return { path: formatPath(path), message, ...(field && { field }) };
 }
 
-type Limits = { maxDepth: number; loggedFields: readonly string[] };
+type Path = readonly (string | number)[];
 
-/** In the order of the document, at most `MAX_PROBLEMS`. `path` leads to `container`. */
+type Limits = {
+  maxDepth: number;
+  loggedFields: readonly string[];
+  /** Returns a number as it was sent. */
+  readNumber: (path: Path) => string;
+};
+
+/** Returns the first `MAX_PROBLEMS` problems, in the order of the body. `path` leads to `container`. */
 function findLimitProblems(
   container: JsonValue[] | JsonObject,
   limits: Limits,
@@ -157,7 +164,7 @@ function findLimitProblems(
     const message =
       isContainer && path.length >= limits.maxDepth
         ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
-        : limitBrokenBy(name, value);
+        : findBrokenLimit(path, value, limits);
     if (message !== undefined) problems.push(problemAt(path, message, limits.loggedFields));
     else if (isContainer) findLimitProblems(value, limits, path, problems);
     path.pop();
@@ -165,7 +172,8 @@ function findLimitProblems(
   return problems;
 }
 
-function limitBrokenBy(name: string | number, value: JsonValue): string | undefined {
+function findBrokenLimit(path: Path, value: JsonValue, { readNumber }: Limits): string | undefined {
+  const name = path.at(-1);
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {
     return 'is a name with half of a surrogate pair';
@@ -173,9 +181,19 @@ function limitBrokenBy(name: string | number, value: JsonValue): string | undefi
   if (typeof value === 'string' && !value.isWellFormed()) {
     return 'must not contain half of a surrogate pair';
   }
-  // An overflow, or an integer beyond ±(2^53−1), which `JSON.parse` may have rounded.
-  const isLost =
-    typeof value === 'number' &&
-    (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value));
-  return isLost ? 'is a number that JavaScript cannot represent; send it as a string' : undefined;
+  if (typeof value !== 'number') return undefined;
+  if (!Number.isFinite(value)) return `${readNumber(path)} is out of range.`;
+  // Beyond ±(2^53−1), `JSON.parse` may have rounded an integer.
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  return `${readNumber(path)} has too many digits: JSON readers would store another number. Send at most 15 digits, or text if the field accepts it.`;
+}
+
+/** Reads numbers as they were sent, cut after 40 characters. Parses the text again, but only once. */
+function makeNumberReader(text: string): Limits['readNumber'] {
+  let body: unknown;
+  return (path) => {
+    body ??= parseNumbersAsText(text);
+    const sent = String(path.reduce((parent, name) => Reflect.get(Object(parent), name), body));
+    return sent.length > 40 ? `${sent.slice(0, 40)}…` : sent;
+  };
 }

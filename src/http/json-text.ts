@@ -1,6 +1,6 @@
-/** Texts of JSON. */
+/** JSON text: reads it leniently, and finds what parsing would lose. */
 
-/** Parses JSON text, such as that of `.dev.vars`. A schema rejects other text. */
+/** Parses JSON text, such as a value in `.dev.vars`. A schema rejects text that is not JSON. */
 export function parseJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return [];
@@ -11,27 +11,38 @@ export function parseJson(value: unknown): unknown {
   }
 }
 
-/** A text, the begin or end of an object, or the colon after a name. */
+/** A string, the start or the end of an object, or the colon after a name. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}:]/g;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Returns each name that occurs again in one object: `JSON.parse` keeps only its last value. `text` is
- * well-formed JSON.
+ * Returns each name that occurs again in one object, because `JSON.parse` keeps only its last value.
+ * `text` is well-formed JSON.
  */
 export function repeatedNames(text: string): string[] {
   const repeated = new Set<string>();
   const objects: Set<string>[] = [];
-  let lastText = '';
+  let lastToken = '';
   for (const [token] of text.matchAll(TOKEN)) {
     if (token === '{') objects.push(new Set());
     else if (token === '}') objects.pop();
-    else if (token !== ':') lastText = token;
+    else if (token !== ':') lastToken = token;
     else {
-      const name = JSON.parse(lastText);
+      const name = JSON.parse(lastToken);
       const names = objects.at(-1);
       if (names?.has(name)) repeated.add(name);
       names?.add(name);
     }
   }
   return [...repeated];
+}
+
+/**
+ * Parses well-formed JSON text, with each number as the text that was sent.
+ *
+ * @example parseNumbersAsText('{"n":9007199254740993}') // { n: '9007199254740993' }
+ */
+export function parseNumbersAsText(text: string): unknown {
+  const quote = (token: string) => (token.startsWith('"') ? token : `"${token}"`);
+  return JSON.parse(text.replace(STRING_OR_NUMBER, quote));
 }

@@ -45,14 +45,21 @@ const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
 
 /**
  * Writes a union of types as one list, e.g. `type: [T, "null"]`: a keyword is about values of its own
- * type only. Some generators skip `anyOf` with null, which 3.0 lacks.
+ * type only. Some generators skip `anyOf` with null, which 3.0 lacks. Only a member that is itself a
+ * union of objects stays in `anyOf`.
  */
 const writeTypes: ZodOpenApiOverride = (context) => {
   const { jsonSchema } = context;
   const { anyOf = [], ...own } = jsonSchema;
-  const types = anyOf.map(({ type }) => type);
+  const objects = anyOf.flatMap(getObjectForms);
+  const members = anyOf.map(
+    (member): JsonSchema =>
+      getObjectForms(member).length > 0 ? { type: 'object', additionalProperties: {} } : member,
+  );
+  const types = members.map(({ type }) => type);
   if (types.length === 0 || !types.every((type) => typeof type === 'string')) return;
-  for (const member of anyOf) {
+  if (new Set(types).size < types.length) return;
+  for (const member of members) {
     // A schema that several fields share may come after them, so it is not written yet.
     const inner = { ...context, jsonSchema: member };
     writePortably(inner);
@@ -64,7 +71,16 @@ const writeTypes: ZodOpenApiOverride = (context) => {
   // Generators would read the format of a number for texts too.
   if (types.filter((type) => type !== 'null').length > 1) delete jsonSchema.format;
   delete jsonSchema.anyOf;
+  const others = types.filter((type) => type !== 'object');
+  if (objects.length > 0) jsonSchema.anyOf = [{ type: others }, ...objects];
 };
+
+type JsonSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema'];
+
+/** Returns the members of a union that has only objects; otherwise an empty list. */
+function getObjectForms({ anyOf = [] }: JsonSchema): JsonSchema[] {
+  return anyOf.every(({ type }) => type === 'object') ? anyOf : [];
+}
 
 type Contents = {
   /** Markdown. A table of all errors follows it. */

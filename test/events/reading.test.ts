@@ -181,7 +181,7 @@ describe('the list of events', () => {
     [
       'created_after',
       'created_after=2027-02-30T00:00Z',
-      '2027-02-30 is no day. It must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z',
+      '2027-02-30 is not a day of the calendar. It must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z',
     ],
     ['created_before', 'created_before=2027-02-30T00:00:00Z'],
     ['after_id', 'after_id=00000000-0000-4000-8000-000000000000'],

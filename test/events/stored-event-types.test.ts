@@ -7,16 +7,16 @@ import openapi from '../../docs/openapi.json';
 import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
 import { get } from '../support/http.ts';
 
-const MOMENT = ['string', 'number', 'object', 'null'];
-const DAY = ['string', 'object', 'null'];
+const DATE = ['string', 'number', 'object', 'null'];
+const CURRENCY = ['string', 'object', 'null'];
 const AMOUNT = ['number', 'string', 'object', 'null'];
 const BOOKING = {
-  occurred_at: MOMENT,
+  occurred_at: DATE,
   property_id: ['string', 'number', 'null'],
-  check_in: DAY,
-  check_out: DAY,
+  check_in: DATE,
+  check_out: DATE,
   guests: ['number', 'string', 'array', 'object', 'null'],
-  currency: ['string', 'null'],
+  currency: CURRENCY,
   total_amount: AMOUNT,
   guest_email: ['string', 'null'],
 };
@@ -30,11 +30,11 @@ const EVER_ACCEPTED: Record<string, Record<string, string[]>> = {
   'booking.created': BOOKING,
   'booking.updated': BOOKING,
   'booking.cancelled': {
-    occurred_at: MOMENT,
+    occurred_at: DATE,
     reason: ['string', 'number', 'boolean', 'array', 'object', 'null'],
-    cancelled_at: MOMENT,
+    cancelled_at: DATE,
     refund_amount: AMOUNT,
-    currency: ['string', 'null'],
+    currency: CURRENCY,
   },
 };
 

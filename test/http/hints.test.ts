@@ -54,17 +54,17 @@ const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
   [
     PLUS,
     [`${EVENTS}?created_after=2027-01-01T00:00:00+02:00`],
-    withPayload({ occurred_at: '2027-06-01T12:00 0200' }),
-    withPayload({ occurred_at: '2027-06-01T12:00:00.5 02' }),
+    [`${EVENTS}?created_after=2027-06-01T12:00 0200`],
+    [`${EVENTS}?created_after=2027-06-01T12:00:00.5 02`],
   ],
   [
     CAPITALS,
     [`${EVENTS}?created_before=2027-01-01T00:00:00z`],
-    withPayload({ check_in: '2027-06-01t12:00:00+02:00' }),
+    [`${EVENTS}?created_after=2027-06-01t12:00:00%2B02:00`],
   ],
   [
     BRACKETS,
-    withPayload({ occurred_at: '2027-06-01T12:00:00+02:00[Europe/Madrid]' }),
+    [`${EVENTS}?created_before=2027-06-01T12:00:00%2B02:00[Europe/Madrid]`],
     [`${EVENTS}?created_after=2027-01-01T00:00:00Z[UTC]`],
   ],
   [
@@ -92,8 +92,8 @@ it.each(each)('a usual mistake gets the advice: %s (%#)', async (advice, mistake
 });
 
 it('is of each problem of a request', async () => {
-  const payload = { occurred_at: '2027-06-01T12:00:00z', check_in: '2027-06-01T12:00:00Z[UTC]' };
-  const { details } = await errorOf(withPayload(payload));
+  const times = 'created_after=2027-06-01T12:00:00z&created_before=2027-06-01T12:00:00Z[UTC]';
+  const { details } = await errorOf([`${EVENTS}?${times}`]);
   const ends = [CAPITALS, BRACKETS].map((advice) => expect.stringContaining(advice));
   expect(details?.map(({ message }) => message)).toEqual(ends);
 });

@@ -23,6 +23,10 @@ const BODY_ERROR_CODES = [
   'unsupported_media_type',
 ] as const;
 
+/** The rules that JSON Schema has no words for. */
+const RULES_BEYOND_SCHEMA =
+  'The service is stricter than the schema in a few ways, each of which is a 400: a `currency` must be a code of ISO 4217; `check_out` must not be before `check_in`, or by at most one day if either has a time; integers must be within ±(2^53−1), and numbers such as 1e400 are out of range; a field name must not occur twice in one object and must not be `__proto__`; and text must not contain half of a surrogate pair.';
+
 const tag = {
   name: 'Bookings',
   description:
@@ -33,12 +37,12 @@ export const eventChapter = chapter(tag, {
   'POST /api/public/events/ingest': {
     operationId: 'ingestEvent',
     summary: 'Record a domain event',
-    description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always returns the same event, and the same key with another body is rejected for 24 hours. Two bodies are equal if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the first event of a key is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
+    description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always returns the same event, and the same key with another body is rejected for 24 hours. Two bodies are equal if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the first event of a key is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels. ${RULES_BEYOND_SCHEMA}`,
     access: ACCESS.eventsWrite,
     headers: {
       [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
         description:
-          'Your own key for this event, 1 to 255 characters. Use the same key for every retry of the event, and for nothing else.',
+          'Your own key for this event: 1 to 255 characters, without control characters and without spaces or tabs at its ends. Use the same key for every retry of the event, and only for this event.',
         param: { id: IDEMPOTENCY_KEY_HEADER, example: EXAMPLES.key },
       }),
     },
@@ -80,7 +84,7 @@ export const eventChapter = chapter(tag, {
   'POST /api/public/events/ingest/batch': {
     operationId: 'ingestEvents',
     summary: 'Record up to 100 domain events',
-    description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
+    description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit. ${RULES_BEYOND_SCHEMA}`,
     access: ACCESS.eventsWrite,
     body: {
       description: 'The events.',

@@ -35,7 +35,7 @@ export const ingestRequest = unionByType(
 
 const key = anyName.meta({
   description:
-    'Your own key for this event: the `Idempotency-Key` that the event would have in a single request.',
+    'Your own key for this event: the `Idempotency-Key` that the event would have in a single request. It has no control characters, and no spaces or tabs at its ends.',
   examples: ['bk_1001-created'],
 });
 
@@ -113,9 +113,9 @@ function unionByType<Member extends z.core.$ZodTypeDiscriminable>(
   return z.discriminatedUnion(field, [first, ...others]);
 }
 
-/** The keywords that stay when the bounds are removed: types, parts and texts. */
+/** Keywords that stay when the bounds are removed: types, parts and descriptions. */
 const KEPT_KEYWORDS =
-  /^(type|properties|items|anyOf|additionalProperties|id|\$ref|description|examples|title)$/;
+  /^(type|properties|items|additionalProperties|id|\$ref|description|examples|title)$/;
 
 /** Removes the bounds from a JSON Schema, at any depth. */
 function removeBounds(schema: unknown): void {
@@ -127,6 +127,6 @@ function removeBounds(schema: unknown): void {
       Reflect.set(schema, keyword, JSON.parse(JSON.stringify(value).replace('integer', 'number')));
     }
     if (keyword === 'items') removeBounds(value);
-    if (keyword === 'properties' || keyword === 'anyOf') Object.values(value).forEach(removeBounds);
+    if (keyword === 'properties') Object.values(value).forEach(removeBounds);
   }
 }

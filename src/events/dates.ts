@@ -1,0 +1,96 @@
+/**
+ * Dates in a payload. The service needs the calendar day for one rule, the order of a stay, and
+ * leaves the rest of a value to its sender: it reads no time and no zone.
+ *
+ *     2027-07-03T15:00:00+02:00[Europe/Madrid]   RFC 9557
+ *     20270703T150000Z                           iCalendar
+ *     2027-07-03, 3:00:00 p.m.                   JavaScript's toLocaleString
+ *     1814616000.25                              Unix time
+ *     {"date":"2027-07-03 15:00:00.000000"}      PHP
+ */
+
+import * as z from 'zod';
+
+/** A day of the calendar, as `YYYY-MM-DD` or `YYYYMMDD`. */
+const DAY = z.regexes.date.source.slice(1, -1);
+const DATE = `(?:${DAY}|${DAY.replaceAll(/-(?=[(02])/g, '')})`;
+const REST = '[^\\x00-\\x1f]';
+/** A date, alone or followed by a time or a zone. */
+const DATED = `${DATE}(?:(?:[Tt]|,? )[0-9]${REST}{0,58}|[+-][0-9]${REST}{0,58}|[Zz\\[]${REST}{0,59}|[0-9]{6})?`;
+
+/** Patterns, as sources without anchors. */
+export const TIMESTAMP = `${DATED}|[0-9]{10,13}`;
+/** e.g. `9:30`, `16:00:00.000`, `4:00 pm` */
+export const TIME = '(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?:[^0-9](?:[^0-9]|[0-9]){0,40})?';
+
+/** Range of Unix time, in seconds or in milliseconds. */
+export const UNIX_TIME = { min: 1_000_000_000, max: 9_999_999_999_999 };
+/** Unix time from this number on is in milliseconds. */
+const MIN_MILLISECONDS = 100_000_000_000;
+const DAY_MS = 86_400_000;
+
+/** Fields of the date in an object: Google and Microsoft, PHP, MongoDB. The first with a value counts. */
+const DATE_FIELDS = ['dateTime', 'date', '$date'];
+
+const dayPattern = new RegExp(`^${DATE}$`);
+const timestampPattern = new RegExp(`^[ \\t]*(?:${TIMESTAMP})[ \\t]*$`);
+
+/**
+ * Returns the beginning of a message that explains why a value is not a date, or `""`.
+ *
+ * @example explainWrongDate('2027-06-31T10:00') // '2027-06-31 is not a day of the calendar. It '
+ */
+export function explainWrongDate(value: unknown): string {
+  if (Array.isArray(value)) return 'is a list. Write the date as text. It ';
+  const date = unwrapDate(value);
+  const [day] =
+    (typeof date === 'string' && /^\d{4}-\d\d-\d\d|^\d{8}(?=\D|\d{6}$|$)/.exec(date.trim())) || [];
+  return day === undefined || dayPattern.test(day)
+    ? ''
+    : `${day} is not a day of the calendar. It `;
+}
+
+/**
+ * Whether `check_out` is not before `check_in`. Also true if one of them has no date, or a date that
+ * is ambiguous. Times may be in different zones, so that with a time a difference of one day is in
+ * order.
+ */
+export function isInOrder(payload: unknown): boolean {
+  const { check_in, check_out } = z.looseObject({}).safeParse(payload).data ?? {};
+  const [first, last] = [readStayDate(check_in), readStayDate(check_out)];
+  if (first === undefined || last === undefined) return true;
+  return last.day >= first.day - (first.hasTime || last.hasTime ? 1 : 0);
+}
+
+/** `day` counts from 1970-01-01. */
+type StayDate = { day: number; hasTime: boolean };
+
+function readStayDate(value: unknown): StayDate | undefined {
+  const date = unwrapDate(value);
+  const isUnixTime = typeof date === 'number' && date >= UNIX_TIME.min && date <= UNIX_TIME.max;
+  const text = isUnixTime ? String(Math.trunc(date)) : String(date);
+  if (!isUnixTime && !(typeof date === 'string' && timestampPattern.test(date))) return undefined;
+  return /^[ \t]*\d{10,13}[ \t]*$/.test(text)
+    ? readUnixDate(text.trim())
+    : readTextDate(text.trim());
+}
+
+/** 11 or 12 digits may be seconds or milliseconds, so they are not read. */
+function readUnixDate(digits: string): StayDate | undefined {
+  if (digits.length === 11 || digits.length === 12) return undefined;
+  const milliseconds = Number(digits) * (Number(digits) < MIN_MILLISECONDS ? 1_000 : 1);
+  return { day: Math.floor(milliseconds / DAY_MS), hasTime: true };
+}
+
+function readTextDate(text: string): StayDate {
+  const [date = '', ...parts] = /^(\d{4})-?(\d\d)-?(\d\d)/.exec(text) ?? [];
+  return { day: Date.parse(parts.join('-')) / DAY_MS, hasTime: text.length > date.length };
+}
+
+/** Returns the date of an object, and any other value unchanged. */
+function unwrapDate(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = new Map<string, unknown>(Object.entries(value));
+  const isBlank = (date: unknown) => typeof date === 'string' && /^[ \t]*$/.test(date);
+  return DATE_FIELDS.map((name) => fields.get(name) ?? '').find((date) => !isBlank(date));
+}
