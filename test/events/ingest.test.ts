@@ -193,6 +193,29 @@ describe('the body of a request', () => {
     await expectProblems(await inBatch(wrapped(json)), ofItem);
   });
 
+  const TOO_MANY_DIGITS =
+    'has too many digits: JSON readers would store another number. Send at most 15 digits, or text if the field accepts it.';
+
+  it.each<[sent: string, message: string]>([
+    ['9007199254740992', `9007199254740992 ${TOO_MANY_DIGITS}`],
+    ['-12345678901234567890', `-12345678901234567890 ${TOO_MANY_DIGITS}`],
+    ['9007199254740993.5', `9007199254740993.5 ${TOO_MANY_DIGITS}`],
+    ['1'.repeat(40), `${'1'.repeat(40)} ${TOO_MANY_DIGITS}`],
+    ['1'.repeat(41), `${'1'.repeat(40)}… ${TOO_MANY_DIGITS}`],
+    ['1e400', '1e400 is out of range.'],
+    ['-1E+999', '-1E+999 is out of range.'],
+    ['9'.repeat(400), `${'9'.repeat(40)}… is out of range.`],
+  ])('is rejected with the number %s in the message', async (sent, message) => {
+    const payload = `{"note":"\\"7","guests":${sent},"a":[1,{"n": ${sent} }]}`;
+    const event = wrapped(payload).replace('"b"', `${sent}`);
+    const paths = ['aggregate_id', 'payload.guests', 'payload.a.1.n'];
+    expect(await expectProblems(await ingest(event), paths)).toEqual(Array(3).fill(message));
+    const batchPaths = paths.map((path) => `events.0.${path}`);
+    expect(await expectProblems(await inBatch(event), batchPaths)).toEqual(Array(3).fill(message));
+    const outside = `{"events":[],"n":${sent}}`;
+    expect(await expectProblems(await sendBatch(outside), ['n'])).toEqual([message]);
+  });
+
   it('may nest 64 levels, the event being the first, in a batch too', async () => {
     await expectEvent(await ingest(wrapped(nested(64))), 202);
     const response = await inBatch(wrapped(nested(64)));

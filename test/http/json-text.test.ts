@@ -1,25 +1,43 @@
-/** Names that occur twice in one object. */
+/** What parsing JSON text would lose. */
 
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { repeatedNames } from '../../src/http/json-text.ts';
+import { describe, expect, it } from 'vitest';
+import { parseNumbersAsText, repeatedNames } from '../../src/http/json-text.ts';
 
-it.each([
-  ['{"a":1,"a":2,"a":3}', ['a']],
-  ['{"a":1,"\\u0061":2}', ['a']],
-  ['{"p":[0,{"a":{"b":1,"b":1}}],"p":{"a":0}}', ['b', 'p']],
-  ['{"__proto__":1,"__proto__":2}', ['__proto__']],
-  ['{"\\\\":1,"\\"":2,"\\\\" :3}', ['\\']],
-  ['{"a":{"b":1},"b":{"a":1,"b":[{"a":1},{"a":1}]}}', []],
-  ['{"note":"a: \\"b\\": c","b":["a","a"],"a":{}}', []],
-])('in %s, the names %j are repeated', (text, names) => {
-  expect(repeatedNames(text)).toEqual(names);
+describe('the repeated names of JSON text', () => {
+  it.each([
+    ['{"a":1,"a":2,"a":3}', ['a']],
+    ['{"a":1,"\\u0061":2}', ['a']],
+    ['{"p":[0,{"a":{"b":1,"b":1}}],"p":{"a":0}}', ['b', 'p']],
+    ['{"__proto__":1,"__proto__":2}', ['__proto__']],
+    ['{"\\\\":1,"\\"":2,"\\\\" :3}', ['\\']],
+    ['{"a":{"b":1},"b":{"a":1,"b":[{"a":1},{"a":1}]}}', []],
+    ['{"note":"a: \\"b\\": c","b":["a","a"],"a":{}}', []],
+  ])('in %s are %j', (text, names) => {
+    expect(repeatedNames(text)).toEqual(names);
+  });
+
+  it('in the text of a value are none', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(repeatedNames(JSON.stringify(value, null, 1))).toEqual([]);
+      }),
+    );
+  });
 });
 
-it('no name of written JSON is repeated', () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
-      expect(repeatedNames(JSON.stringify(value, null, 1))).toEqual([]);
-    }),
-  );
+describe('the numbers of JSON text', () => {
+  it.each([
+    ['{"n":9007199254740993,"m":[-1.50,1e400]}', { n: '9007199254740993', m: ['-1.50', '1e400'] }],
+    [' [ 1E+2 , -0 ,0.10]', ['1E+2', '-0', '0.10']],
+    ['{"a1":"2, \\"3\\": 4","\\\\":5}', { a1: '2, "3": 4', '\\': '5' }],
+    ['[true,null,"1"]', [true, null, '1']],
+  ])('in %s are parsed as text', (text, value) => {
+    expect(parseNumbersAsText(text)).toEqual(value);
+  });
+
+  it('are parsed as text at any depth', () => {
+    const depth = 100_000;
+    expect(() => parseNumbersAsText(`${'['.repeat(depth)}1${']'.repeat(depth)}`)).not.toThrow();
+  });
 });
