@@ -11,7 +11,7 @@ import {
   freshPath,
   isolate,
   laggingReplica,
-  recordRead,
+  readPrimary,
   rename,
   setSecond,
   turnInto,
@@ -149,7 +149,7 @@ describe('an isolate', () => {
       ...reader,
       lastState: 0,
     }));
-    const states = [await recordRead()];
+    const states = [await readPrimary()];
     const replica = await laggingReplica(() => random.pick(states.slice(-5)));
     let second = 0;
     for (let step = 1; step <= 120; step += 1) {
@@ -157,7 +157,7 @@ describe('an isolate', () => {
       setSecond(second);
       if (random.chance(0.3)) {
         await rename(`State ${step}`);
-        states.push(await recordRead());
+        states.push(await readPrimary());
       }
       const reader = random.pick(isolates);
       const path = random.chance(0.1) ? freshPath() : undefined;

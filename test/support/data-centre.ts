@@ -13,13 +13,13 @@ import { watchLog } from './log.ts';
 export const LIST = '/api/v1/web/properties';
 const START = Date.parse('2030-01-01T00:00:00Z');
 
-/** Each test has its own data centre, whose edge cache is empty, and its own listing. */
+/** The current test's own data centre, whose edge cache is empty, and its own listing. */
 const here = { host: '', slug: '', one: isolate() };
 let faultLines: ReturnType<typeof watchLog>;
-/** The lines of requests, of the current test. */
+/** Returns the log lines of the requests of the current test. */
 export let logLines: ReturnType<typeof watchLog>;
 
-/** For each test of a file. `one` has read the listing, whose name is `Before`, at the start. */
+/** Prepares each test of a file. The isolate `one` has read the listing, whose name is `Before`. */
 export function useDataCentre(): Readonly<typeof here> {
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START });
@@ -58,7 +58,7 @@ export async function turnInto(name: string, added: number, generation = '') {
   ]);
 }
 
-/** As an import does. */
+/** Renames the listing, and changes the version as an import does. */
 export const rename = (name: string) => turnInto(name, 1);
 
 type Sent = { path?: string; headers?: Record<string, string> };
@@ -94,19 +94,19 @@ export async function describeResponse(response: Response): Promise<string> {
   return `${name}: ${response.headers.get('Cache-Status')}${age === null ? '' : `, Age ${age}`}`;
 }
 
-/** Returns a database that responds once it is opened. `called` is fulfilled with its first call. */
+/** Returns a database that responds after `open`. `called` resolves at its first call. */
 export function stalling() {
-  const gate = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
-  const DB = interceptD1(delayD1(env.DB, gate.promise), (call) => {
+  const DB = interceptD1(delayD1(env.DB, opened.promise), (call) => {
     called.resolve();
     return call();
   });
-  return { DB, open: gate.resolve, called: called.promise };
+  return { DB, open: opened.resolve, called: called.promise };
 }
 
-/** What a read of the listing at the primary returns now. */
-export async function recordRead(): Promise<D1Result[]> {
+/** Returns the current results of the primary for a read of the listing. */
+export async function readPrimary(): Promise<D1Result[]> {
   const recorded: D1Result[][] = [];
   const recording = interceptD1(env.DB, async (call) => {
     const results = await call();
@@ -117,11 +117,11 @@ export async function recordRead(): Promise<D1Result[]> {
   return recorded[0] ?? [];
 }
 
-/** Returns a database whose replica has what `stateOf` returns; without it, the state of now. */
-export async function laggingReplica(stateOf?: () => D1Result[]): Promise<D1Database> {
-  const now = await recordRead();
+/** Returns a database whose replica returns `getState()`, or the current results if it is undefined. */
+export async function laggingReplica(getState?: () => D1Result[]): Promise<D1Database> {
+  const now = await readPrimary();
   return interceptD1(env.DB, async (call, constraint) =>
-    constraint === 'first-primary' ? call() : (stateOf?.() ?? now),
+    constraint === 'first-primary' ? call() : (getState?.() ?? now),
   );
 }
 

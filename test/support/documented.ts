@@ -1,9 +1,9 @@
 /**
- * Compares responses with the OpenAPI document: the status, each header and the body. http.ts
- * compares every response that a test gets.
+ * Compares a response with the OpenAPI document: the status, each header and the body. http.ts
+ * does so for every response that a test gets.
  *
- * The JSON schemas of the document's strict form are applied, and not the zod schemas that they
- * were made from. Zod reads them back: other validators generate code, which workerd forbids.
+ * Uses the JSON schemas of the document's strict form, instead of the zod schemas that they were
+ * generated from. Zod parses them, because other validators generate code, which workerd forbids.
  */
 
 import * as z from 'zod';
@@ -31,22 +31,24 @@ type Described = z.infer<typeof described>;
 
 const { components = {}, ...strict } = createOpenApiDocument('strict');
 const { schemas, ...others } = components;
-const named = new Map<unknown, unknown>(
+const partsByReference = new Map<unknown, unknown>(
   Object.entries(others).flatMap(([kind, parts]) =>
     Object.entries(parts).map(([name, part]) => [`#/components/${kind}/${name}`, part] as const),
   ),
 );
 
-/** The document with its parts in place of the references to them, but for schemas. */
-export const document = documentShape.parse(inlined({ ...strict, components: { schemas } }));
+/** The document, with all references resolved except those to schemas. */
+export const document = documentShape.parse(
+  resolveReferences({ ...strict, components: { schemas } }),
+);
 
-function inlined(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value), (_, each) =>
-    named.has(each?.$ref) ? inlined(named.get(each.$ref)) : each,
+function resolveReferences(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, part) =>
+    partsByReference.has(part?.$ref) ? resolveReferences(partsByReference.get(part.$ref)) : part,
   );
 }
 
-/** The paths of the document, each with the pattern of its addresses. */
+/** The path templates of the document, with the patterns of their paths. */
 const patterns = Object.keys(document.paths).map((template) => ({
   template,
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
@@ -55,10 +57,10 @@ const patterns = Object.keys(document.paths).map((template) => ({
 /** Returns the names of an operation's query parameters. */
 export function getQueryNames(path: string, method = 'get'): string[] {
   const parameters = document.paths[path]?.[method]?.parameters ?? [];
-  return parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+  return parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
 }
 
-/** Headers of the transport: OpenAPI describes them elsewhere or not at all. */
+/** Headers of the transport, which OpenAPI describes in other fields or not at all. */
 const TRANSPORT_HEADERS = [
   'connection',
   'content-length',
@@ -68,7 +70,7 @@ const TRANSPORT_HEADERS = [
 ];
 
 /** Headers that the introduction of the document describes, with their values. */
-const IN_THE_TEXT: Readonly<Record<string, RegExp>> = {
+const INTRODUCED_HEADERS: Readonly<Record<string, RegExp>> = {
   'cache-control': /^no-store$/,
   'x-content-type-options': /^nosniff$/,
   'x-frame-options': /^DENY$/,
@@ -100,14 +102,13 @@ export async function differencesFromDocument(
 function describe(method: string, path: string, status: number): Described | undefined {
   const template = patterns.find(({ pattern }) => pattern.test(path))?.template;
   const operations = template === undefined ? undefined : document.paths[template];
-  const known = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
-  return known ? known.responses[status] : describeNoOperation(operations !== undefined, status);
+  const operation = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
+  return operation
+    ? operation.responses[status]
+    : describeNoOperation(operations !== undefined, status);
 }
 
-/**
- * Describes the response for a path or method that is not listed, as the document's introduction
- * does.
- */
+/** Describes the response to an undocumented path or method, as the document's introduction does. */
 function describeNoOperation(hasPath: boolean, status: number): Described | undefined {
   if (![hasPath ? 405 : 404, 429, 500].includes(status)) return undefined;
   const [any] = Object.values(document.paths).flatMap((operations) => Object.values(operations));
@@ -127,15 +128,16 @@ function headerDifferences(promised: Described, headers: Headers): string[] {
   }));
   const isSpecified = (name: string) => specs.some((spec) => spec.name === name);
   const unknown = [...headers.keys()].filter(
-    (name) => !TRANSPORT_HEADERS.includes(name) && !(name in IN_THE_TEXT) && !isSpecified(name),
+    (name) =>
+      !TRANSPORT_HEADERS.includes(name) && !(name in INTRODUCED_HEADERS) && !isSpecified(name),
   );
-  const other = Object.entries(IN_THE_TEXT).filter(([name, value]) => {
-    const isMissing = !headers.has(name) && OPTIONAL.some((each) => name.startsWith(each));
+  const other = Object.entries(INTRODUCED_HEADERS).filter(([name, value]) => {
+    const isMissing = !headers.has(name) && OPTIONAL.some((prefix) => name.startsWith(prefix));
     return !isSpecified(name) && !isMissing && !value.test(headers.get(name) ?? '');
   });
   return [
     ...unknown.map((name) => `header ${name} is not described`),
-    ...other.map(([name]) => `header ${name} is not as the introduction says`),
+    ...other.map(([name]) => `header ${name} differs from the introduction`),
     ...specs.flatMap(({ name, required, schema }) => {
       const value = headers.get(name);
       if (value === null) return required ? [`header ${name} is missing`] : [];
@@ -166,7 +168,7 @@ async function bodyDifferences(
   ];
 }
 
-/** Each code that a status can carry is the name of an example. */
+/** Compares the error code with the names of the examples, which are all codes of the status. */
 function codeDifferences(examples: object, body: unknown): string[] {
   const parsed = z.object({ error: z.object({ code: z.string() }) }).safeParse(body);
   if (!parsed.success || Object.keys(examples).length === 0) return [];
@@ -188,9 +190,9 @@ export function findProblems(schema: z.infer<typeof jsonSchema>, value: unknown)
 }
 
 /**
- * Returns a schema with the document's components in it, if it names any. `format: uuid` is left
- * out, for the `pattern` beside it says enough: zod would also want a version, which ids of other
- * systems need not have.
+ * Returns a schema together with the document's components, if it refers to any. Drops
+ * `format: uuid`, because zod would also require a version, which ids of other systems may not have.
+ * The `pattern` of the same schema checks the rest.
  */
 function standalone(schema: object) {
   const alone = JSON.stringify(schema);

@@ -5,7 +5,7 @@
 declare namespace Cloudflare {
   interface Env {
     TEST_MIGRATIONS: import('cloudflare:test').D1Migration[];
-    /** A public list. Node reads it: workerd cannot load the package that holds it. */
+    /** A public list, which Node reads because workerd cannot load its package. */
     TEST_NAUGHTY_STRINGS: readonly string[];
   }
 }

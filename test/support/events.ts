@@ -1,11 +1,11 @@
-/** Posts and reads events in tests. */
+/** Sends and reads events in tests. */
 
 import { event, eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
 import { expectStatus, get, send } from './http.ts';
 
 type Body = Record<string, unknown>;
 
-/** Returns a valid event, with `fields` in place of its own. */
+/** Returns a valid event. `fields` replace its own fields. */
 export function bookingCreated(fields: Body = {}): Body {
   return {
     event_type: 'booking.created',
@@ -21,7 +21,7 @@ export function batchItem(fields: Body = {}): Body {
   return bookingCreated({ idempotency_key: crypto.randomUUID(), ...fields });
 }
 
-/** Returns the request that ingests a body. A string is sent as it is. */
+/** Returns the options of a request that ingests a body. A string is sent unchanged. */
 export function ingestInit(
   body: unknown,
   key?: string,

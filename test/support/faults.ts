@@ -1,18 +1,18 @@
-/** Bindings that misbehave, each in one way. All else is the real binding's. */
+/** Bindings that misbehave in one way, and otherwise do what the real binding does. */
 
 import { env } from 'cloudflare:workers';
 import { type Call, interceptD1 } from './interceptor.ts';
 
-/** D1's text for a fault that passes by itself. */
+/** D1's message for a transient error. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
-/** A text for a fault that stays, however often the call is repeated. */
+/** A message that is not in D1's list of transient errors. */
 export const OUT_OF_ORDER = 'D1_ERROR: out of order';
 
 type Fault = {
-  /** The statements are run, and their response is lost. */
+  /** Whether the statements run before their response is lost. */
   isAfterCommit?: boolean;
   message?: string;
-  /** The number of round trips that fail; all of them when left out. */
+  /** Number of round trips that fail; undefined for all of them. */
   times?: number;
 };
 
@@ -27,42 +27,42 @@ export function failingD1(database: D1Database, fault: Fault = {}): D1Database {
   });
 }
 
-/** The binding of a database that is down. */
+/** The bindings of a service whose database fails. */
 export const DOWN = { DB: failingD1(env.DB) };
 
-/** Returns a database that waits for `gate` before each round trip. */
-export function delayD1(database: D1Database, gate: Promise<unknown>): D1Database {
+/** Returns a database that waits for `signal` before each round trip. */
+export function delayD1(database: D1Database, signal: Promise<unknown>): D1Database {
   return interceptD1(database, async (call) => {
-    await gate;
+    await signal;
     return call();
   });
 }
 
-/** A way in which calls of any binding misbehave. */
+/** Makes, fails or delays the call of a binding. */
 export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
 
 const SLOW_MS = 900;
 
-/** The ways in which any binding misbehaves. Each use makes a fresh one. */
+/** The ways in which a binding can misbehave. Each use creates a new one. */
 export const MODES = {
-  'fails at once': () => failingAtOnce,
+  'fails at once': () => failImmediately,
   'never responds': () => () => new Promise(() => {}),
-  'is slow': () => slowly,
+  'is slow': () => callSlowly,
   'fails every second call': () => {
     let calls = 0;
     return (call) => {
       calls += 1;
-      return calls % 2 === 1 ? failingAtOnce() : call();
+      return calls % 2 === 1 ? failImmediately() : call();
     };
   },
 } satisfies Record<string, () => Misbehaviour>;
 
-/** Fails with the text by which D1 says that another try is worth while. */
-async function failingAtOnce(): Promise<never> {
+/** Throws a transient error of D1. */
+async function failImmediately(): Promise<never> {
   throw new Error(CONNECTION_LOST);
 }
 
-async function slowly<Result>(call: Call<Result>): Promise<Result> {
+async function callSlowly<Result>(call: Call<Result>): Promise<Result> {
   await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
   return call();
 }

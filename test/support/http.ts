@@ -9,18 +9,17 @@ import { differencesFromDocument } from './documented.ts';
 
 export const API_KEY = 'test-key-number-one';
 
-/** Sends a GET with the API key and `init.headers`. */
+/** Sends a GET. See `send`. */
 export function get(path: string, init: RequestInit = {}): Promise<Response> {
   return send(path, init);
 }
 
 /**
- * Sends a request to the service. Unless `headers` set them, it has a valid `x-api-key` and comes
- * from an address of its own. A response that the OpenAPI document does not describe fails
- * the test.
+ * Sends a request to the service. It has a valid `x-api-key` and a new client address, unless
+ * `headers` set others. Fails the test if the OpenAPI document does not describe the response.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
-  const request = requestOf(path, init);
+  const request = createRequest(path, init);
   const response = await exports.default.fetch(request);
   await expectDocumented(request, response);
   return response;
@@ -28,14 +27,11 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
 
 export type Call = {
   response: Response;
-  /** Resolves when the work that the response did not wait for has ended. */
+  /** Resolves when all work has ended, including the work after the response. */
   settled: Promise<void>;
 };
 
-/**
- * Bindings and vars in place of the configured ones. Vars that wrangler.toml need not have are
- * named here.
- */
+/** Bindings and vars that replace the configured ones. `API_KEYS` is not in wrangler.toml. */
 export type Changes = Omit<Partial<Env>, 'API_KEYS'> & {
   API_KEYS?: unknown;
 };
@@ -46,8 +42,8 @@ type Service = {
 };
 
 /**
- * Sends a request under other bindings or vars than the configured ones, to a fresh service or to
- * `app`, and does not wait for the work that goes on after the response.
+ * Sends a request to a service with changed bindings or vars: a new one, or `app`. Does not wait for
+ * the work after the response.
  */
 export async function callWith(...sent: Parameters<typeof fetchWith>): Promise<Call> {
   const { request, ...call } = await fetchWith(...sent);
@@ -76,13 +72,13 @@ async function fetchWith(
   app: Service = createApp(),
 ): Promise<Call & { request: Request }> {
   const ctx = createExecutionContext();
-  const request = requestOf(path, init);
+  const request = createRequest(path, init);
   const response = await app.fetch(request, { ...env, ...changes }, ctx);
   return { request, response, settled: waitOnExecutionContext(ctx) };
 }
 
-/** The path may be a whole URL. */
-function requestOf(path: string, init: RequestInit): Request {
+/** Creates a request. `path` may be a complete URL. */
+function createRequest(path: string, init: RequestInit): Request {
   const headers = new Headers(init.headers);
   if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);
   if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', freshAddress());
@@ -90,7 +86,7 @@ function requestOf(path: string, init: RequestInit): Request {
   return new Request(url, { ...init, headers });
 }
 
-/** Expects a response that the OpenAPI document describes. It does not describe preflights. */
+/** Expects that the OpenAPI document describes a response. It does not describe preflights. */
 export async function expectDocumented(request: Request, response: Response): Promise<void> {
   const isOptions = request.method === 'OPTIONS';
   if (isOptions && request.headers.has('Access-Control-Request-Method')) return;
@@ -105,13 +101,13 @@ export function freshAddress(): string {
   return `10.${a}.${b}.${c}`;
 }
 
-/** Expects a status. Shows the body when it is another. */
+/** Expects a status. Otherwise shows the body. */
 export async function expectStatus(response: Response, status: number): Promise<void> {
   const body = response.status === status ? '' : await response.clone().text();
   expect({ status: response.status, body }).toEqual({ status, body: '' });
 }
 
-/** Expects the error envelope, whole and consistent. Returns its `error`. */
+/** Expects a complete, consistent error envelope. Returns its `error`. */
 export async function expectError(response: Response, status: number, code: string) {
   await expectStatus(response, status);
   const body = errorResource.parse(await response.json());
@@ -128,8 +124,8 @@ export async function expectError(response: Response, status: number, code: stri
 }
 
 /**
- * Expects a `validation_error` that names these paths, the first one as its `param`. Returns the
- * message of each.
+ * Expects a `validation_error` with these paths in its `details`, and the first one as its `param`.
+ * Returns the messages.
  */
 export async function expectProblems(response: Response, paths: readonly string[]) {
   const { type, param, details = [] } = await expectError(response, 400, 'validation_error');
@@ -139,9 +135,7 @@ export async function expectProblems(response: Response, paths: readonly string[
   return details.map(({ message }) => message);
 }
 
-/**
- * Reads a list to its end. `read` gets what its query has after the first page, e.g. `&cursor=…`.
- */
+/** Reads a list to its end. `read` gets the additional query of the next page, e.g. `&cursor=…`. */
 export async function* readAllPages<Page extends { has_more: boolean; next_cursor: string | null }>(
   read: (next: string) => Promise<Page>,
   pager = 'cursor',

@@ -1,34 +1,31 @@
 /**
- * Taps on bindings: each call of the real binding is handed to the test, which makes it or does
- * something else. counting.ts and faults.ts are made of these.
+ * Intercepts calls of bindings. The test gets each call of the real binding, and makes it or does
+ * something else. counting.ts and faults.ts use these functions.
  */
 
-/** One call of a binding, to be made or not. Returns the real binding's result. */
+/** Makes one call of the real binding, and returns its result. */
 export type Call<Result> = () => Promise<Result>;
 
-/** Makes the call, or does something else in its place. */
-type Tap = (call: Call<unknown>, method: string) => Promise<unknown>;
+/** Makes the call, or replaces it. */
+type Interceptor = (call: Call<unknown>, method: string) => Promise<unknown>;
 
-/** The constraint is that of the session. */
-type D1Tap = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]>;
+/** Makes a round trip to D1, or replaces it. The session has the constraint. */
+type D1Interceptor = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]>;
 
-/**
- * Returns a database whose round trips pass through `tap`: a batch is one, a statement run by
- * itself too.
- */
-export function interceptD1(database: D1Database, tap: D1Tap): D1Database {
-  const tapSession = <Session extends D1Database | D1DatabaseSession>(
+/** Returns a database whose round trips are intercepted. A batch is one round trip. */
+export function interceptD1(database: D1Database, intercept: D1Interceptor): D1Database {
+  const interceptSession = <Session extends D1Database | D1DatabaseSession>(
     session: Session,
     constraint?: string,
   ): Session => {
     const one = async (statement: D1PreparedStatement): Promise<D1Result> => {
-      const [result] = await tap(async () => [await statement.all()], constraint);
-      if (result === undefined) throw new Error('a round trip of one statement gives one result');
+      const [result] = await intercept(async () => [await statement.all()], constraint);
+      if (result === undefined) throw new Error('D1 returned no result for a statement');
       return result;
     };
-    const tapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const interceptStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
       return withMethods(statement, {
-        bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
+        bind: (...values: unknown[]) => interceptStatement(statement.bind(...values)),
         all: () => one(statement),
         run: () => one(statement),
         first: async (column?: string) => {
@@ -38,33 +35,33 @@ export function interceptD1(database: D1Database, tap: D1Tap): D1Database {
       });
     };
     return withMethods(session, {
-      prepare: (query: string) => tapStatement(session.prepare(query)),
+      prepare: (query: string) => interceptStatement(session.prepare(query)),
       batch: (statements: D1PreparedStatement[]) =>
-        tap(() => session.batch(statements), constraint),
-      withSession: (own?: string) => tapSession(database.withSession(own), own),
+        intercept(() => session.batch(statements), constraint),
+      withSession: (first?: string) => interceptSession(database.withSession(first), first),
     });
   };
-  return tapSession(database);
+  return interceptSession(database);
 }
 
-/** Returns Durable Objects whose remote calls pass through `tap`. */
+/** Returns Durable Objects whose remote calls are intercepted. */
 export function interceptObjects<T extends Rpc.DurableObjectBranded>(
   namespace: DurableObjectNamespace<T>,
-  tap: Tap,
+  intercept: Interceptor,
 ): DurableObjectNamespace<T> {
   return withMethods(namespace, {
-    get: (id: DurableObjectId) => interceptMethods(namespace.get(id), tap),
+    get: (id: DurableObjectId) => interceptMethods(namespace.get(id), intercept),
   });
 }
 
-/** Returns the object, e.g. KV or a cache, with every call of a method passing through `tap`. */
-export function interceptMethods<T extends object>(object: T, tap: Tap): T {
+/** Returns an object, e.g. KV or a cache, whose method calls are intercepted. */
+export function interceptMethods<T extends object>(object: T, intercept: Interceptor): T {
   return new Proxy(object, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
       const call = async (...values: unknown[]) => Reflect.apply(value, target, values);
-      return (...values: unknown[]) => tap(() => call(...values), String(name));
+      return (...values: unknown[]) => intercept(() => call(...values), String(name));
     },
   });
 }

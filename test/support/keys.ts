@@ -15,7 +15,7 @@ export async function namedKey(name: string, scopes: string[], expires?: string)
   return { key, entry };
 }
 
-/** Returns the promised id of the first event of an idempotency key. */
+/** Derives the id of the first event with an idempotency key, as docs/reference/events.md promises. */
 export function deriveEventId(key: string): string {
   return v5(key, '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 }

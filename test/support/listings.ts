@@ -1,4 +1,4 @@
-/** Listings for tests: made from a few fields, and stored as an import stores them. */
+/** Makes listings from a few fields, and stores them as an import does. */
 
 import * as z from 'zod';
 import { amenity, location } from '../../src/properties/openapi/property.ts';
@@ -8,10 +8,10 @@ import { renderRow } from '../../tools/import/plan/rows.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 
-/** 2027-01-15T08:00:00.000Z, at which every stored listing has changed. */
+/** The time of the last change of every stored listing: 2027-01-15T08:00:00.000Z. */
 const CHANGED_AT = 1_800_000_000_000;
 
-/** A stored listing. */
+/** The schema of a stored listing. */
 export const source: z.ZodType<Source> = z.strictObject({
   ...listingFields,
   location: location.nullable(),
@@ -20,7 +20,7 @@ export const source: z.ZodType<Source> = z.strictObject({
 
 type Fields = Partial<Source> & { display_order?: number };
 
-/** Returns a listing. Missing fields have their defaults. */
+/** Makes a listing. Missing fields have their defaults. */
 export function makeListing(fields: Fields = {}): Source {
   const id = fields.id ?? crypto.randomUUID();
   return source.parse({
@@ -36,8 +36,8 @@ export function makeListing(fields: Fields = {}): Source {
 }
 
 /**
- * Stores listings, or replaces them, a hundred rows per statement. The public ones become the newest
- * changes, in this order.
+ * Stores or replaces listings, a hundred rows per statement. The public listings become the newest
+ * changes, in the given order.
  */
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {

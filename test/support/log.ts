@@ -1,8 +1,6 @@
-/** The log of the service. */
-
 import { vi } from 'vitest';
 
-/** Silences one method of the console. Returns what parses the lines that were written since. */
+/** Silences a method of the console. Returns a function that parses the lines written since then. */
 export function watchLog(method: 'log' | 'error') {
   const log = vi.spyOn(console, method).mockReturnValue(undefined);
   return () => log.mock.calls.map(([line]) => JSON.parse(String(line)));

@@ -1,7 +1,4 @@
-/**
- * Reads the project's documents: their text, code blocks, headings and tables. Runs in Node and in
- * workerd.
- */
+/** Reads the project's documents. Runs in Node and in workerd. */
 
 const TEXTS = import.meta.glob<string>(
   ['../../README.md', '../../CONTRIBUTING.md', '../../docs/**/*.md', '../conformance.md'],
@@ -13,28 +10,27 @@ export const DOCUMENTS = Object.keys(TEXTS)
   .filter((path) => path.startsWith('../../'))
   .map((path) => path.replace('../../', ''));
 
-/** For a developer who changes the service. */
+/** The document that `npm run dev` does not show. */
 export const CONFORMANCE = 'test/conformance.md';
 
-/** The whole text of a document. */
 export function readDocument(path: string): string {
   const text = TEXTS[path === CONFORMANCE ? '../conformance.md' : `../../${path}`];
   if (text === undefined) throw new Error(`there is no document ${path}`);
   return text;
 }
 
-/** The contents of the document's fenced blocks of one language. */
+/** Returns the contents of a document's fenced code blocks in one language. */
 export function getCodeBlocks(path: string, language: string): string[] {
   const blocks = readDocument(path).matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm);
-  return [...blocks].flatMap(([, found, code = '']) => (found === language ? [code] : []));
+  return [...blocks].flatMap(([, tag, code = '']) => (tag === language ? [code] : []));
 }
 
-/** The document without its fenced blocks. */
+/** Returns a document without its fenced code blocks. */
 export function getProse(path: string): string {
   return readDocument(path).replaceAll(/^ *```\w*\n[\s\S]*?^ *```$/gm, '');
 }
 
-/** The anchors that a document's headings have on GitHub. */
+/** Returns the anchors that GitHub gives a document's headings. */
 export function getAnchors(path: string): string[] {
   const headings = getProse(path).matchAll(/^#{1,6} (.+)$/gm);
   return [...headings].map(([, heading = '']) =>
@@ -45,28 +41,28 @@ export function getAnchors(path: string): string[] {
   );
 }
 
-/** The document's tables in order. Cells are trimmed. */
+/** Returns a document's tables in order, with trimmed cells. */
 export function getTables(path: string): { heads: string[]; rows: string[][] }[] {
   const blocks = getProse(path).match(/(?:^ *\|.*\|$\n?)+/gm) ?? [];
   return blocks.map((block) => {
-    const [heads = [], , ...rows] = block.trim().split('\n').map(cellsOf);
+    const [heads = [], , ...rows] = block.trim().split('\n').map(splitCells);
     return { heads, rows };
   });
 }
 
-/** The one table of the document whose first column has this head. */
+/** Returns the only table of a document whose first column has this head. Otherwise throws. */
 export function getTable(path: string, firstHead: string) {
-  const [found, ...others] = getTables(path).filter(({ heads }) => heads[0] === firstHead);
-  if (found && others.length === 0) return found;
+  const [table, ...others] = getTables(path).filter(({ heads }) => heads[0] === firstHead);
+  if (table && others.length === 0) return table;
   throw new Error(`${path} has not one table headed "${firstHead}"`);
 }
 
-/** The texts in backticks. */
+/** Returns the parts of a text that are in backticks. */
 export function getCodes(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }
 
-function cellsOf(line: string): string[] {
+function splitCells(line: string): string[] {
   return line
     .trim()
     .slice(1, -1)

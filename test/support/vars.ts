@@ -1,9 +1,7 @@
-/**
- * The promised window of the rate limit, and the vars that the tests and the simulation run with.
- */
-
+/** The documented window of the rate limit. */
 export const WINDOW_SECONDS = 60;
 
+/** The vars of the tests and of the simulation. */
 export const TEST_VARS = {
   ENVIRONMENT: 'production',
   PUBLIC_SITE_URL: 'https://www.example.com',

@@ -1,21 +1,19 @@
 import { databaseOver } from '../../../tools/database/d1.ts';
 
-/** The message of a call that fails. */
+/** Message of a failed call. */
 export const GONE = 'the connection is gone';
 
-/**
- * A database whose calls fail as `fateOf` says of their SQL: before they are carried out, or after.
- */
+/** Returns a database whose calls fail before or after they take effect, as `behave` decides. */
 export function failingDatabase(
   database: D1Database,
-  fateOf: (sql: string) => 'before' | 'after' | undefined,
+  behave: (sql: string) => 'before' | 'after' | undefined,
 ): D1Database {
   return databaseOver(async (queries) => {
-    const fate = fateOf(queries.map(({ sql }) => sql).join(';\n'));
-    if (fate === 'before') throw new Error(GONE);
+    const failure = behave(queries.map(({ sql }) => sql).join(';\n'));
+    if (failure === 'before') throw new Error(GONE);
     const statements = queries.map(({ sql, params }) => database.prepare(sql).bind(...params));
-    const all = await database.batch<Record<string, unknown>>(statements);
-    if (fate === 'after') throw new Error(GONE);
-    return all.map(({ results }) => results);
+    const results = await database.batch<Record<string, unknown>>(statements);
+    if (failure === 'after') throw new Error(GONE);
+    return results.map(({ results: rows }) => rows);
   });
 }

@@ -1,4 +1,4 @@
-/** A clock for commands, whose pauses move it and take no time. */
+/** A fake clock for commands. A pause advances it and takes no time. */
 export class FakeClock {
   sleptMs = 0;
   readonly #startedAt: number;

@@ -1,7 +1,4 @@
-/**
- * The project's commands in this process, from their arguments to their exit code: they start no
- * program.
- */
+/** Runs the project's commands in this process, from their arguments to their exit code. */
 
 import { format } from 'node:util';
 import { vi } from 'vitest';
@@ -9,9 +6,7 @@ import { type Command, runToExitCode } from '../../../tools/command-line/command
 import type { WithDatabase } from '../../../tools/database/open.ts';
 import type { Finished } from './project-copy.ts';
 
-/**
- * Runs a command to its end. Commands must not run side by side, because they share the console.
- */
+/** Runs a command to its end. Commands must not run concurrently, because they share the console. */
 export async function runHere<Request>(
   command: Command<Request>,
   ...args: string[]
@@ -22,7 +17,7 @@ export async function runHere<Request>(
       printed[name] += String(text);
       return true;
     };
-    const print = (...all: unknown[]) => void write(`${format(...all)}\n`);
+    const print = (...values: unknown[]) => void write(`${format(...values)}\n`);
     return [
       vi.spyOn(process[name], 'write').mockImplementation(write),
       vi.spyOn(console, method).mockImplementation(print),
@@ -49,7 +44,7 @@ export function runWith<Request>(
   return runHere({ ...command, run: (request) => run(request, open) }, ...args);
 }
 
-/** Runs a command to its end on a database, whatever its arguments say of the target. */
+/** Runs a command to its end on a database, and ignores the target in its arguments. */
 export function runOn<Request>(
   database: D1Database,
   command: DatabaseCommand<Request>,
@@ -58,7 +53,7 @@ export function runOn<Request>(
   return runWith((_target, work) => work(database), command, ...args);
 }
 
-/** Runs `import-listings` or `set-status`. Without `--undo` there is no file to undo it. */
+/** Runs `import-listings` or `set-status`. Adds `--no-undo` unless the arguments have `--undo`. */
 export function runImportOn<Request>(
   database: D1Database,
   command: DatabaseCommand<Request>,

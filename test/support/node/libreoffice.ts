@@ -1,4 +1,4 @@
-/** LibreOffice, which edits and saves workbooks. */
+/** Edits and saves workbooks with LibreOffice. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ export const hasLibreOffice = spawnSync('soffice', ['--version']).status === 0;
 type Form = 'xlsx' | 'ods';
 
 /**
- * Lets LibreOffice, in a language, make each edit of a Basic module in a copy of a workbook. Returns
- * the saved copies in the same order.
+ * Runs each of the named edits of a Basic module in its own copy of a workbook, in LibreOffice with
+ * the given language. Returns the saved copies in the same order.
  */
 export function editWorkbooks(
   basic: string,
@@ -48,7 +48,7 @@ export function editWorkbooks(
   }
 }
 
-/** A Basic module, and the library that has it. */
+/** Returns the files of a Basic module and of its library. */
 function moduleFiles(basic: string): [name: string, text: string][] {
   const code = basic.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   const head = (type: string, name: string) =>
@@ -64,7 +64,7 @@ function moduleFiles(basic: string): [name: string, text: string][] {
   ];
 }
 
-/** The language of numbers, dates, words and the interface. */
+/** Returns settings with the language of numbers, dates and the interface. */
 function settings(locale: string): string {
   const item = (name: string) =>
     `<item oor:path="/org.openoffice.Setup/L10N"><prop oor:name="${name}" oor:op="fuse"><value>${locale}</value></prop></item>`;

@@ -1,4 +1,4 @@
-/** Listings files for tests, made from a few fields. */
+/** Makes listings files from a few fields. */
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
@@ -13,7 +13,7 @@ export function makeProperty(fields: Record<string, unknown> & { slug: string })
   return { id: randomUUID(), name: 'Home', status: 'listed', display_order: 0, ...fields };
 }
 
-/** Returns a file with one location, the bay, and one amenity, wifi. */
+/** Makes a file with one location, the bay, and one amenity, wifi. */
 export function makeFile(
   properties: readonly Property[],
   names: { bay?: string; wifi?: string } = {},
@@ -25,7 +25,7 @@ export function makeFile(
   };
 }
 
-/** Imports a file without the command, which does not run side by side in one process. */
+/** Imports a file without the command, because commands of one process cannot run concurrently. */
 export async function importInto(database: D1Database, content: object): Promise<void> {
   const file = readListingsFile(Buffer.from(JSON.stringify(content)));
   const outcome = await importListings(file, {

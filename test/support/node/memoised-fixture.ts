@@ -1,29 +1,26 @@
-/**
- * Directories that are made once in a run of the tests: the first test that needs one fills it, and
- * the others wait.
- */
+/** Directories that are filled once per test run, by the first test that needs them. */
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject, vi } from 'vitest';
 
-/** Longer than a bundle takes on a busy machine. */
+/** Longer than building a bundle takes on a busy computer. */
 const DEADLINE_MS = 100_000;
 
-/** Returns the directory of that name, which `fill` has filled. */
+/** Returns a directory. The first caller fills it, and the others wait. */
 export async function makeOnce(
   name: string,
   fill: (directory: string) => Promise<void>,
 ): Promise<string> {
-  const made = join(inject('runDirectory'), name);
-  const unfinished = `${made}.unfinished`;
-  if (!existsSync(made) && isFirst(`${made}.lock`)) {
+  const directory = join(inject('runDirectory'), name);
+  const unfinished = `${directory}.unfinished`;
+  if (!existsSync(directory) && isFirst(`${directory}.lock`)) {
     mkdirSync(unfinished);
     await fill(unfinished);
-    renameSync(unfinished, made);
+    renameSync(unfinished, directory);
   }
-  await vi.waitUntil(() => existsSync(made), { timeout: DEADLINE_MS });
-  return made;
+  await vi.waitUntil(() => existsSync(directory), { timeout: DEADLINE_MS });
+  return directory;
 }
 
 function isFirst(directory: string): boolean {

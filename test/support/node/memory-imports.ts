@@ -1,4 +1,4 @@
-/** The commands of an editor in this process, on a database in memory. */
+/** Runs the commands of an editor in this process, on a database in memory. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { Database } from '../cloudflare/database.ts';
 import { source } from '../listings.ts';
 import { runImportOn } from './in-process.ts';
 
-/** Opens an empty database, until the tests of the calling file or `describe` have ended. */
+/** Opens an empty database, and closes it after the tests of the calling file or `describe`. */
 export function openMemoryImports() {
   const store = new Database('in-memory');
   store.migrate();
@@ -27,7 +27,7 @@ export function openMemoryImports() {
   };
   return {
     database,
-    /** Imports a file: a text or bytes as they are, anything else as JSON. */
+    /** Imports a file. Strings and bytes are written unchanged, other values as JSON. */
     load(content: unknown, ...options: string[]) {
       const path = join(directory, 'listings.json');
       const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -43,10 +43,10 @@ export function openMemoryImports() {
       const [row] = store.rows(`SELECT source FROM properties WHERE slug = '${slug}'`);
       return row && source.parse(JSON.parse(String(row.source)));
     },
-    /** Returns the whole catalogue as a listings file in JSON. */
+    /** Returns the complete catalogue as a listings file in JSON. */
     exported: async () => (await exportAs('json')).toString(),
     exportedWorkbook: () => exportAs('workbook'),
-    /** Returns a function that brings the database back to its present state. */
+    /** Returns a function that restores the current state of the database. */
     keep: () => store.keep(),
     clear() {
       for (const table of [

@@ -1,15 +1,12 @@
-/**
- * wrangler.toml without the settings of an operator: with the vars of the tests, and without an
- * account.
- */
+/** Replaces the operator's settings in wrangler.toml by the settings of the tests. */
 
 import { parse, stringify } from 'smol-toml';
 import { TEST_VARS } from '../vars.ts';
 
-/** The fields, at any depth, that name something of one account. */
-const OF_AN_ACCOUNT = ['account_id', 'database_id', 'id', 'route', 'routes'];
+/** Fields, at any depth, that identify something in one account. */
+const ACCOUNT_FIELDS = ['account_id', 'database_id', 'id', 'route', 'routes'];
 
-/** Takes the text of wrangler.toml and returns the text for a scratch copy. */
+/** Returns the text of wrangler.toml with the vars of the tests, and without an account. */
 export function neutralConfig(text: string): string {
   const config = withoutAccount(parse(text)) as Record<string, unknown>;
   return stringify({ ...config, vars: { ...(config.vars as object), ...TEST_VARS } });
@@ -18,6 +15,6 @@ export function neutralConfig(text: string): string {
 function withoutAccount(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutAccount);
   if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([name]) => !OF_AN_ACCOUNT.includes(name));
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutAccount(inner)]));
+  const neutralFields = Object.entries(value).filter(([name]) => !ACCOUNT_FIELDS.includes(name));
+  return Object.fromEntries(neutralFields.map(([name, inner]) => [name, withoutAccount(inner)]));
 }

@@ -1,4 +1,4 @@
-/** A scratch copy of the project, with its own state, and the project's commands run in it. */
+/** Runs the project's commands in a scratch copy, which has its own state. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import {
@@ -24,21 +24,21 @@ import { neutralConfig } from './neutral-config.ts';
 
 const COPIED =
   'src tools migrations docs README.md CONTRIBUTING.md CHANGELOG.md package.json tsconfig.json .dev.vars.example';
-/** A command begins so, as in package.json. */
+/** The beginning of every command, as in package.json. */
 export const NODE = [process.execPath, '--import', './tools/own-node.js'];
 const READY_DEADLINE_MS = 60_000;
-/** The last of the lines that `dev` prints when it is ready. */
+/** The last line that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
 
-/** A program, which leads a process group of all that it starts. */
+/** A running program. It leads a process group with all processes that it starts. */
 type Program = {
   child: ChildProcessByStdio<null, Readable, Readable>;
   ended: Promise<number | null>;
 };
 
-/** A `dev` that serves. */
+/** A running `dev`. */
 export type Service = Awaited<ReturnType<ProjectCopy['serveByDev']>>;
 
 export class ProjectCopy {
@@ -54,7 +54,7 @@ export class ProjectCopy {
     symlinkSync(join(process.cwd(), 'node_modules'), join(this.directory, 'node_modules'));
   }
 
-  /** Writes text and bytes as they are, anything else as JSON. Returns the path of the file. */
+  /** Writes strings and bytes unchanged, other values as JSON. Returns the path of the file. */
   write(name: string, content: unknown): string {
     const path = join(this.directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -83,9 +83,9 @@ export class ProjectCopy {
   }
 
   /**
-   * Serves the copy from a workerd of this process, until `remove` or `stop`, with the key pair for
-   * tokens that `dev` would generate. It starts in a tenth of the time that `dev` takes, which builds
-   * a bundle and starts a proxy.
+   * Serves the copy with a workerd of this process until `stop` or `remove`, with a key pair for
+   * tokens as `dev` generates one. Starts ten times as fast as `dev`, which builds a bundle and starts
+   * a proxy.
    */
   async serve() {
     createDevVars(this.directory);
@@ -100,7 +100,7 @@ export class ProjectCopy {
     return { origin: url.origin, vars, database, stop };
   }
 
-  /** Starts `dev` and waits until it says that it is ready. */
+  /** Starts `dev` and waits until it is ready. */
   async serveByDev(port: number, environment: Record<string, string> = {}) {
     const command = [...NODE, 'tools/commands/dev.ts'];
     const { child, ended } = this.#start(command, { PORT: String(port), ...environment });
@@ -116,11 +116,11 @@ export class ProjectCopy {
     const [origin = ''] = /http:\/\/localhost:\d+/.exec(output) ?? [];
     return {
       origin,
-      /** The process group of all that it has started. */
+      /** Id of the process group of `dev` and its child processes. */
       group: child.pid ?? 0,
-      /** Returns all that has been printed so far. */
+      /** Returns the complete output so far. */
       output: () => output,
-      /** Sends a signal to the program alone and returns its exit code. */
+      /** Sends a signal to the program only. Returns its exit code. */
       stop(signal: NodeJS.Signals) {
         child.kill(signal);
         return ended;
@@ -128,7 +128,7 @@ export class ProjectCopy {
     };
   }
 
-  /** Ends whatever still runs, waits for its last lines, and removes the copy. */
+  /** Ends all running programs, waits for their last lines, and removes the copy. */
   async remove(): Promise<void> {
     for (const program of this.#programs) killAll(program);
     await Promise.all(this.#programs.map(({ ended }) => ended));
@@ -154,6 +154,6 @@ function killAll({ child }: Program): void {
   try {
     process.kill(-Number(child.pid), 'SIGKILL');
   } catch {
-    // The group has ended.
+    // The process group has ended.
   }
 }

@@ -1,4 +1,4 @@
-/** Local databases made once in a run of the tests, and copied by every test that begins with one. */
+/** Local databases that are made once per test run, and copied for each test that needs one. */
 
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ const FILES = { empty: 'none.json', samples: 'tools/samples/listings.json' };
 const STATE = '.wrangler/state/v3/d1';
 
 /**
- * Returns a scratch copy of the project with a local database. `empty`: migrated; `samples`: with
- * the sample listings too.
+ * Returns a scratch copy of the project with a migrated local database: `empty`, or with the sample
+ * listings.
  */
 export async function copyWithStore(kind: 'empty' | 'samples'): Promise<ProjectCopy> {
   const stores = await makeOnce('stores', makeStores);
@@ -19,7 +19,7 @@ export async function copyWithStore(kind: 'empty' | 'samples'): Promise<ProjectC
   return project;
 }
 
-/** Makes both, as an import makes them that finds no database. */
+/** Makes both databases with `import-listings`, which creates a missing database. */
 async function makeStores(directory: string): Promise<void> {
   const project = new ProjectCopy();
   project.write(FILES.empty, { export_id: 'an empty store' });

@@ -1,4 +1,4 @@
-/** Workbooks for tests, as an editor makes and changes them. */
+/** Makes and changes workbooks as an editor does. */
 
 import { crc32 } from 'node:zlib';
 import { type Cell, readXlsx, type Sheet, type WriteSheet, writeXlsx } from 'hucre/xlsx';
@@ -6,22 +6,22 @@ import { type Cell, readXlsx, type Sheet, type WriteSheet, writeXlsx } from 'huc
 type Value = string | number | boolean | Date | null;
 type Rows = readonly (readonly Value[])[];
 
-/** Makes a workbook. Text in `cells` replaces a cell by its place, e.g. a formula at `0,1`. */
+/** Makes a workbook. `options` has settings of a sheet, e.g. a formula in `cells` at `0,1`. */
 export async function workbook(
   sheets: Record<string, Rows>,
-  more: Record<string, Partial<WriteSheet>> = {},
+  options: Record<string, Partial<WriteSheet>> = {},
 ): Promise<Uint8Array> {
   return await writeXlsx({
     sheets: Object.entries(sheets).map(([name, rows]) => ({
       name,
       rows: rows.map((row) => [...row]),
-      ...more[name],
+      ...options[name],
     })),
   });
 }
 
 /**
- * Makes the rows of sheets of lines with `|` between the cells. A cell is JSON, a text, or `DAY`.
+ * Parses sheets from lines with `|` between the cells. A cell is JSON, other text, or `DAY`.
  *
  * @example parseSheets(`
  * slug | price_from
@@ -52,7 +52,7 @@ export function parseCell(cell: string): Value {
   }
 }
 
-/** A formula with its last value. */
+/** Returns a cell with a formula and its last result. */
 export function formulaCell(formula: string, formulaResult?: string | number): Cell {
   return {
     value: null,
@@ -63,46 +63,48 @@ export function formulaCell(formula: string, formulaResult?: string | number): C
 }
 
 type Row = Record<string, Value>;
-/** The rows of each sheet, by the headers of their columns. */
-type Edited = Record<string, Row[]>;
-export type Edit = (sheets: Edited) => void;
+/** Sheet → rows, whose cells are named by the headers of their columns. */
+type SheetRows = Record<string, Row[]>;
+export type Edit = (sheets: SheetRows) => void;
 
-/** Changes cells of the row of a slug, or of one of the rows of a listing in `photos` and the like. */
+/** Changes cells in the row of a slug. In a sheet such as `photos`, `at` selects a row of the listing. */
 export function change(sheet: string, slug: string, cells: Row, at = 0): Edit {
   return ({ [sheet]: rows = [] }) => {
-    const row = rows.filter(({ listing = null, ...own }) => (listing ?? own.slug) === slug)[at];
+    const row = rows.filter(({ listing = null, slug: rowSlug }) => (listing ?? rowSlug) === slug)[
+      at
+    ];
     if (row === undefined) throw new Error(`${sheet} has no row ${at} of ${slug}`);
     Object.assign(row, cells);
   };
 }
 
 export function add(sheet: string, ...rows: Row[]): Edit {
-  return ({ [sheet]: all }) => all?.push(...rows);
+  return ({ [sheet]: sheetRows }) => sheetRows?.push(...rows);
 }
 
-/** Opens a workbook, lets `edits` change its rows, and saves it. */
+/** Opens a workbook, applies edits to its rows, and saves it. */
 export async function editWorkbook(bytes: Uint8Array, ...edits: Edit[]): Promise<Uint8Array> {
   const { sheets } = await readXlsx(bytes);
-  const edited = Object.fromEntries(sheets.map((sheet) => [sheet.name, rowsOf(sheet)]));
+  const edited = Object.fromEntries(sheets.map((sheet) => [sheet.name, toRows(sheet)]));
   for (const edit of edits) edit(edited);
   const saved = Object.entries(edited).map(([name, rows]): [string, Rows] => {
-    const own = sheets.find((each) => each.name === name)?.rows ?? [];
-    if (name === 'read me') return [name, own];
-    if (rows.length === 0) return [name, own.slice(0, 1)];
+    const originalRows = sheets.find((sheet) => sheet.name === name)?.rows ?? [];
+    if (name === 'read me') return [name, originalRows];
+    if (rows.length === 0) return [name, originalRows.slice(0, 1)];
     const header = Object.keys(Object.assign({}, ...rows));
     return [name, [header, ...rows.map((row) => header.map((column) => row[column] ?? null))]];
   });
   return await workbook(Object.fromEntries(saved));
 }
 
-function rowsOf({ rows: [header = [], ...rows] }: Sheet): Row[] {
+function toRows({ rows: [header = [], ...rows] }: Sheet): Row[] {
   const filled = rows.filter((row) => row.some((cell) => cell !== null));
   return filled.map((row) =>
     Object.fromEntries(header.map((column, at) => [String(column), row[at] ?? null])),
   );
 }
 
-/** Makes a ZIP archive of texts. Its directory may say other unpacked sizes (APPNOTE 4.3). */
+/** Makes a ZIP archive. `size` replaces the unpacked sizes in its directory (APPNOTE 4.3). */
 export function zip(entries: Record<string, string>, size?: number): Buffer {
   const local: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -116,9 +118,15 @@ export function zip(entries: Record<string, string>, size?: number): Buffer {
     sizes.writeUInt16LE(name.length, 12);
     const head = [Buffer.alloc(10), sizes];
     local.push(Buffer.from('PK\x03\x04'), ...head, Buffer.from(name), data);
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE(offset, 10);
-    directory.push(Buffer.from('PK\x01\x02'), Buffer.alloc(2), ...head, place, Buffer.from(name));
+    const location = Buffer.alloc(14);
+    location.writeUInt32LE(offset, 10);
+    directory.push(
+      Buffer.from('PK\x01\x02'),
+      Buffer.alloc(2),
+      ...head,
+      location,
+      Buffer.from(name),
+    );
     offset += 30 + name.length + data.length;
   }
   const end = Buffer.alloc(18);
@@ -128,7 +136,7 @@ export function zip(entries: Record<string, string>, size?: number): Buffer {
   return Buffer.concat([...local, ...directory, Buffer.from('PK\x05\x06'), end]);
 }
 
-/** Makes an .ods of the XML of one sheet, `listings`. */
+/** Makes an .ods with one sheet, `listings`. `rows` is its XML. */
 export function openDocument(rows: string): Buffer {
   const type = 'application/vnd.oasis.opendocument.spreadsheet';
   const spreadsheet = `<office:spreadsheet><table:table table:name="listings">${rows}</table:table></office:spreadsheet>`;
