@@ -99,7 +99,7 @@ it('a pull request fails at a problem, and one from a fork gets no comment', asy
   const edit = change('listings', 'casa-ginebrera', { price_from: '295.000' });
   commit('problem', { 'catalogue.xlsx': await editWorkbook(workbook, edit) });
   const { status, posted, stdout, summary } = dryRun('problem', 'catalogue.xlsx', true);
-  expect(summary).toContain('price_from "295.000" is no number');
+  expect(summary).toContain('price_from "295.000" is not a number');
   expect(stdout).toContain('A pull request from a fork may not comment');
   expect([status, posted]).toEqual([1, undefined]);
 });

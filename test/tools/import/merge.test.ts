@@ -353,7 +353,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     (name): (typeof ONE_EDITOR)[number] => [
       `the sheet ${name} under another name is rejected`,
       [renameSheet(name, 'Other')],
-      `!the sheet "Other" has the columns of the missing sheet ${name}: give it that name\nNothing was changed.\n`,
+      `!The sheet "Other" has the columns of the missing sheet ${name}. Rename it to ${name}.\nNothing was changed.\n`,
     ],
   ),
 ];

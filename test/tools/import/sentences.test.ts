@@ -78,38 +78,22 @@ const sheets =
   async () =>
     imports.load(await workbook(parseSheets(text), more), '--dry-run');
 
-const NUMBER = 'is no number: format the cell as a number, and write';
-const AGAIN = 'and write it again';
+const NUMBER = 'is not a number. Format the cell as a number and enter';
 const STATUSES = 'one of listed, coming_soon, sold_out, hidden';
 /** A value of `casa-marea`, its sentence in JSON and in a workbook (`=`: the same), and its repair. */
 const VALUES = `
 name | null | must be of type string | must not be empty | Casa
 name | " " | must not be blank | - | Casa
 status | sold | must be ${STATUSES} | = | sold_out
-status | 1 | - | must be a text, ${STATUSES} | listed
 status | null | - | must not be empty | listed
-price_from | "295.000" | must be of type number | ${NUMBER} a number | 295
-price_from | € 1.295.000,50 | must be of type number | ${NUMBER} 1295000.5 | 1295000.5
-price_from | 295 000 € | - | ${NUMBER} 295000 | 295000
-price_from | CHF 1'200 | - | ${NUMBER} 1200 | 1200
-price_from | 295k | - | ${NUMBER} a number | 295000
-longitude | 0,119 | - | ${NUMBER} a number | 0.119
-longitude | −0.119 | - | ${NUMBER} a number | -0.119
-longitude | 39,748 | - | ${NUMBER} a number | 39.748
-price_from | 85,5 | - | ${NUMBER} 85.5 | 85.5
-price_from | on request | - | ${NUMBER} a number | 1
-price_from | 2 or 3 | - | ${NUMBER} a number | 2
-price_from | 1.2.3 | - | ${NUMBER} a number | 1
-price_from | true | must be of type number | ${NUMBER} a number | 1
+price_from | "295.000" | must be of type number | ${NUMBER} it again. | 295
+price_from | € 1.295.000,50 | must be of type number | ${NUMBER} 1295000.5. | 1295000.5
+price_from | true | must be of type number | ${NUMBER} it again. | 1
 beds | 2.5 | must be a whole number | = | 2
-beds | DAY | - | is a date: format the cell as a number, ${AGAIN} | 8
 fraction_from | "0.125" | must be a fraction such as 1/8 | = | 1/8
-fraction_from | DAY | - | is a date: format the cell as text, ${AGAIN} | 1/8
-city | true | must be of type string | is no text: format the cell as text, ${AGAIN} | TRUE
-hid | 1234567890123456 | - | is a number with more than 15 digits, which a spreadsheet rounds: format the cell as text, ${AGAIN} | H-1
+city | true | must be of type string | is not text. Format the cell as text and enter it again. | TRUE
 is_early_access | maybe | - | must be yes or no | no
-is_early_access | 1 | - | must be yes or no | yes
-location | bai | is not known: did you mean bay? | = | bay
+location | bai | is not known. Did you mean bay? | = | bay
 display_order | 2147483648 | must be at most 2147483647 | = | 2147483647
 financial_analysis_url | https://user@o'brien.example/ | must be an absolute http or https URL | = | https://obrien.example/
 financial_analysis_url | https://user@a.example/ | must not contain credentials | = | https://a.example/
@@ -165,7 +149,7 @@ const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string
 /** Fields that have no cell of their own. */
 const FIELDS: [fields: object, sentence: string][] = [
   [{ name: undefined }, 'name is required'],
-  [{ bed: 1 }, 'bed is not a field of this resource: did you mean beds?'],
+  [{ bed: 1 }, 'bed is not a field of this resource. Did you mean beds?'],
   [{ amenities: ['wi fi'] }, `amenities.0 "wi fi" ${SLUG_RULE}`],
   [
     { type: `\u001b[31m\u2028\u202e${'villages '.repeat(20)}` },
@@ -210,7 +194,7 @@ const FILES: Case[] = [
           ),
       ),
     ),
-    'listings!B2 (slug "casa-marea"): city "PT12H30M00S" is a date: format the cell as text, and write it again',
+    'listings!B2 (slug "casa-marea"): city "PT12H30M00S" is a date. Format the cell as text and enter it again.',
   ],
   [
     'fields that have no cell of their own',
@@ -290,7 +274,7 @@ properties[5] (slug "e"): is the same listing as properties[4] (slug "d")`,
 properties[1] (slug "home"): hero_photo "${url}" must be the address of one of the photos of this listing
 properties[0] (slug "casa-marea"): slug "casa-marea" repeats the slug of the stored listing casa-marea (id "${marea.id}")
 properties[1] (slug "home"): location "hills" is not known
-properties[1] (slug "home"): amenity "wify" is not known: did you mean wifi?
+properties[1] (slug "home"): amenity "wify" is not known. Did you mean wifi?
 ${HELP}`,
   ],
   [
@@ -351,7 +335,7 @@ properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored p
     () => imports.setStatus('sold', 'other', 'casa-mare'),
     `
 status must be one of listed, coming_soon, sold_out, hidden: 2 listings, first other: "sold"
-casa-mare: is no stored listing: did you mean casa-marea?`,
+casa-mare: is no stored listing. Did you mean casa-marea?`,
   ],
   [
     'the hid of another listing, in the store or in the file',
@@ -424,14 +408,14 @@ const SHEETS: Case[] = [
 photos!B3 (slug "casa-marea"): url "a/1.jpg" must be an absolute http or https URL
 photos!D3 (slug "casa-marea"): section "garden" must be one of hero, gallery, studio, location, what_to_do, other
 listings!B3 (slug "other"): amenities "wifi" repeats amenities.0
-listings!B2 (slug "casa-marea"): amenity "wify" is not known: did you mean wifi?
+listings!B2 (slug "casa-marea"): amenity "wify" is not known. Did you mean wifi?
 ${HELP}`,
     sheets(`slug | amenities\ncasa-marea | wifi${PHOTOS}casa-marea | ${PHOTO}?3 | The sea | other`),
   ],
   [
     'a listing that is not known, or none',
     sheets(`${PHOTOS}casa-mare | ${PHOTO}?3 | x | other\n | ${PHOTO}?4`),
-    'listing must be the slug of a listing: 2 rows, first casa-mare (photos!A3): "casa-mare": did you mean casa-marea?',
+    'listing must be the slug of a listing: 2 rows, first casa-mare (photos!A3): "casa-mare". Did you mean casa-marea?',
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | x | other`),
   ],
   [
@@ -444,7 +428,7 @@ Casa Marea | Listed |`),
 listings!B2 (slug "casa-marea"): status "SOLD" must be ${STATUSES}
 listings!A3 (slug "casa marea"): is no stored listing, and a new one needs name, display_order
 listings!A3 (slug "casa marea"): slug "Casa Marea" ${SLUG_RULE}
-listings!C2 (slug "casa-marea"): amenity "Wi-Fy" is not known: did you mean wifi?
+listings!C2 (slug "casa-marea"): amenity "Wi-Fy" is not known. Did you mean wifi?
 ${HELP}`,
     sheets('slug | status | amenities\nCASA-MAREA | Sold_Out | WIFI'),
   ],
@@ -501,10 +485,10 @@ slug | name | status | display_order | Notes | Titel.EN | city | City |
 new | New | listed | 1 | 1 | 2 | 3 | 4 | ask Pere
 newer | New | listed | 1 | 1 | 2 | 3 | 4 | x`),
     `
-listings!E1: "Notes" is no column of this sheet: delete it, or begin its name with #
-listings!F1: "Titel.EN" is no column of this sheet: did you mean title.en?
-listings!H1: "City" heads two columns: delete one, or begin its name with #
-is in a column without a name: delete it, or write # into listings!I1: 2 cells, first listings!I2: "ask Pere", "x"`,
+listings!E1: "Notes" is not a column of this sheet. Delete it, or begin its name with #.
+listings!F1: "Titel.EN" is not a column of this sheet. Did you mean title.en?
+listings!H1: "City" heads two columns. Delete one, or begin its name with #.
+is in a column without a name: 2 cells, first listings!I2: "ask Pere", "x". Delete the cell, or enter # into listings!I1.`,
     sheets(`
 slug | name | status | display_order | #Notes | title.en | city | #City | #
 new | New | listed | 1 | 1 | "2" | "3" | 4 | ask Pere`),
@@ -512,15 +496,15 @@ new | New | listed | 1 | 1 | "2" | "3" | 4 | ask Pere`),
   [
     'a title above the header',
     sheets(`Our homes\n\n${CITIES.trim()}`),
-    'listings!A1: is no header with the column slug or hid or id, which the sheet listings needs',
+    'listings!A1: is not a header with the column slug or hid or id. The sheet listings needs this column, and its header in the first row.',
     sheets(CITIES),
   ],
   [
     'no key, in two sheets',
     sheets(`city\nPalma\n== photos\nurl\n${PHOTO}`),
     `
-listings!A1: is no header with the column slug or hid or id, which the sheet listings needs
-photos!A1: is no header with the column listing, which the sheet photos needs`,
+listings!A1: is not a header with the column slug or hid or id. The sheet listings needs this column, and its header in the first row.
+photos!A1: is not a header with the column listing. The sheet photos needs this column, and its header in the first row.`,
     sheets(`${CITIES}${PHOTOS}`),
   ],
   [
@@ -534,13 +518,13 @@ listings!A3 (slug "newer"): is no stored listing, and a new one needs status, di
   [
     'no sheet of a catalogue',
     sheets('== Sheet1\ncity\nPalma'),
-    'the file has no sheet of a catalogue, but Sheet1: name its sheets listings, photos, videos, features, locations, amenities',
+    'The workbook has no sheet of a catalogue, only Sheet1. The names of its sheets are listings, photos, videos, features, locations, amenities.',
     sheets(CITIES),
   ],
   [
     'merged cells',
     sheets(CITIES, { listings: { merges: MERGES } }),
-    'listings!B2: begins merged cells: unmerge them, and fill in each of them',
+    'listings!B2: is the first of several merged cells. Unmerge them and fill in each cell.',
     sheets(CITIES),
   ],
   [
@@ -553,8 +537,8 @@ listings!A3 (slug "newer"): is no stored listing, and a new one needs status, di
     ),
     `
 listings!B2 (slug "casa-marea"): city "#N/A" is an error, not a value. Enter the value instead.
-listings!C2 (slug "casa-marea"): beds is a formula without a value: open the workbook in a spreadsheet program, and save it
-listings!D2 (slug "casa-marea"): title.en "Loading..." is a formula that Google Sheets had not computed: open the sheet, wait for its values, and download it again
+listings!C2 (slug "casa-marea"): beds is a formula without a value. Open the workbook in a spreadsheet program and save it.
+listings!D2 (slug "casa-marea"): title.en "Loading..." is a formula that Google Sheets has not computed yet. Open the sheet, wait for its values, and download it again.
 listings!F2 (slug "casa-marea"): address "#REF!" is the error of a formula. Correct the formula or enter its value.`,
   ],
 ];

@@ -1,7 +1,15 @@
 /**
- * What a cell shows of a stored value, and which value a cell gives. A cell that shows the stored
- * value gives no value: what a cell cannot hold (markup, more than 15 digits or 32,767 characters)
- * stays as it is stored. Pure.
+ * Converts stored values to cells, and cells to values.
+ *
+ *     column        stored                cell           read as
+ *     price_from    453200.00000000006    453200         453200
+ *     visible       true                  yes            true
+ *     amenities     ["wifi", "pool"]      wifi, pool     ["wifi", "pool"]
+ *     description   bold text             plain text     plain text
+ *     city          null                  (empty)        null
+ *
+ * A cell that shows the stored value is not an edit. Therefore a value that a cell cannot hold
+ * (markup, more than 15 digits or 32,767 characters) stays as it is stored.
  */
 
 import { isBlank } from '../../../src/properties/locale-map.ts';
@@ -9,8 +17,9 @@ import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts
 import { isMap } from '../catalogue/listing-schemas.ts';
 import type { Patch } from '../catalogue/records.ts';
 import { type CellKind, type Column, getValue } from './columns.ts';
+import type { Reason } from './problem.ts';
 
-/** What the library reads of a cell, the type of the cell, and its formula. */
+/** A cell as the library reads it. */
 export type Cell = {
   value: string | number | boolean | Date | null;
   type?: string | undefined;
@@ -20,71 +29,78 @@ export type Cell = {
 /** The value of a cell: null if it is empty. */
 export type CellValue = string | number | boolean | string[] | null;
 
-/** What a cell of an export has. */
-type ShownCell = string | number | null;
+/** The value of a cell in an export. */
+type ExportedCell = string | number | null;
 
-type ReadCell = { value: CellValue } | { message: string };
+type ReadCell = { value: CellValue } | Reason;
 
 const MAX_CHARACTERS = 32_767;
 const CUT = '…';
 const MAX_DIGITS = 15;
 
-/** Writes the cell of a column: for an export, for the comparison, and for a conflict. */
-export function toCell(column: Column, record: Patch): ShownCell {
+/** Returns the cell of a column, for an export, for the comparison and for a conflict. */
+export function toCell(column: Column, record: Patch): ExportedCell {
   const value = getValue(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
-  if (typeof value === 'string') return showText(value);
-  if (isDocument(value)) return showText(toPlainText(value));
-  if (typeof value === 'number') return toShownNumber(value);
+  if (typeof value === 'string') return toTextCell(value);
+  if (isDocument(value)) return toTextCell(toPlainText(value));
+  if (typeof value === 'number') return roundNumber(value);
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : null;
 }
 
-/** As a spreadsheet shows it: `=412000*1.1` is saved as 453200.00000000006. */
-function toShownNumber(value: number): number {
-  const shown = Number(value.toPrecision(MAX_DIGITS));
+/** Rounds to the digits of a spreadsheet, which saves `=412000*1.1` as 453200.00000000006. */
+function roundNumber(value: number): number {
+  const rounded = Number(value.toPrecision(MAX_DIGITS));
   // The largest numbers would be rounded to infinity.
-  return Number.isFinite(shown) ? shown : value;
+  return Number.isFinite(rounded) ? rounded : value;
 }
 
 function isDocument(value: unknown): value is RichText {
   return isMap(value) && value.type === 'doc';
 }
 
-/** XML has no control characters, and a spreadsheet no other line end. */
-function showText(text: string): string | null {
-  const shown = text
+/** Drops control characters, which XML does not have, and other line ends than a spreadsheet's. */
+function toTextCell(text: string): string | null {
+  const cell = text
     .replaceAll(/\r\n?/g, '\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are dropped
     .replaceAll(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '');
-  if (isBlank(shown)) return null;
-  if (shown.length <= MAX_CHARACTERS) return shown;
-  const cut = shown.slice(0, MAX_CHARACTERS - CUT.length);
+  if (isBlank(cell)) return null;
+  if (cell.length <= MAX_CHARACTERS) return cell;
+  const cut = cell.slice(0, MAX_CHARACTERS - CUT.length);
   // Half of a surrogate pair becomes U+FFFD.
   return `${cut.toWellFormed().replace(/\ufffd$/, '')}${CUT}`;
 }
 
-/** A cell as its reader sees it: a program that saves a workbook may drop spaces and tabs. */
+/**
+ * Returns a cell as its reader sees it, without spaces and tabs at the ends of lines, because a
+ * program that saves a workbook may drop them.
+ */
 export function displayedText(column: Column, record: Patch): string {
   const empty = column.kind === 'boolean' ? 'no' : '';
   const lines = `${toCell(column, record) ?? empty}`.split('\n').map((line) => line.trim());
   return lines.join('\n').trim();
 }
 
-const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
+const READERS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   text: readText,
   word(cell) {
-    const read = readText(cell);
-    return 'value' in read && typeof read.value === 'string' ? { value: toWord(read.value) } : read;
+    const text = readText(cell);
+    return 'value' in text && typeof text.value === 'string' ? { value: toWord(text.value) } : text;
   },
   slugs(cell) {
-    const read = readText(cell);
-    if (!('value' in read)) return read;
-    return { value: `${read.value}`.split(/[,;|\r\n]+/).flatMap((each) => toWord(each) || []) };
+    const text = readText(cell);
+    if (!('value' in text)) return text;
+    return { value: `${text.value}`.split(/[,;|\r\n]+/).flatMap((slug) => toWord(slug) || []) };
   },
   number(cell) {
     if (typeof cell === 'number') return { value: cell };
-    const number = guessNumber(`${cell}`) ?? 'a number';
-    return { message: `is no number: format the cell as a number, and write ${number}` };
+    const number = guessNumber(`${cell}`);
+    const advice =
+      number === undefined
+        ? enterAgain('a number')
+        : `Format the cell as a number and enter ${number}.`;
+    return { message: 'is not a number', advice };
   },
   boolean(cell) {
     if (typeof cell === 'boolean') return { value: cell };
@@ -94,11 +110,11 @@ const KINDS: Record<CellKind, (cell: string | number | boolean) => ReadCell> = {
   },
 };
 
-/** A number, which may have a currency. The digits after a leading zero may be decimals or a code. */
+/** A number with an optional currency. The digits after a leading zero may be decimals or a code. */
 const AMOUNT = /^(?:[A-Z]{3}\s)?[\p{Sc}\s]*(-?)(\d|[1-9][\d.,'’\s]*\d)[\p{Sc}\s]*$/u;
 
 /**
- * Returns the number that a text certainly means, for the message that rejects the text.
+ * Returns the number that a string certainly means, for the advice to its editor.
  *
  * @example guessNumber('€ 1.295.000,50') // 1295000.5
  * @example guessNumber('295.000') // undefined: 295, or 295000
@@ -114,27 +130,29 @@ function guessNumber(text: string): number | undefined {
   return isUnclear ? undefined : Number(`${sign}${groups.join('')}.${decimals}`);
 }
 
-/** A number is its digits, of which a spreadsheet keeps 15. */
+/** Reads the digits of a number as text, unless there are more than a spreadsheet keeps. */
 function readText(cell: string | number | boolean): ReadCell {
-  if (typeof cell === 'boolean') return { message: `is no text: ${rewrite('text')}` };
+  if (typeof cell === 'boolean') return { message: 'is not text', advice: enterAgain('text') };
   if (typeof cell === 'string') return { value: cell.replaceAll(/\r\n?/g, '\n') };
   const isShort = Math.abs(cell) < 10 ** MAX_DIGITS && !String(cell).includes('e');
   if (isShort) return { value: String(cell) };
-  const fault = 'is a number with more than 15 digits, which a spreadsheet rounds';
-  return { message: `${fault}: ${rewrite('text')}` };
+  return {
+    message: 'is a number with more than 15 digits, which a spreadsheet rounds',
+    advice: enterAgain('text'),
+  };
 }
 
-function rewrite(form: string): string {
-  return `format the cell as ${form}, and write it again`;
+function enterAgain(format: 'a number' | 'text'): string {
+  return `Format the cell as ${format} and enter it again.`;
 }
 
-/** e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502` */
+/** Whether a value is the error of a formula, e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502`. */
 export function isFormulaError(value: unknown): boolean {
   const error = /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3})$/u;
   return typeof value === 'string' && error.test(value);
 }
 
-/** Without invisible characters, which no word has. */
+/** Drops invisible characters and the case of a header, slug or word. */
 export function toWord(cell: string): string {
   return cell
     .replaceAll(/\p{Cf}/gu, '')
@@ -142,57 +160,68 @@ export function toWord(cell: string): string {
     .toLowerCase();
 }
 
-/** Google Sheets writes so a function that only it has, beside `Loading...` until it has a value. */
-const GOOGLE_FUNCTION = '__xludf.DUMMYFUNCTION';
-/** The time of an .ods. */
-const TIME = /^PT\d+H\d+M[\d.,]+S$/;
-
-/** What an empty cell of a photo or video says: it is visible, in the gallery. */
+/** The value of an empty cell of a photo or video, which is visible, in the gallery. */
 const EMPTY: Readonly<Record<string, CellValue>> = { section: 'gallery', web_visible: true };
 
-/** Functions of Excel and of WPS that show a picture in their cell. */
-const PICTURE_FUNCTION = /^(_xl\w+\.)*(IMAGE|DISPIMG)\(/;
-
-/** An error without a formula. In Excel, a picture in a cell and a linked data type are saved as one. */
-function describeError(value: Cell['value']): string {
-  return value === '#VALUE!'
-    ? 'is a picture in the cell, a linked data type, or an error that was pasted: none of them has a value. Enter the value, for example the address of the picture.'
-    : 'is an error, not a value. Enter the value instead.';
-}
-
-/** Reads a cell by its type. Nothing is guessed. */
-export function readCell(
-  { field, kind, choices }: Column,
-  { value, type, formula }: Cell,
-): ReadCell {
-  if (PICTURE_FUNCTION.test(formula ?? '')) {
-    return { message: 'is a picture that a formula shows. Enter the value instead.' };
-  }
-  if (type === 'error' && formula === undefined) return { message: describeError(value) };
-  if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
-    return { message: 'is the error of a formula. Correct the formula or enter its value.' };
-  }
-  if (formula?.includes(GOOGLE_FUNCTION) && /(\.\.\.|…)$/.test(`${value}`)) {
-    return {
-      message:
-        'is a formula that Google Sheets had not computed: open the sheet, wait for its values, and download it again',
-    };
-  }
-  if (type === 'formula' && value === null) {
-    return {
-      message:
-        'is a formula without a value: open the workbook in a spreadsheet program, and save it',
-    };
-  }
+/** Reads a cell by its type, without guesses. */
+export function readCell(column: Column, cell: Cell): ReadCell {
+  const { field, kind, choices } = column;
+  const { value } = cell;
+  const reason = checkFormula(cell);
+  if (reason !== undefined) return reason;
   if (value instanceof Date || TIME.test(`${value}`)) {
-    return { message: `is a date: ${rewrite(kind === 'number' ? 'a number' : 'text')}` };
+    return { message: 'is a date', advice: enterAgain(kind === 'number' ? 'a number' : 'text') };
   }
   if (value === null || (typeof value === 'string' && isBlank(value))) {
     return { value: kind === 'slugs' ? [] : (EMPTY[field] ?? null) };
   }
-  const isChoice = Array.isArray(choices);
-  if (isChoice && typeof value !== 'string') {
-    return { message: `must be a text, one of ${choices.join(', ')}` };
+  if (Array.isArray(choices) && typeof value !== 'string') {
+    return { message: `must be one of ${choices.join(', ')}` };
   }
-  return KINDS[kind](typeof value === 'number' ? toShownNumber(value) : value);
+  return READERS[kind](typeof value === 'number' ? roundNumber(value) : value);
+}
+
+/** A time in an .ods. */
+const TIME = /^PT\d+H\d+M[\d.,]+S$/;
+
+/** Google Sheets writes this instead of a function that only it has, and `Loading...` as its value at first. */
+const GOOGLE_FUNCTION = '__xludf.DUMMYFUNCTION';
+
+/** Functions of Excel and of WPS that show a picture in their cell. */
+const PICTURE_FUNCTION = /^(_xl\w+\.)*(IMAGE|DISPIMG)\(/;
+
+/** Returns the reason why a cell has an error or no value. */
+function checkFormula({ value, type, formula }: Cell): Reason | undefined {
+  if (PICTURE_FUNCTION.test(formula ?? '')) {
+    return { message: 'is a picture that a formula shows', advice: 'Enter the value instead.' };
+  }
+  if (type === 'error' && formula === undefined) {
+    // Excel saves a picture in a cell, and a linked data type, as this error.
+    return value === '#VALUE!'
+      ? {
+          message:
+            'is a picture in the cell, a linked data type or a pasted error, which have no value',
+          advice: 'Enter the value, for example the address of the picture.',
+        }
+      : { message: 'is an error, not a value', advice: 'Enter the value instead.' };
+  }
+  if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
+    return {
+      message: 'is the error of a formula',
+      advice: 'Correct the formula or enter its value.',
+    };
+  }
+  if (formula?.includes(GOOGLE_FUNCTION) && /(\.\.\.|…)$/.test(`${value}`)) {
+    return {
+      message: 'is a formula that Google Sheets has not computed yet',
+      advice: 'Open the sheet, wait for its values, and download it again.',
+    };
+  }
+  if (type === 'formula' && value === null) {
+    return {
+      message: 'is a formula without a value',
+      advice: 'Open the workbook in a spreadsheet program and save it.',
+    };
+  }
+  return undefined;
 }

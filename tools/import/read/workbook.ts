@@ -1,4 +1,4 @@
-/** Reads a workbook: the records of its sheets, and every cell that cannot be read. */
+/** Reads the rows of a workbook's sheets. Reports every cell that cannot be read. */
 
 import { colToLetter, type Sheet } from 'hucre';
 import { closestMatch } from '../../command-line/plurals.ts';
@@ -47,61 +47,65 @@ export type Workbook = {
 
 type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
-/** Throws a `UserError` for a workbook of something else. */
+/** Throws a `UserError` for a file that is not a workbook of a catalogue. */
 export async function readWorkbook(bytes: Uint8Array): Promise<Workbook> {
   const { sheets, otherTabs } = await openSheets(bytes);
-  const known = new Map<SheetName, SheetRows>();
-  const others: Sheet[] = [];
+  const sheetRows = new Map<SheetName, SheetRows>();
+  const otherSheets: Sheet[] = [];
   for (const sheet of sheets) {
-    const name = SHEET_NAMES.find((each) => each === toWord(sheet.name));
-    if (name !== undefined && !known.has(name)) {
-      known.set(name, readSheet(name, sheet));
-    } else if (toWord(sheet.name) !== READ_ME) others.push(sheet);
+    const name = SHEET_NAMES.find((candidate) => candidate === toWord(sheet.name));
+    if (name !== undefined && !sheetRows.has(name)) {
+      sheetRows.set(name, readSheet(name, sheet));
+    } else if (toWord(sheet.name) !== READ_ME) otherSheets.push(sheet);
   }
-  rejectRenamed(others, known);
-  for (const [name, { rows }] of known) rejectPartialSort(name, rows);
-  const ignored = others.map(({ name }) => name);
-  if (known.size === 0) {
-    const own = [...ignored, ...otherTabs.map(({ name }) => name)].join(', ') || READ_ME;
-    const message = `the file has no sheet of a catalogue, but ${own}: name its sheets ${SHEET_NAMES.join(', ')}`;
+  rejectRenamed(otherSheets, sheetRows);
+  for (const [name, { rows }] of sheetRows) rejectPartialSort(name, rows);
+  const otherNames = otherSheets.map(({ name }) => name);
+  if (sheetRows.size === 0) {
+    const names = [...otherNames, ...otherTabs.map(({ name }) => name)].join(', ') || READ_ME;
+    const message = `The workbook has no sheet of a catalogue, only ${names}. The names of its sheets are ${SHEET_NAMES.join(', ')}.`;
     throw new UserError(printable(message));
   }
   return {
     form: 'workbook',
     exportId: findExportId(sheets),
-    sheets: Object.fromEntries(known.entries().map(([name, { rows }]) => [name, rows])),
+    sheets: Object.fromEntries(sheetRows.entries().map(([name, { rows }]) => [name, rows])),
     notes: [
-      ...ignored.map(formatIgnored),
+      ...otherNames.map(formatIgnored),
       ...otherTabs.map(
         ({ name, kind }) => `Ignored: the tab ${JSON.stringify(name)}, which is ${kind}`,
       ),
     ],
-    problems: [...known.values()].flatMap(({ problems }) => problems),
+    problems: [...sheetRows.values()].flatMap(({ problems }) => problems),
   };
 }
 
-/** A sheet with the header of a missing one was renamed: it has the changes of an editor. */
-function rejectRenamed(sheets: readonly Sheet[], known: ReadonlyMap<SheetName, unknown>): void {
-  const missing = SHEET_NAMES.filter((name) => !known.has(name));
-  const renamed = sheets.flatMap(({ name, rows }) => {
+/** Rejects a sheet with the header of a missing sheet, because it may have an editor's changes. */
+function rejectRenamed(sheets: readonly Sheet[], sheetRows: ReadonlyMap<SheetName, unknown>): void {
+  const missingNames = SHEET_NAMES.filter((name) => !sheetRows.has(name));
+  const messages = sheets.flatMap(({ name, rows }) => {
     const header = (rows[0] ?? []).filter((cell) => !isBlankCell(cell));
-    const columnsOf = (each: SheetName) =>
-      header.map((cell) => findColumn(cell, SHEETS[each].columns));
-    const countOf = (each: SheetName) => columnsOf(each).filter(Boolean).length;
-    const [meant] = missing
-      .filter((each) => !headerFault(each, columnsOf(each)) && 2 * countOf(each) > header.length)
-      .sort((a, b) => countOf(b) - countOf(a));
-    if (meant === undefined) return [];
-    const sheet = `the sheet ${JSON.stringify(name)}`;
-    return `${sheet} has the columns of the missing sheet ${meant}: give it that name`;
+    const findColumns = (candidate: SheetName) =>
+      header.map((cell) => findColumn(cell, SHEETS[candidate].columns));
+    const countColumns = (candidate: SheetName) => findColumns(candidate).filter(Boolean).length;
+    const [missingName] = missingNames
+      .filter(
+        (candidate) =>
+          !checkHeader(candidate, findColumns(candidate)) &&
+          2 * countColumns(candidate) > header.length,
+      )
+      .sort((a, b) => countColumns(b) - countColumns(a));
+    if (missingName === undefined) return [];
+    const sheet = `The sheet ${JSON.stringify(name)}`;
+    return `${sheet} has the columns of the missing sheet ${missingName}. Rename it to ${missingName}.`;
   });
-  if (renamed.length > 0) throw new UserError(printable(renamed.join('\n')));
+  if (messages.length > 0) throw new UserError(printable(messages.join('\n')));
 }
 
 /** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
 function formatIgnored(name: string): string {
-  const meant = closestMatch(name, SHEET_NAMES);
-  const question = meant === undefined ? '' : `, did you mean ${meant}?`;
+  const match = closestMatch(name, SHEET_NAMES);
+  const question = match === undefined ? '' : `, did you mean ${match}?`;
   return `Ignored: the sheet ${JSON.stringify(name)}${question}`;
 }
 
@@ -112,7 +116,7 @@ function findExportId(sheets: readonly Sheet[]): string | undefined {
 }
 
 /** Names a cell as a spreadsheet does, e.g. `photos!C12`. Row and column count from 0. */
-function cellName(sheet: SheetName, row: number, column: number): string {
+function formatCell(sheet: SheetName, row: number, column: number): string {
   return `${sheet}!${colToLetter(column)}${row + 1}`;
 }
 
@@ -120,37 +124,34 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   const [header = []] = rows;
   const columns = header.map((cell) => findColumn(cell, SHEETS[sheet].columns));
   const problems: ImportProblem[] = [];
-  const reject = (row: number, at: number, reason: Reason) => {
-    const location: FileLocation = { kind: 'cell', position: cellName(sheet, row, at) };
+  const reject = (row: number, column: number, reason: Reason | undefined) => {
+    if (reason === undefined) return;
+    const location: FileLocation = { kind: 'cell', position: formatCell(sheet, row, column) };
     problems.push({ location, path: '', ...reason });
   };
-  const fault = headerFault(sheet, columns);
-  if (fault !== undefined) {
-    reject(0, 0, fault);
-    return { rows: [], problems };
-  }
+  reject(0, 0, checkHeader(sheet, columns));
+  if (problems.length > 0) return { rows: [], problems };
   for (const { startRow, startCol } of merges) {
-    const message = 'begins merged cells: unmerge them, and fill in each of them';
-    reject(startRow, startCol, { message });
+    const advice = 'Unmerge them and fill in each cell.';
+    reject(startRow, startCol, { message: 'is the first of several merged cells', advice });
   }
   for (const [at, cell] of header.entries()) {
-    const found = columnFault(cell, at, columns, SHEETS[sheet].columns);
-    if (found !== undefined) reject(0, at, found);
+    reject(0, at, checkColumn(cell, at, columns, SHEETS[sheet].columns));
   }
-  const read = rows.slice(1).flatMap((row, index): SheetRow[] => {
+  const sheetRows = rows.slice(1).flatMap((row, index): SheetRow[] => {
     const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
     if (stray !== -1) {
-      const head = cellName(sheet, 0, stray);
-      const message = `is in a column without a name: delete it, or write # into ${head}`;
-      reject(index + 1, stray, { value: row[stray], message });
+      const advice = `Delete the cell, or enter # into ${formatCell(sheet, 0, stray)}.`;
+      const message = 'is in a column without a name';
+      reject(index + 1, stray, { value: row[stray], message, advice });
     }
     if (row.every((cell, at) => columns[at] === undefined || isBlankCell(cell))) return [];
     const typed = row.map((value, at): Cell => ({ ...cells?.get(`${index + 1},${at}`), value }));
-    const { faults, ...found } = readRow(sheet, index + 1, columns, typed);
-    problems.push(...faults.map((each) => ({ location: found.location, ...each })));
-    return [found];
+    const { fieldProblems, ...sheetRow } = readRow(sheet, index + 1, columns, typed);
+    problems.push(...fieldProblems.map((problem) => ({ location: sheetRow.location, ...problem })));
+    return [sheetRow];
   });
-  return { rows: read, problems };
+  return { rows: sheetRows, problems };
 }
 
 function isBlankCell(cell: Cell['value'] | undefined): boolean {
@@ -160,76 +161,86 @@ function isBlankCell(cell: Cell['value'] | undefined): boolean {
 /** Finds a column by its header in any case, or by the name of its field in JSON. */
 function findColumn(header: Cell['value'], columns: readonly Column[]): Column | undefined {
   const name = typeof header === 'string' ? toWord(header) : '';
-  return columns.find((each) => each.name === name || each.field === name);
+  return columns.find((column) => column.name === name || column.field === name);
 }
 
-/** Why the first row is no header. */
-function headerFault(sheet: SheetName, found: readonly (Column | undefined)[]): Reason | undefined {
+/** Returns the reason why the first row is not a header. */
+function checkHeader(
+  sheet: SheetName,
+  columns: readonly (Column | undefined)[],
+): Reason | undefined {
   const { keys } = SHEETS[sheet];
-  const names = found.flatMap((each) => each?.name ?? []);
-  const isKeyed = keys.some((key) => names.includes(key));
-  if (isKeyed && (!(sheet in LISTS) || names.includes('listing'))) return undefined;
-  const column = isKeyed ? 'listing' : keys.join(' or ');
-  return { message: `is no header with the column ${column}, which the sheet ${sheet} needs` };
+  const names = columns.flatMap((column) => column?.name ?? []);
+  const hasKey = keys.some((key) => names.includes(key));
+  if (hasKey && (!(sheet in LISTS) || names.includes('listing'))) return undefined;
+  return {
+    message: `is not a header with the column ${hasKey ? 'listing' : keys.join(' or ')}`,
+    advice: `The sheet ${sheet} needs this column, and its header in the first row.`,
+  };
 }
 
-function columnFault(
+/** Returns the reason why the cell at `at` in the header is not the name of a column. */
+function checkColumn(
   header: Cell['value'],
   at: number,
-  found: readonly (Column | undefined)[],
+  headerColumns: readonly (Column | undefined)[],
   columns: readonly Column[],
 ): Reason | undefined {
-  const column = found[at];
+  const column = headerColumns[at];
   if (column !== undefined) {
-    const message = 'heads two columns: delete one, or begin its name with #';
-    return found.indexOf(column) < at ? { value: header, message } : undefined;
+    if (headerColumns.indexOf(column) === at) return undefined;
+    const advice = 'Delete one, or begin its name with #.';
+    return { value: header, message: 'heads two columns', advice };
   }
   const name = typeof header === 'string' ? header.trim() : String(header ?? '');
   if (name === '' || name.startsWith('#')) return undefined;
-  const all = columns.map((each) => each.name);
-  const meant = closestMatch(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
+  const names = columns.map((candidate) => candidate.name);
+  const match =
+    closestMatch(name, names) ??
+    names.find((candidate) => candidate.startsWith(name.toLowerCase()));
   const advice =
-    meant === undefined ? 'delete it, or begin its name with #' : `did you mean ${meant}?`;
-  return { value: header, message: `is no column of this sheet: ${advice}` };
+    match === undefined ? 'Delete it, or begin its name with #.' : `Did you mean ${match}?`;
+  return { value: header, message: 'is not a column of this sheet', advice };
 }
 
-/** Reads the cells of a row. `row` and the places of the columns count from 0. */
+/** Reads the cells of a row. `row` and the positions of the columns count from 0. */
 function readRow(
   sheet: SheetName,
   row: number,
   columns: readonly (Column | undefined)[],
   cells: readonly Cell[],
-): SheetRow & { faults: FieldProblem[] } {
-  const value: Patch = {};
-  const faults: FieldProblem[] = [];
+): SheetRow & { fieldProblems: FieldProblem[] } {
+  const values: Patch = {};
+  const fieldProblems: FieldProblem[] = [];
   for (const [at, column] of columns.entries()) {
     if (column === undefined) continue;
     const cell = cells[at] ?? { value: null };
-    const read = readCell(column, cell);
-    if ('message' in read) {
-      faults.push({ path: fieldPath(column), ...read, value: cell.value ?? undefined });
+    const result = readCell(column, cell);
+    if ('message' in result) {
+      fieldProblems.push({ path: fieldPath(column), ...result, value: cell.value ?? undefined });
     }
-    // A faulty cell is kept, so that the field is not missing too. `distinct` drops its second fault.
-    const own = 'message' in read ? cell.value : read.value;
+    // An unreadable cell keeps its value, so that its field is not missing too. `mergeProblems` drops
+    // its second problem.
+    const value = 'message' in result ? cell.value : result.value;
     // An empty id follows from the other keys.
-    if (column.field === 'id' && own === null) continue;
-    setValue(value, column, own);
+    if (column.field === 'id' && value === null) continue;
+    setValue(values, column, value);
   }
-  const cellAt = (path: string) => {
-    const isAt = (each: Column | undefined) =>
-      each !== undefined && `${path}.`.startsWith(`${each.field}.${each.locale ?? ''}`);
-    const at = columns.findIndex(isAt);
-    const first = columns.findIndex((each) => each !== undefined);
+  const findCell = (path: string) => {
+    const hasPath = (column: Column | undefined) =>
+      column !== undefined && `${path}.`.startsWith(`${column.field}.${column.locale ?? ''}`);
+    const at = columns.findIndex(hasPath);
+    const first = columns.findIndex((column) => column !== undefined);
     return {
-      cell: cellName(sheet, row, at === -1 ? first : at),
+      cell: formatCell(sheet, row, at === -1 ? first : at),
       column: columns[at]?.name ?? path,
       text: `${cells[at]?.value}`,
     };
   };
   const { kind } = SHEETS[sheet];
-  const name: FileLocation = { kind, position: cellAt('').cell, findCell: cellAt };
+  const location: FileLocation = { kind, position: findCell('').cell, findCell };
   // The report never names a photo by its id.
-  const keys = sheet in LISTS ? { slug: value.listing } : value;
-  const { [AS_OF.field]: markCell, ...values } = value;
-  return { location: withKey(name, keys), cells: values, markCell, faults };
+  const keys = sheet in LISTS ? { slug: values.listing } : values;
+  const { [AS_OF.field]: markCell, ...dataValues } = values;
+  return { location: withKey(location, keys), cells: dataValues, markCell, fieldProblems };
 }

@@ -1,30 +1,30 @@
-/** Problems of a listings file in one line for each cause. Pure. */
+/** Formats the problems of a listings file, one line for each cause. */
 
 import { closestMatch, formatCount } from '../../command-line/plurals.ts';
 import { printable, quote } from '../../command-line/printable.ts';
 import { asTyped, type FieldProblem, formatLocation, type ImportProblem } from '../read/problem.ts';
 
-const SHOWN_VALUES = 5;
+const MAX_QUOTED = 5;
 
 /** Returns a line for each cause, with the number of its problems and its first location. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
   // Problems of one cause differ only in the record, the index and the value.
-  const causes = Map.groupBy(problems, (each) =>
-    JSON.stringify([each.location.kind, each.subject ?? anyEntry(each.path), each.message]),
+  const causes = Map.groupBy(problems, ({ location, subject, path, message, advice }) =>
+    JSON.stringify([location.kind, subject ?? hideIndexes(path), message, advice]),
   );
-  return [...causes.values()].map((same) => {
-    const [first, ...others] = same;
+  return [...causes.values()].map((similar) => {
+    const [first, ...others] = similar;
     if (first === undefined) return '';
-    return printable(others.length === 0 ? problemLine(first) : causeLine(first, same));
+    return printable(others.length === 0 ? formatProblem(first) : formatCause(first, similar));
   });
 }
 
 /** e.g. `price_from must be a number: 3 listings, first casa-marea (row 2, price_from): "x", "y"` */
-function causeLine(first: ImportProblem, all: readonly ImportProblem[]): string {
-  const subject = first.subject ?? anyEntry(pathIn(first));
+function formatCause(first: ImportProblem, all: readonly ImportProblem[]): string {
+  const subject = first.subject ?? hideIndexes(findColumn(first));
   const cause = [subject, first.message].filter(Boolean).join(' ');
-  const examples = formatExamples(all);
-  return `${cause}: ${formatAffected(all, first.location.kind)}, first ${formatFirst(first)}${examples}${suggest(first)}`;
+  const count = formatAffected(all, first.location.kind);
+  return `${cause}: ${count}, first ${formatFirst(first)}${formatValues(all)}${formatAdvice(first)}`;
 }
 
 /** e.g. `3 listings`, `4 times in 3 rows` */
@@ -34,10 +34,9 @@ function formatAffected(problems: readonly ImportProblem[], kind: string): strin
     return cell === undefined ? formatLocation(location) : `row ${cell.replace(/![A-Z]+/, '!')}`;
   });
   const isInSheet = problems[0]?.location.findCell !== undefined;
-  const records = formatCount(new Set(rows).size, isInSheet ? 'row' : kind);
-  return problems.length === Number.parseInt(records, 10)
-    ? records
-    : `${problems.length} times in ${records}`;
+  const rowCount = new Set(rows).size;
+  const affected = formatCount(rowCount, isInSheet ? 'row' : kind);
+  return problems.length === rowCount ? affected : `${problems.length} times in ${affected}`;
 }
 
 function formatFirst(problem: ImportProblem): string {
@@ -52,17 +51,17 @@ function formatFirst(problem: ImportProblem): string {
 }
 
 /** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
-function problemLine(problem: ImportProblem): string {
-  const { subject } = problem;
-  const about = [subject ?? pathIn(problem), subject === undefined ? quoteValue(problem) : ''];
-  const message = [...about, problem.message];
-  return `${formatPosition(problem)}: ${message.filter(Boolean).join(' ')}${suggest(problem)}`;
+function formatProblem(problem: ImportProblem): string {
+  const { subject, message } = problem;
+  const subjects = subject === undefined ? [findColumn(problem), quoteValue(problem)] : [subject];
+  const text = [...subjects, message].filter(Boolean).join(' ');
+  return `${formatPosition(problem)}: ${text}${formatAdvice(problem)}`;
 }
 
-function formatExamples(problems: readonly ImportProblem[]): string {
-  const all = [...new Set(problems.map(quoteValue))].filter(Boolean);
-  const more = all.length > SHOWN_VALUES ? ' and others' : '';
-  return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
+function formatValues(problems: readonly ImportProblem[]): string {
+  const values = [...new Set(problems.map(quoteValue))].filter(Boolean);
+  const more = values.length > MAX_QUOTED ? ' and others' : '';
+  return values.length === 0 ? '' : `: ${values.slice(0, MAX_QUOTED).join(', ')}${more}`;
 }
 
 /** e.g. `photos!C12 (slug "x")` */
@@ -78,17 +77,18 @@ function quoteValue({ location, path, value }: ImportProblem): string {
 }
 
 /** Returns the column of a cell, e.g. `url` for `photos.0.url`, or the path. */
-function pathIn({ location, path }: ImportProblem): string {
+function findColumn({ location, path }: ImportProblem): string {
   return location.findCell === undefined || path === '' ? path : location.findCell(path).column;
 }
 
 /** e.g. `photos.0.url` → `photos.*.url` */
-function anyEntry(path: string): string {
+function hideIndexes(path: string): string {
   return path.replace(/\.\d+/g, '.*');
 }
 
-/** e.g. `: did you mean photos?` */
-function suggest({ unknown }: FieldProblem): string {
-  const found = unknown && closestMatch(unknown.name, unknown.knownNames);
-  return found === undefined ? '' : `: did you mean ${found}?`;
+/** e.g. `. Did you mean photos?` */
+function formatAdvice({ unknown, advice }: FieldProblem): string {
+  const match = unknown && closestMatch(unknown.name, unknown.knownNames);
+  const sentences = [advice, match && `Did you mean ${match}?`].filter(Boolean);
+  return sentences.length === 0 ? '' : `. ${sentences.join(' ')}`;
 }
