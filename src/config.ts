@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { type KeySet, readKeySet } from './auth/jwk-set.ts';
 import { namedKeys } from './auth/named-keys.ts';
 import { parseJson } from './http/json-text.ts';
-import { IN_WORDS } from './http/validation-problems.ts';
+import { ZOD_OPTIONS } from './http/validation-problems.ts';
 import { wholeNumber } from './schema/numbers.ts';
 
 const DEVELOPMENT = 'development';
@@ -122,7 +122,7 @@ export function readConfig(env: Env): Config {
   const known = configs.get(env);
   if (known !== undefined) return known;
   const schema = makeVarsSchema();
-  const { data, error } = schema.safeParse(env, IN_WORDS);
+  const { data, error } = schema.safeParse(env, ZOD_OPTIONS);
   const names = error?.issues.map(({ path: [name] }) => String(name)) ?? [];
   const replacements = Object.fromEntries(names.map((name) => [name, REPLACEMENTS[name]]));
   const values = data ?? schema.parse({ ...env, ...replacements });
@@ -133,7 +133,7 @@ export function readConfig(env: Env): Config {
 
 /** Returns a sentence about each malformed var. `dev` and `deploy` check them. */
 export function findFaults(vars: object): string[] {
-  return formatFaults(makeVarsSchema().safeParse(vars, IN_WORDS).error);
+  return formatFaults(makeVarsSchema().safeParse(vars, ZOD_OPTIONS).error);
 }
 
 function formatFaults(error: z.ZodError | undefined): string[] {

@@ -9,10 +9,11 @@ import { addHint } from '../http/hints.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validation-problems.ts';
 import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
-import { adviseOnKey, keyInUse } from './key-in-use.ts';
+import { findKeyHint, keyInUse } from './key-in-use.ts';
 import type { IngestResult } from './openapi/event.ts';
 import {
   canonicalBody,
+  explainUnknownField,
   IDEMPOTENCY_KEY_HEADER,
   type Identity,
   type IngestRequest,
@@ -55,7 +56,7 @@ export async function ingestBatch(
   outside: readonly Problem[],
   context: IngestContext,
 ): Promise<BatchOutcome> {
-  const frame = parseWith(batch, body);
+  const frame = parseWith(batch, body, explainUnknownField);
   const { events } = body;
   const isShort = Array.isArray(events) && events.length <= MAX_BATCH_EVENTS;
   const read = isShort ? events.map(readItem) : [];
@@ -135,7 +136,7 @@ function itemProblems(item: Keyed, items: readonly Keyed[]): Problem[] {
   const { index, key, parsedBody, decision } = item;
   const first = items.find((each) => each.key === key);
   const field = 'idempotency_key';
-  const message = addHint(`is the key of events.${first?.index} too`, adviseOnKey(key));
+  const message = addHint(`is the key of events.${first?.index} too`, findKeyHint(key));
   const repeated = first === item ? [] : [{ path: field, field, message }];
   const ofBody = !parsedBody.ok && decision?.kind === 'free' ? parsedBody.problems : [];
   return [...repeated, ...ofBody].map((each) => prefixPath(index, each));

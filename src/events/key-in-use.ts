@@ -11,14 +11,14 @@ const IN_USE =
 
 /** 409 `idempotency_key_in_use`. */
 export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
-  return new ApiError('idempotency_key_in_use', addHint(IN_USE, adviseOnKey(key)), {
+  return new ApiError('idempotency_key_in_use', addHint(IN_USE, findKeyHint(key)), {
     param: IDEMPOTENCY_KEY_HEADER,
     ...(differences && { details: differences }),
   });
 }
 
 /** A template that was not filled in gives all events of its sender one key. */
-export function adviseOnKey(key: string): string | undefined {
+export function findKeyHint(key: string): string | undefined {
   return /(?<![a-z])(undefined|null|none|nan)(?![a-z])|\{\{|\$\{|%[ds]|\[object /i.test(key)
     ? 'The key looks like a template that was not filled in: each event needs a key of its own.'
     : undefined;

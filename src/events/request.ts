@@ -5,10 +5,10 @@ import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
-import { addHint, adviseOn } from '../http/hints.ts';
+import { addHint } from '../http/hints.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { sentOnce } from '../http/repeated-header.ts';
-import { type Parsed, parseWith } from '../http/validation-problems.ts';
+import { type Parsed, parseWith, UNKNOWN_FIELD } from '../http/validation-problems.ts';
 import { withMetadata } from '../schema/metadata.ts';
 import { EVENT_TYPES, name } from './event-types.ts';
 
@@ -59,9 +59,18 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const parsed = parseWith<z.ZodType<IngestRequest>>(
     type.success ? makeRequestSchema(type.data) : requestOfUnknownType,
     body,
+    explainUnknownField,
   );
   return parsed.ok ? { ok: true, value: body as IngestRequest } : parsed;
 }
+
+/** Builds the message about a field that an event does not have. A key is often sent as a field. */
+export function explainUnknownField(name: string): string {
+  return addHint(UNKNOWN_FIELD, /^event_id$|idempoten/i.test(name) ? KEY_HINT : undefined);
+}
+
+const KEY_HINT =
+  "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.";
 
 /** A name in place of the header's. If it were ignored, a retry would store the event again. */
 const MISSPELT_KEY = /^(x[-_])?idempoten(cy|ce|t)[-_]?(key|token)$/i;
@@ -104,8 +113,7 @@ export function parseHead(headers: Headers, parameters: string[]): Parsed<string
 }
 
 function misspeltKey(path: string, field: string): Problem {
-  const message = addHint('is not read here', adviseOn({ unknown: path }));
-  return { path, field, message };
+  return { path, field, message: addHint('is not read here', KEY_HINT) };
 }
 
 /** A header arrives in lower case. */

@@ -14,7 +14,7 @@ import {
   type Problem,
   validationError,
 } from './errors.ts';
-import { addHint, adviseOn } from './hints.ts';
+import { addHint, findValueHint } from './hints.ts';
 import { parseNumbersAsText, repeatedNames } from './json-text.ts';
 import { sentOnce } from './repeated-header.ts';
 
@@ -70,8 +70,8 @@ export function jsonObject({
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       const isList = Array.isArray(value) && value.length > 0;
-      const advice = isList ? SEVERAL : adviseOn({ expected: 'object', input: value });
-      throw unreadable(addHint('The body must be a JSON object.', advice));
+      const hint = isList ? SEVERAL : findValueHint({ expected: 'object', input: value });
+      throw unreadable(addHint('The body must be a JSON object.', hint));
     }
     const problems = findLimitProblems(value, {
       maxDepth,

@@ -7,9 +7,9 @@
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { formatPath, type Problem, validationError } from './errors.ts';
-import { addHint, adviseOn } from './hints.ts';
+import { addHint } from './hints.ts';
 import { invalidCursor } from './paging.ts';
-import { IN_WORDS, readIssues } from './validation-problems.ts';
+import { messageFor, toProblems } from './validation-problems.ts';
 
 /** Parameter → its value, or its values in the order sent. */
 type SentQuery = Readonly<Record<string, string | string[]>>;
@@ -22,63 +22,84 @@ const APPENDED =
 const INDEX = /\[\d*\]$/;
 
 /**
- * Validates the query. Throws a `validation_error` with every bad parameter in `details`, unknown
- * ones first, and a bad cursor included. If nothing else is bad, a bad cursor is an `invalid_cursor`.
+ * Validates the query. Throws a `validation_error` with every invalid parameter in `details`, unknown
+ * ones first. If the cursor is the only invalid parameter, the error is an `invalid_cursor`.
  */
 export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>) {
   const strict = schema.strict();
-  const known = Object.keys(schema.shape);
-  const lists = new Set(known.filter((name) => isList(schema.shape[name])));
+  const knownNames = Object.keys(schema.shape);
+  const lists = new Set(knownNames.filter((name) => isList(schema.shape[name])));
+  const explainName = (name: string) =>
+    addHint(
+      `is not a parameter here: known are ${knownNames.join(', ') || 'none'}`,
+      suggestName(name, knownNames),
+    );
 
   return zValidator('query', schema, undefined, {
     validationFunction: (_, query: SentQuery) => {
-      const sent: Record<string, string | string[]> = {};
-      for (const [written, value] of Object.entries(query)) {
-        const plain = written.replace(INDEX, '');
-        // A template joins several values with commas.
-        if (lists.has(plain)) sent[plain] = plain in sent ? `${sent[plain]},${value}` : `${value}`;
-        else if (known.includes(written) || !APPENDED.test(written)) sent[written] = value;
+      const values: Record<string, string | string[]> = {};
+      for (const [name, value] of Object.entries(query)) {
+        const plainName = name.replace(INDEX, '');
+        // A template joins the values with commas.
+        if (lists.has(plainName)) {
+          values[plainName] = plainName in values ? `${values[plainName]},${value}` : `${value}`;
+        } else if (knownNames.includes(name) || !APPENDED.test(name)) values[name] = value;
       }
-      const parsed = strict.safeParse(sent, IN_WORDS);
+      const parsed = strict.safeParse(values, QUERY_OPTIONS);
       if (parsed.success) return parsed;
-      const found = readIssues(parsed.error);
-      const unknown = found.flatMap((each) => each.unknown ?? []);
-      const bad = found.filter((each) => each.unknown === undefined);
-      const problems = [
-        ...unknown.map((name) => unknownName(name, known)),
-        ...bad.map(({ issue }) => badValue(issue, sent)),
+      const problems = toProblems(parsed.error, explainName).map((problem) =>
+        toParameterProblem(problem, values),
+      );
+      const [unknownNames, invalidValues] = [
+        problems.filter(({ field }) => field === 'query'),
+        problems.filter(({ field }) => field !== 'query'),
       ];
-      const [first, ...others] = problems;
+      const [first, ...others] = [...unknownNames, ...invalidValues];
       throw first?.code === 'invalid_cursor' && others.length === 0
         ? invalidCursor(first.path, first.message)
-        : validationError(problems);
+        : validationError([...unknownNames, ...invalidValues]);
     },
   });
 }
 
-function unknownName(name: string, known: readonly string[]): Problem {
-  const path = formatPath([name]);
-  const message = `is not a parameter here: known are ${known.join(', ') || 'none'}`;
-  const advice = adviseOn({ unknown: name, known });
-  return { path, field: 'query', message: addHint(message, advice) };
-}
+/** Options for zod's `safeParse`: a message about a value of an enum repeats the value. */
+const QUERY_OPTIONS = { error: messageForParameter, reportInput: true };
 
-function badValue(issue: z.core.$ZodIssue, sent: SentQuery): Problem {
-  const path = String(issue.path[0]);
-  const message = Array.isArray(sent[path]) ? 'must be sent once' : messageFor(issue);
-  const isOfCursor = issue.code === 'custom' && issue.params?.code === 'invalid_cursor';
-  return {
-    path,
-    field: path,
-    message: addHint(message, adviseOn(issue)),
-    ...(isOfCursor && { code: 'invalid_cursor' }),
-  };
-}
-
-function messageFor(issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return issue.message;
+function messageForParameter(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return messageFor(issue);
   const value = issue.input === '' ? 'an empty value' : formatPath([issue.input]);
   return `${value} is none of ${issue.values.map(String).join(', ')}`;
+}
+
+/** A problem of an entry, e.g. at `status.0`, is a problem of its parameter. Unknown names have no field. */
+function toParameterProblem(problem: Problem, values: SentQuery): Problem {
+  const { field } = problem;
+  if (field === undefined) return { ...problem, field: 'query' };
+  const isRepeated = Array.isArray(values[field]);
+  return { ...problem, path: field, ...(isRepeated && { message: 'must be sent once' }) };
+}
+
+/** Names of parameters in other APIs, and in other operations of this one → names that they mean. */
+const MEANT_NAMES: readonly [RegExp, ...string[]][] = [
+  [
+    /^(cursor|after|(resume|next)_cursor|starting_after|ending_before|page|offset|page_token)$/,
+    'cursor',
+    'after',
+  ],
+  [/^lang(uage)?$/, 'locale'],
+  [/^event_type$/, 'type'],
+  [/^location_slug$/, 'location'],
+];
+
+/** A name with brackets at its end. Anchored at both ends, a long name takes linear time. */
+const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
+
+/** Returns the hint for an unknown name. It may differ from a known one only by case or brackets. */
+function suggestName(name: string, knownNames: readonly string[]): string | undefined {
+  const plainName = name.replace(IN_BRACKETS, '$1').toLowerCase();
+  const [, ...names] = MEANT_NAMES.find(([pattern]) => pattern.test(plainName)) ?? [];
+  const meantName = [...names, plainName].find((candidate) => knownNames.includes(candidate));
+  return meantName && `Use ${meantName}.`;
 }
 
 /** A list of `enumList` that names no more than needed has fewer characters. */

@@ -1,45 +1,75 @@
-/** What is wrong with a value: zod's issues, in the words of this API. */
+/** Turns the issues that a schema finds into the problems of this API. */
 
 import type * as z from 'zod';
 import { formatField, formatPath, type Problem } from './errors.ts';
-import { addHint, adviseOn } from './hints.ts';
+import { addHint, findValueHint } from './hints.ts';
 
-/** A value that fits its schema, or every problem of one that does not. */
+/** A value that fits its schema, or every problem of a value that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
 
-export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
-  const parsed = schema.safeParse(value, IN_WORDS);
-  if (parsed.success) return { ok: true, value: parsed.data };
-  const problems = readIssues(parsed.error).map(({ issue, ...found }) => {
-    const field = formatField(issue.path);
-    const message = addHint(found.message, adviseOn({ ...issue, ...found }));
-    return { path: found.path, message, ...(field !== undefined && { field }) };
-  });
-  return { ok: false, problems };
+/** Builds the message about a name that the schema does not have. */
+type ExplainName = (name: string) => string;
+
+export const UNKNOWN_FIELD = 'is not a field of this resource';
+
+/** Parses a value. `explainName` may add a hint to `UNKNOWN_FIELD`. */
+export function parseWith<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  explainName: ExplainName = () => UNKNOWN_FIELD,
+): Parsed<z.output<S>> {
+  const { data, error } = schema.safeParse(value, ZOD_OPTIONS);
+  return error === undefined
+    ? { ok: true, value: data }
+    : { ok: false, problems: toProblems(error, explainName) };
 }
 
-/** For zod's `safeParse`: the messages of this API, and the bad values. */
-export const IN_WORDS = { error: wording, reportInput: true };
+/** Returns a problem for each invalid value, and for each name that the schema does not have. */
+export function toProblems(error: z.ZodError, explainName: ExplainName): Problem[] {
+  return readIssues(error).map(({ issue, path, message, unknownName }) => {
+    const field = formatField(issue.path);
+    const code = issue.code === 'custom' ? issue.params?.code : undefined;
+    return {
+      path,
+      message:
+        unknownName === undefined
+          ? addHint(message, findValueHint(issue))
+          : explainName(unknownName),
+      ...(field !== undefined && { field }),
+      ...(code === 'invalid_cursor' && { code }),
+    };
+  });
+}
 
-/** `unknown` is a name that the schema does not have. */
-type Found = { path: string; message: string; unknown?: string; issue: z.core.$ZodIssue };
+/** An issue of a schema. `unknownName` is a name that the schema does not have. */
+export type ReadIssue = {
+  path: string;
+  message: string;
+  unknownName?: string;
+  issue: z.core.$ZodIssue;
+};
 
-/** Returns each bad value, and each unknown name, which is the caller's. */
-export function readIssues({ issues }: z.ZodError): Found[] {
-  return issues.flatMap((issue): Found[] => {
+/** Splits an issue about unknown names into one issue for each name. */
+export function readIssues({ issues }: z.ZodError): ReadIssue[] {
+  return issues.flatMap((issue): ReadIssue[] => {
     const path = issue.path.map(String);
     if (issue.code !== 'unrecognized_keys') {
       return [{ path: formatPath(path), message: issue.message, issue }];
     }
-    const message = 'is not a field of this resource';
-    return issue.keys.map((unknown) => {
-      return { path: formatPath([...path, unknown]), message, unknown, issue };
-    });
+    return issue.keys.map((unknownName) => ({
+      path: formatPath([...path, unknownName]),
+      message: UNKNOWN_FIELD,
+      unknownName,
+      issue,
+    }));
   });
 }
 
-/** Replaces zod's messages about TypeScript's types; `undefined` keeps zod's message. */
-function wording(issue: z.core.$ZodRawIssue): string | undefined {
+/** Options for zod's `safeParse`: the messages of this API, and issues with the invalid values. */
+export const ZOD_OPTIONS = { error: messageFor, reportInput: true };
+
+/** Returns the message of an issue. Returns undefined to keep zod's message. */
+export function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
@@ -51,20 +81,18 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
         : `must be one of ${values}`;
     }
     case 'too_small':
-      return `must be ${measure(issue.origin, 'at least', issue.minimum)}`;
+      return `must be ${formatSize(issue.origin, 'at least', issue.minimum)}`;
     case 'too_big':
-      return `must be ${measure(issue.origin, 'at most', issue.maximum)}`;
+      return `must be ${formatSize(issue.origin, 'at most', issue.maximum)}`;
     default:
       return undefined;
   }
 }
 
-function measure(origin: string, bound: string, size: number | bigint): string {
-  if (origin === 'string') return `${bound} ${countOf(size, 'character', 'characters')} long`;
-  if (origin === 'array') return `a list of ${bound} ${countOf(size, 'entry', 'entries')}`;
+/** @example formatSize('string', 'at least', 1) // 'at least 1 character long' */
+function formatSize(origin: string, bound: string, size: number | bigint): string {
+  const isOne = size === 1 || size === 1n;
+  if (origin === 'string') return `${bound} ${size} ${isOne ? 'character' : 'characters'} long`;
+  if (origin === 'array') return `a list of ${bound} ${size} ${isOne ? 'entry' : 'entries'}`;
   return `${bound} ${size}`;
-}
-
-function countOf(size: number | bigint, one: string, many: string): string {
-  return `${size} ${size === 1 ? one : many}`;
 }

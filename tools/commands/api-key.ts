@@ -4,7 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { stringify as formatToml } from 'smol-toml';
 import type * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../../src/auth/named-keys.ts';
-import { IN_WORDS } from '../../src/http/validation-problems.ts';
+import { ZOD_OPTIONS } from '../../src/http/validation-problems.ts';
 import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
 import { resolveEnvironment } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
@@ -59,7 +59,7 @@ function parseKeyOptions(args: string[]) {
 }
 
 function requireValid(option: string, schema: z.ZodType, value: unknown): void {
-  const { error } = schema.safeParse(value, IN_WORDS);
+  const { error } = schema.safeParse(value, ZOD_OPTIONS);
   if (!error) return;
   throw new UserError(`${option} ${JSON.stringify(value)} ${error.issues[0]?.message}`);
 }

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { IN_WORDS } from '../../../src/http/validation-problems.ts';
+import { ZOD_OPTIONS } from '../../../src/http/validation-problems.ts';
 import { isBlank } from '../../../src/properties/locale-map.ts';
 import {
   httpUrl,
@@ -64,9 +64,9 @@ function richTextProblems(value: RichText): { path: PropertyKey[]; message: stri
     texts = texts.concat(own, containers.flatMap(Object.keys));
     level = containers.flatMap((each) => Object.values(each));
   }
-  const { error } = (typeof value === 'string' ? text : document).safeParse(value, IN_WORDS);
+  const { error } = (typeof value === 'string' ? text : document).safeParse(value, ZOD_OPTIONS);
   if (error) return error.issues;
-  const [hidden] = texts.flatMap((each) => text.safeParse(each, IN_WORDS).error?.issues ?? []);
+  const [hidden] = texts.flatMap((each) => text.safeParse(each, ZOD_OPTIONS).error?.issues ?? []);
   if (hidden !== undefined) return reject(hidden.message);
   const isLong = [...toPlainText(value)].length > MAX_TEXT_CHARACTERS;
   return isLong ? reject(`must have at most ${MAX_TEXT_CHARACTERS} characters`) : [];

@@ -1,25 +1,25 @@
 /** Parses values, or finds their problems. */
 
 import type * as z from 'zod';
-import { IN_WORDS, readIssues } from '../../../src/http/validation-problems.ts';
+import { type ReadIssue, readIssues, ZOD_OPTIONS } from '../../../src/http/validation-problems.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
 import type { FieldProblem, FileLocation } from './problem.ts';
 
 export function parseValue<T>(schema: z.ZodType<T>, value: unknown) {
-  const { data, error } = schema.safeParse(value, IN_WORDS);
+  const { data, error } = schema.safeParse(value, ZOD_OPTIONS);
   if (error === undefined) return { value: data, problems: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
   return { problems: readIssues(error).flatMap((issue) => toProblems(issue, value, fields)) };
 }
 
 function toProblems(
-  { path, message, unknown, issue }: ReturnType<typeof readIssues>[number],
+  { path, message, unknownName, issue }: ReadIssue,
   root: unknown,
   fields: readonly string[],
 ): FieldProblem[] {
-  if (unknown !== undefined) {
+  if (unknownName !== undefined) {
     const knownNames = issue.path.length === 0 ? fields : [];
-    return [{ path, message, unknown: { name: unknown, knownNames } }];
+    return [{ path, message, unknown: { name: unknownName, knownNames } }];
   }
   const fieldOf = (value: unknown, name: PropertyKey) => Reflect.get(Object(value), name);
   const value = path === '' ? undefined : issue.path.reduce(fieldOf, root);
