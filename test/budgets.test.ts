@@ -1,4 +1,4 @@
-/** The counted calls and rows of each operation. */
+/** The calls and rows of each operation, as docs/operate/cost.md states them. */
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -18,13 +18,13 @@ const EVENTS = '/api/v1/events';
 const CACHED = { FEED_CACHE_SECONDS: '60' };
 
 const COUNTER_CALL = 0.15;
-/** A request with 1 ms of processor time, 2 ms of its counter, and 1,200 bytes in the log for 7 days. */
+/** Price of a request with 1 ms of processor time, 2 ms of its counter, and 1,200 logged bytes for 7 days. */
 const REQUEST = 0.3 + 0.02 + 0.0032 + 1.2 * (0.25 + (0.1 * 7) / 30);
 
-const rowsOf = (head: string) => getTable('docs/operate/cost.md', head).rows;
+const readRows = (head: string) => getTable('docs/operate/cost.md', head).rows;
 
-/** Sends one request and counts its cost, with the work after the response. */
-async function costOf(
+/** Sends a request and counts its costs, including the work after the response. */
+async function measureCosts(
   path: string,
   { status = 200, init = {}, app = createApp(), vars = {} } = {} as {
     status?: number;
@@ -51,26 +51,26 @@ beforeAll(async () => {
 });
 
 const ingest = (key?: string, status = 202) =>
-  costOf(INGEST, { status, init: ingestInit(bookingCreated(), key) });
+  measureCosts(INGEST, { status, init: ingestInit(bookingCreated(), key) });
 
-/** Makes the request of a batch whose keys are new. */
-function batchOf(size: number): RequestInit {
+/** Makes a batch whose keys are new. */
+function makeBatch(size: number): RequestInit {
   return ingestInit({ events: Array.from({ length: size }, () => batchItem()) });
 }
 
 const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {
   'feed, from memory or edge': async () => {
     const app = createApp();
-    await costOf(LIST, { app, vars: CACHED });
-    const fromMemory = await costOf(LIST, { app, vars: CACHED });
-    expect(await costOf(LIST, { vars: CACHED })).toEqual(fromMemory);
+    await measureCosts(LIST, { app, vars: CACHED });
+    const fromMemory = await measureCosts(LIST, { app, vars: CACHED });
+    expect(await measureCosts(LIST, { vars: CACHED })).toEqual(fromMemory);
     return fromMemory;
   },
-  'feed, page of 25 from D1': () => costOf(LIST),
-  'feed, page of 100 from D1': () => costOf(`${LIST}?limit=100`),
-  'feed, listing from D1': () => costOf(`${LIST}/home-9`),
-  'feed, 25 cards from D1': () => costOf('/api/v1/web/property-cards?locale=en'),
-  'changes, first page of 25': () => costOf(CHANGES),
+  'feed, page of 25 from D1': () => measureCosts(LIST),
+  'feed, page of 100 from D1': () => measureCosts(`${LIST}?limit=100`),
+  'feed, listing from D1': () => measureCosts(`${LIST}/home-9`),
+  'feed, 25 cards from D1': () => measureCosts('/api/v1/web/property-cards?locale=en'),
+  'changes, first page of 25': () => measureCosts(CHANGES),
   'changes, nothing new': async () => {
     let after = '';
     for (let hasMore = true; hasMore; ) {
@@ -79,9 +79,9 @@ const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {
       after = `&after=${page.resume_cursor}`;
       hasMore = page.has_more;
     }
-    return costOf(`${CHANGES}?limit=100${after}`);
+    return measureCosts(`${CHANGES}?limit=100${after}`);
   },
-  'locations, page of 25 from D1': () => costOf('/api/v1/web/locations'),
+  'locations, page of 25 from D1': () => measureCosts('/api/v1/web/locations'),
   'rejected by the limit': async () => {
     const app = createApp();
     const init = { headers: { 'CF-Connecting-IP': freshAddress() } };
@@ -93,7 +93,7 @@ const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {
   },
   'ingest, new key': () => ingest(crypto.randomUUID()),
   'ingest, no key': () => ingest(),
-  'ingest, batch of 100': () => costOf(`${INGEST}/batch`, { init: batchOf(100) }),
+  'ingest, batch of 100': () => measureCosts(`${INGEST}/batch`, { init: makeBatch(100) }),
   replay: async () => {
     const key = crypto.randomUUID();
     await ingest(key);
@@ -101,14 +101,14 @@ const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {
   },
   'events, page of 25': async () => {
     for (let stored = 0; stored < 26; stored += 1) await ingest();
-    return costOf(EVENTS);
+    return measureCosts(EVENTS);
   },
   'events, nothing new': () =>
-    costOf(`${EVENTS}?order=asc&aggregate_type=booking&aggregate_id=${crypto.randomUUID()}`),
+    measureCosts(`${EVENTS}?order=asc&aggregate_type=booking&aggregate_id=${crypto.randomUUID()}`),
 };
 
 describe('docs/operate/cost.md', () => {
-  const operations = rowsOf('operation');
+  const operations = readRows('operation');
 
   it('has every operation', () => {
     expect(operations.map(([name]) => name)).toEqual(Object.keys(OPERATIONS));
@@ -134,10 +134,10 @@ describe('docs/operate/cost.md', () => {
 });
 
 /**
- * Counts what one isolate's requests of a key cost in a window: calls, and rows. A value that is put
- * or deleted is a row, and so is an alarm that is set.
+ * Counts the calls and rows that one isolate's requests with a key cost in a window. A value that is
+ * put or deleted is a row, and so is an alarm that is set.
  */
-async function costOfCounting(requests: number): Promise<{ calls: number; rows: number }> {
+async function measureCounter(requests: number): Promise<{ calls: number; rows: number }> {
   const { key, entry } = await namedKey(`site-${requests}`, ['feed:read']);
   const stub = env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(`key ${entry.name}`));
   const writes = await runInDurableObject(stub, (_, { storage }) => [
@@ -158,11 +158,13 @@ async function costOfCounting(requests: number): Promise<{ calls: number; rows: 
   return { calls: costs.counterCalls, rows };
 }
 
-it.each(rowsOf('requests per window'))(
-  'the counter takes of a client of %s requests per window %s calls and %s rows',
-  async (...cells) => {
-    const [requests = 0, calls = 0, rows = 0] = cells.map(Number);
-    expect(await costOfCounting(requests)).toEqual({ calls, rows });
-    expect(cells[3]).toBe((REQUEST + (COUNTER_CALL * calls + rows) / requests).toFixed(2));
-  },
-);
+describe('the counter', () => {
+  it.each(readRows('requests per window'))(
+    'serves %s requests per window with %s calls and %s rows',
+    async (...cells) => {
+      const [requests = 0, calls = 0, rows = 0] = cells.map(Number);
+      expect(await measureCounter(requests)).toEqual({ calls, rows });
+      expect(cells[3]).toBe((REQUEST + (COUNTER_CALL * calls + rows) / requests).toFixed(2));
+    },
+  );
+});

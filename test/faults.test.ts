@@ -1,7 +1,7 @@
 /**
- * The table of docs/operate/faults.md, cell by cell: each binding misbehaves in each way, each
- * endpoint is called, and its response and the time that it takes are those of the table. In every
- * case no acknowledged event is missing, and no rejected event prevents its retry.
+ * The table of docs/operate/faults.md, cell by cell. For each binding and each way in which it
+ * misbehaves, the response of each endpoint and its time must agree with the table. In every case, no
+ * acknowledged event is lost, and no rejected event prevents its retry.
  */
 
 import { env } from 'cloudflare:workers';
@@ -24,7 +24,7 @@ const INGEST = '/api/public/events/ingest';
 const BINDINGS = ['nothing', 'D1', 'KV', 'counter', 'edge cache', 'key set'] as const;
 const CACHED_AGE_MS = 61_000;
 const KEY_SET_AGE_MS = 601_000;
-/** Between the two requests of a binding that fails every second call. Health is cached as long. */
+/** Pause between the two requests if every second call fails. Health is cached for the same time. */
 const PAUSE_MS = 5_000;
 
 type Binding = (typeof BINDINGS)[number];
@@ -39,14 +39,14 @@ beforeAll(async () => {
   await storeListings(env.DB, [makeListing({ slug })]);
 });
 
-/** No output of expected faults, and pauses without their jitter. */
+/** Suppresses the log of the expected faults, and the jitter of pauses. */
 function quieten() {
   vi.restoreAllMocks();
   vi.spyOn(console, 'error').mockReturnValue(undefined);
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
 }
 
-/** One isolate in its own data centre, one of whose bindings may begin to misbehave. */
+/** Starts an isolate in its own data centre. One of its bindings can be made to misbehave. */
 function isolate() {
   const app = createApp();
   const address = freshAddress();
@@ -55,25 +55,25 @@ function isolate() {
     binding: 'nothing',
     misbehaviour: (call) => call(),
   };
-  /** Calls of the real bindings under way: time must not pass meanwhile. */
-  let underWay = 0;
-  const tapOf =
+  /** Number of calls of the real bindings in progress, during which time must not pass. */
+  let callsInProgress = 0;
+  const makeInterceptor =
     (binding: Binding) =>
     <Result>(call: () => Promise<Result>): Promise<Result> => {
       const counted = async () => {
-        underWay += 1;
+        callsInProgress += 1;
         try {
           return await call();
         } finally {
-          underWay -= 1;
+          callsInProgress -= 1;
         }
       };
       return faulty.binding === binding ? faulty.misbehaviour(counted) : counted();
     };
 
-  const tapped = interceptMethods(caches.default, tapOf('edge cache'));
-  vi.spyOn(caches, 'default', 'get').mockReturnValue(tapped);
-  // Of the faked clock, which the platform's signal does not follow.
+  const intercepted = interceptMethods(caches.default, makeInterceptor('edge cache'));
+  vi.spyOn(caches, 'default', 'get').mockReturnValue(intercepted);
+  // The platform's own signal does not follow the fake clock.
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(), milliseconds);
@@ -83,35 +83,38 @@ function isolate() {
     const aborted = new Promise<never>((_, reject) => {
       init?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
     });
-    return Promise.race([tapOf('key set')(async () => new Response(provider.jwks)), aborted]);
+    return Promise.race([
+      makeInterceptor('key set')(async () => new Response(provider.jwks)),
+      aborted,
+    ]);
   });
 
   const bindings: Changes = {
-    DB: interceptD1(env.DB, tapOf('D1')),
-    IDEMPOTENCY: interceptMethods(env.IDEMPOTENCY, tapOf('KV')),
-    RATE_COUNTER: interceptObjects(env.RATE_COUNTER, tapOf('counter')),
+    DB: interceptD1(env.DB, makeInterceptor('D1')),
+    IDEMPOTENCY: interceptMethods(env.IDEMPOTENCY, makeInterceptor('KV')),
+    RATE_COUNTER: interceptObjects(env.RATE_COUNTER, makeInterceptor('counter')),
     FEED_CACHE_SECONDS: '60',
     JWT_JWKS_URL: `${origin}/jwks`,
   };
 
   return {
-    /** Counts from now on. */
+    /** Makes a binding misbehave from now on. */
     misbehave(binding: Binding, misbehaviour: Misbehaviour) {
       Object.assign(faulty, { binding, misbehaviour });
     },
     async send(path: string, init: RequestInit = {}): Promise<Response> {
       const headers = new Headers(init.headers);
-      // Each request is the first one of its client.
+      // A client's first request always calls the counter.
       headers.set('CF-Connecting-IP', faulty.binding === 'counter' ? freshAddress() : address);
       return (await callWith(bindings, `${origin}${path}`, { ...init, headers }, app)).response;
     },
-    /** Lets time pass as fast as the work allows, until `work` is done or all timers have fired. */
+    /** Lets time pass, as fast as the real work allows, until `work` is done. */
     async settle<Result>(work: Promise<Result>): Promise<Result> {
       let isDone = false;
       const done = work.finally(() => {
         isDone = true;
       });
-      for (let idle = 0; !isDone; idle = underWay === 0 ? idle + 1 : 0) {
+      for (let idle = 0; !isDone; idle = callsInProgress === 0 ? idle + 1 : 0) {
         await scheduler.wait(2);
         if (idle > 2 && !isDone) await vi.advanceTimersToNextTimerAsync();
       }
@@ -122,14 +125,11 @@ function isolate() {
 
 type Isolate = ReturnType<typeof isolate>;
 
-/**
- * The requests of an endpoint in one state, which get the same response: a preparation, then one of
- * them.
- */
+/** Requests that get the same response in the same state of the isolate. */
 type Column = {
-  /** Runs without faults; its result is passed on. */
+  /** Brings an isolate into the state, without faults. Its result is passed to the requests. */
   prepare?: (at: Isolate) => Promise<string>;
-  /** The time since then. */
+  /** Time since the preparation. */
   ageMs?: number;
   requests: readonly ((prepared: string) => [path: string, init?: RequestInit])[];
 };
@@ -186,10 +186,10 @@ const COLUMNS: Readonly<Record<string, Column>> = {
 
 const HEALTH: Column = { requests: [() => ['/api/health']] };
 
-/** Writes a response as a cell of the table: its status, what is special, and the time it took. */
-async function cellOf(response: Response, seconds: number): Promise<string> {
+/** Formats a response as a cell of the table, e.g. `200 old in 2 s`. */
+async function formatCell(response: Response, seconds: number): Promise<string> {
   const text = await response.clone().text();
-  expect(response.headers.has('X-RateLimit-Limit'), 'every request is counted').toBe(true);
+  expect(response.headers.has('X-RateLimit-Limit'), 'has a rate limit').toBe(true);
   return [
     response.status,
     response.headers.has('Age') ? ' old' : '',
@@ -198,7 +198,7 @@ async function cellOf(response: Response, seconds: number): Promise<string> {
   ].join('');
 }
 
-/** Returns the cell of a request that an isolate of its own handles. */
+/** Sends a request to a new isolate, and returns the cell of the response. */
 async function measure(
   column: Column,
   request: Column['requests'][number],
@@ -220,7 +220,7 @@ async function measure(
     const [path, init] = request(prepared);
     const startedAt = Date.now();
     const response = await at.settle(at.send(path, init));
-    cells.push(await cellOf(response, (Date.now() - startedAt) / 1_000));
+    cells.push(await formatCell(response, (Date.now() - startedAt) / 1_000));
     if (path === INGEST) await expectNothingLost(at, init ?? {}, response);
     await vi.advanceTimersByTimeAsync(PAUSE_MS);
   }
@@ -228,16 +228,13 @@ async function measure(
   return [...new Set(cells)].join(', then ');
 }
 
-/**
- * Expects that an acknowledged event is stored once, and that another is accepted once when all is
- * well again.
- */
+/** Expects that an acknowledged event is stored once, and a rejected one is stored once by its retry. */
 async function expectNothingLost(at: Isolate, init: RequestInit, response: Response) {
   const hasKey = new Headers(init.headers).has('Idempotency-Key');
   let last = response;
   if (response.status >= 500 && hasKey) {
-    const well = isolate();
-    last = await at.settle(well.send(INGEST, init));
+    const healthyIsolate = isolate();
+    last = await at.settle(healthyIsolate.send(INGEST, init));
   }
   if (last.status >= 500) return;
   expect([200, 202]).toContain(last.status);
@@ -246,7 +243,7 @@ async function expectNothingLost(at: Isolate, init: RequestInit, response: Respo
   expect(await stored.first('n')).toBe(1);
 }
 
-/** A row stands for several bindings, or for every way in which its binding misbehaves. */
+/** The rows of the table, of which one may cover two bindings, or all ways of misbehaving. */
 const cases = rows.flatMap(([names = '', ways = '', ...cells]) =>
   names.split(' or ').flatMap((name) => {
     const modes = ways === 'in any way' ? Object.keys(MODES) : [ways];
@@ -254,8 +251,8 @@ const cases = rows.flatMap(([names = '', ways = '', ...cells]) =>
   }),
 );
 
-describe('docs/operate/faults.md has the responses when', () => {
-  it('each binding misbehaves in each way', () => {
+describe('docs/operate/faults.md', () => {
+  it('has every binding and every way of misbehaving', () => {
     const expected = BINDINGS.flatMap((binding) =>
       (binding === 'nothing' ? [''] : Object.keys(MODES)).map((mode) => `${binding} ${mode}`),
     );
@@ -263,15 +260,21 @@ describe('docs/operate/faults.md has the responses when', () => {
     expect(cases.map(({ binding, mode }) => `${binding} ${mode}`).sort()).toEqual(expected.sort());
   });
 
-  it.each(cases)('$binding $mode', { timeout: 60_000 }, async ({ binding, mode, cells }) => {
-    const measured: string[] = [];
-    for (const column of [...Object.values(COLUMNS), HEALTH]) {
-      const found = new Set<string>();
-      for (const each of column.requests) found.add(await measure(column, each, binding, mode));
-      measured.push([...found].join(' or '));
-    }
-    const named = (texts: string[]) =>
-      [...Object.keys(COLUMNS), 'health'].map((head, at) => `${head}: ${texts[at]}`);
-    expect(named(measured)).toEqual(named([...cells, '200']));
-  });
+  it.each(cases)(
+    'has the responses while $binding $mode',
+    { timeout: 60_000 },
+    async ({ binding, mode, cells }) => {
+      const measured: string[] = [];
+      for (const column of [...Object.values(COLUMNS), HEALTH]) {
+        const cellsOfColumn = new Set<string>();
+        for (const request of column.requests) {
+          cellsOfColumn.add(await measure(column, request, binding, mode));
+        }
+        measured.push([...cellsOfColumn].join(' or '));
+      }
+      const withHeads = (texts: string[]) =>
+        [...Object.keys(COLUMNS), 'health'].map((head, at) => `${head}: ${texts[at]}`);
+      expect(withHeads(measured)).toEqual(withHeads([...cells, '200']));
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** What is true of every list: it is complete, in order and stable, and its cursors are its own. */
+/** The properties of every list, which is complete, in order and stable, and has its own cursors. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -9,9 +9,9 @@ import { makeListing, storeListings } from './support/listings.ts';
 type List = {
   path: string;
   query: string;
-  /** The same filters, written in another way. */
+  /** The same filters in another form. */
   same: string;
-  /** Other filters. */
+  /** Queries with other filters. */
   others: string[];
   /** Selects the ids of the list in its order. */
   sql: string;
@@ -66,9 +66,7 @@ const lists: List[] = [
   },
 ];
 
-/**
- * Stores a row for each list. The slugs must differ. A higher index is an earlier time of an event.
- */
+/** Stores a row for each list. Slugs must be unique. An event with a higher index is earlier. */
 async function storeRow(index: number, display_order: number, slug: string | null) {
   const id = crypto.randomUUID();
   const type = index % 2 === 0 ? 'booking.created' : 'booking.cancelled';
@@ -121,16 +119,20 @@ async function idsOf({ sql }: List): Promise<string[]> {
   return idsIn(results);
 }
 
-it('every list of the API is tested', () => {
-  const pages = Object.keys(document.paths).filter((path) => getQueryNames(path).includes('limit'));
-  const tested = new Set(lists.map(({ path }) => path));
-  expect([...tested].sort()).toEqual(pages.sort());
+describe('this file', () => {
+  it('tests every list of the API', () => {
+    const pages = Object.keys(document.paths).filter((path) =>
+      getQueryNames(path).includes('limit'),
+    );
+    const tested = new Set(lists.map(({ path }) => path));
+    expect([...tested].sort()).toEqual(pages.sort());
+  });
 });
 
 describe.each(lists)('$path?$query', (list) => {
   const { query, pager = 'cursor' } = list;
 
-  it('is complete and in order, and a full last page has no cursor', async () => {
+  it('is complete and in order with every page size', async () => {
     const ids = await idsOf(list);
     expect(ids.length).toBeGreaterThanOrEqual(COUNT);
     for (const limit of [7, ids.length - 1, ids.length, 100]) {
@@ -145,7 +147,7 @@ describe.each(lists)('$path?$query', (list) => {
     expect((await readPage(list, query)).data).toHaveLength(25);
   });
 
-  it('accepts a cursor with another limit and with the same filters in another form', async () => {
+  it('accepts a cursor with another limit and another form of its filters', async () => {
     const { next_cursor } = await readPage(list, `${query}&limit=3`);
     const next = await readPage(list, `${list.same}&limit=4&${pager}=${next_cursor}`);
     expect(idsIn(next.data)).toEqual((await idsOf(list)).slice(3, 7));
@@ -167,7 +169,7 @@ describe.each(lists)('$path?$query', (list) => {
   it('repeats and misses nothing when a row is added between two pages', async () => {
     const before = await idsOf(list);
     const first = await readPage(list, `${query}&limit=10`);
-    // It is the head of most lists, and the end of two.
+    // The row is the first one of most lists, and the last one of two.
     await storeRow(0, -100, `a-${crypto.randomUUID()}`);
     const second = await readPage(list, `${query}&limit=100&${pager}=${first.next_cursor}`);
     const seen = idsIn([...first.data, ...second.data]);

@@ -66,8 +66,6 @@ const SERVED = `
   3600    | 2 at 1800     |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=-3540; detail=failed, isolate; fwd=miss, Age 3600
   3601    | 2 at 1800     |               | fails    | memory |            | 0    | 1     | 500
   3601    | 2 at 1800     |               | fails    | edge   |            | 0    | 1     | 500
-  0       | 63 at 0       |               | fails    | edge   |            | 0    | 1     | Before: edge; hit; ttl=-1; detail=failed, isolate; fwd=miss, Age 0
-  0       | 64 at 0       |               | fails    | edge   |            | 0    | 1     | 500
   0       | 6 at 0        |               | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
   65.999  |               | failed 4.999  | stalls   | memory |            | 0    | 0     | Before: isolate; hit; ttl=-6; detail=failed, Age 65
   66      |               | failed 5      | responds | memory |            | 0    | 1     | After: edge; fwd=stale, isolate; fwd=stale
@@ -256,6 +254,13 @@ describe('a cached response', () => {
     expect(await describeResponse(await here.one.get({}, sent))).toMatch(/^After/);
   });
 
+  it('moves to memory when it is served stale from the edge', async () => {
+    setSecond(61);
+    const reader = isolate();
+    expect(await reader.read(DOWN)).toMatch(/^Before: edge; hit; ttl=-1/);
+    expect(await reader.read(DOWN)).toMatch(/^Before: isolate; hit; ttl=-1/);
+  });
+
   it('is not used for another site address', async () => {
     const moved = await isolate({ PUBLIC_SITE_URL: 'https://new.example.com/' }).get();
     const { url } = await moved.json<{ url: string }>();
@@ -344,7 +349,7 @@ describe('fresh=true', () => {
 });
 
 describe('a read of D1', () => {
-  it('gives a 500 with Retry-After after 5 s, in two slow calls', async () => {
+  it('gives a 500 with Retry-After if its two calls take over 5 s', async () => {
     const missing = { path: `${LIST}/none-${here.slug}` };
     const replica = await laggingReplica();
     await rename('After');

@@ -5,6 +5,7 @@
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
+import { CatalogueVersions } from '../../src/properties/versions.ts';
 import { Random } from '../simulation/random.ts';
 import {
   faultsOfD1,
@@ -37,6 +38,20 @@ async function recordPuts(action: () => Promise<unknown>) {
 }
 
 describe('an earlier version', () => {
+  it.each([
+    [63, 'stale'],
+    [64, 'expired'],
+  ])('%i imports old → %s', (count, kind) => {
+    const versions = new CatalogueVersions(60_000, 3_600_000);
+    const [oldest, ...newer] = Array.from({ length: count + 1 }, (_, number) => ({
+      ...{ id: `version ${number}`, generation: 'one', number },
+    }));
+    for (const version of [oldest, ...newer]) {
+      if (version) versions.confirm(version, Date.now(), false);
+    }
+    expect(oldest && versions.getFreshness(oldest).kind).toBe(kind);
+  });
+
   it.each(['this', 'another'])(
     'does not replace a newer response when %s isolate reads it late',
     async (which) => {

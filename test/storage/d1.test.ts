@@ -1,7 +1,4 @@
-/**
- * The faults after which a call of D1 is repeated, for how long, and the response and the log of a
- * failure.
- */
+/** Calls of D1: which errors are retried, for how long, and the response and the log of a failure. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -9,8 +6,8 @@ import { ApiError } from '../../src/http/errors.ts';
 import { readD1, writeD1 } from '../../src/storage/d1.ts';
 import { CONNECTION_LOST } from '../support/faults.ts';
 
-/** What D1 says, and how often it is asked then: the transient faults of its list and of the field. */
-const ATTEMPTS: readonly [number, string][] = [
+/** Number of attempts after an error, for the errors of D1's list and those observed in production. */
+const ATTEMPTS: readonly [attempts: number, message: string][] = [
   [5, CONNECTION_LOST],
   [5, 'D1_ERROR: D1 DB reset because its code was updated.'],
   [5, 'D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset.'],
@@ -33,10 +30,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 });
 
-/**
- * Makes a read, in virtual time, whose attempts fail for some time. Returns the outcome, the attempts
- * and the milliseconds.
- */
+/** Reads in virtual time, with attempts that fail for `failsForMs`. Returns the outcome and its cost. */
 async function read(message: string, { failsForMs = 120_000, attemptMs = 0 } = {}) {
   const startedAt = Date.now();
   let attempts = 0;
@@ -48,20 +42,21 @@ async function read(message: string, { failsForMs = 120_000, attemptMs = 0 } = {
   };
   const outcome = readD1(call)
     .catch((error: unknown) => error)
-    .then((result) => ({ result, attempts, took: Date.now() - startedAt }));
+    .then((result) => ({ result, attempts, tookMs: Date.now() - startedAt }));
   await vi.advanceTimersByTimeAsync(20_000);
   return outcome;
 }
 
 describe('a read', () => {
-  it.each(ATTEMPTS)('is tried %i times, within 1.5 s: %s', async (most, message) => {
-    const { result, attempts, took } = await read(message);
+  it.each(ATTEMPTS)('is tried %i times within 1.5 s after %s', async (expected, message) => {
+    const { result, attempts, tookMs } = await read(message);
     expect(String(Object(result).cause)).toContain(message);
-    expect(attempts).toBe(most);
-    expect(took).toBeLessThanOrEqual(1_500);
+    expect(attempts).toBe(expected);
+    expect(tookMs).toBeLessThanOrEqual(1_500);
   });
 
-  it('is not repeated after 1.5 s: attempts of half a second are three', async () => {
+  // Three attempts of half a second fit.
+  it('is not repeated after 1.5 s', async () => {
     expect((await read(CONNECTION_LOST, { attemptMs: 500 })).attempts).toBe(3);
   });
 
@@ -70,44 +65,48 @@ describe('a read', () => {
   });
 });
 
-it('a failure asks clients to wait for a few seconds, and for longer the longer D1 fails', async () => {
-  const jitter = vi.spyOn(Math, 'random').mockReturnValue(0);
-  const startedAt = Date.now();
-  for (const [second, seconds] of [
-    [0, 2],
-    [44, 11],
-    [104, 26],
-    [164, 30],
-    // Another fault: D1 has not failed for a minute.
-    [225, 2],
-  ]) {
-    vi.setSystemTime(startedAt + Number(second) * 1_000);
+describe('Retry-After', () => {
+  it('grows with the time for which D1 has failed', async () => {
+    const jitter = vi.spyOn(Math, 'random').mockReturnValue(0);
+    const startedAt = Date.now();
+    for (const [second, seconds] of [
+      [0, 2],
+      [44, 11],
+      [104, 26],
+      [164, 30],
+      // D1 had not failed for a minute, so this is another failure.
+      [225, 2],
+    ]) {
+      vi.setSystemTime(startedAt + Number(second) * 1_000);
+      const { result } = await read('D1_ERROR: no such table');
+      expect(result).toBeInstanceOf(ApiError);
+      expect(result).toMatchObject({ status: 500, code: 'internal_error' });
+      expect(result).toMatchObject({ headers: { 'Retry-After': String(seconds) } });
+    }
+    await read('', { failsForMs: 0 });
+    // Jitter gives clients different times.
+    jitter.mockReturnValue(0.99);
     const { result } = await read('D1_ERROR: no such table');
-    expect(result).toBeInstanceOf(ApiError);
-    expect(result).toMatchObject({ status: 500, code: 'internal_error' });
-    expect(result).toMatchObject({ headers: { 'Retry-After': String(seconds) } });
-  }
-  await read('', { failsForMs: 0 });
-  // Clients get different pauses.
-  jitter.mockReturnValue(0.99);
-  const { result } = await read('D1_ERROR: no such table');
-  expect(result).toMatchObject({ headers: { 'Retry-After': '3' } });
+    expect(result).toMatchObject({ headers: { 'Retry-After': '3' } });
+  });
 });
 
-it('the size of the database is logged from 70 % of 10 GB on, once per hour', async () => {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  /** Returns the number of lines after two writes, a statement and a batch. */
-  const linesAfter = async (size_after: number, milliseconds = 0) => {
-    vi.setSystemTime(Date.now() + milliseconds);
-    const result = await env.DB.prepare('SELECT 1').run();
-    const sized = { ...result, meta: { ...result.meta, size_after } };
-    await writeD1(async () => sized);
-    await writeD1(async () => [sized]);
-    return log.mock.calls.length;
-  };
-  expect(await linesAfter(6_999_999_999)).toBe(0);
-  expect(await linesAfter(7_000_000_000)).toBe(1);
-  expect(String(log.mock.lastCall?.[0])).toContain('7000000000 bytes are 70 % of');
-  expect(await linesAfter(7_100_000_000, 3_599_000)).toBe(1);
-  expect(await linesAfter(7_100_000_000, 1_000)).toBe(2);
+describe('the size of the database', () => {
+  it('is logged once per hour from 70 % of 10 GB on', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    /** Writes a statement and a batch, and returns the number of lines in the log. */
+    const countLinesAfter = async (size_after: number, milliseconds = 0) => {
+      vi.setSystemTime(Date.now() + milliseconds);
+      const result = await env.DB.prepare('SELECT 1').run();
+      const sized = { ...result, meta: { ...result.meta, size_after } };
+      await writeD1(async () => sized);
+      await writeD1(async () => [sized]);
+      return log.mock.calls.length;
+    };
+    expect(await countLinesAfter(6_999_999_999)).toBe(0);
+    expect(await countLinesAfter(7_000_000_000)).toBe(1);
+    expect(String(log.mock.lastCall?.[0])).toContain('7000000000 bytes are 70 % of');
+    expect(await countLinesAfter(7_100_000_000, 3_599_000)).toBe(1);
+    expect(await countLinesAfter(7_100_000_000, 1_000)).toBe(2);
+  });
 });

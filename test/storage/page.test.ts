@@ -1,10 +1,7 @@
-/**
- * A page of any list holds its items in order up to 4 MiB, and what D1 selects for it is bounded
- * too.
- */
+/** The size of a page, which has at most 4 MiB of items in order, and of the rows that D1 selects. */
 
 import { env } from 'cloudflare:workers';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/page.ts';
 import { databaseOver } from '../../tools/database/d1.ts';
@@ -14,28 +11,30 @@ import { makeListing, storeListings } from '../support/listings.ts';
 
 const MIB = 1024 * 1024;
 
-it.each([
-  ['all that fit', [1, 2, 3], 3],
-  ['nothing of an empty list', [], 0],
-  ['what fills it to the byte', [MIB, MIB, MIB, MIB], 4],
-  ['nothing from the first that does not fit', [MIB, 3 * MIB, 1, 1], 2],
-  ['nothing after one that was left out', [1, Number.NaN, 1], 1],
-  ['one item, however large', [5 * MIB, 1], 1],
-])('a page takes %s', async (_, sizes, count) => {
-  const format = ({ bytes }: { bytes: number }) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
-  const connection = databaseOver(async () => [[{}], sizes.map((bytes) => ({ bytes }))]);
-  const statement = { bindTo: () => connection.prepare(''), rows: async () => [] };
-  const { documents, last, hasMore } = await readPage<object, { bytes: number }>({
-    ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },
+describe('a page', () => {
+  it.each([
+    ['all items that fit', [1, 2, 3], 3],
+    ['no item of an empty list', [], 0],
+    ['items that fill it to the byte', [MIB, MIB, MIB, MIB], 4],
+    ['no item after the first that does not fit', [MIB, 3 * MIB, 1, 1], 2],
+    ['no item after one that is too large to be selected', [1, Number.NaN, 1], 1],
+    ['one item of any size', [5 * MIB, 1], 1],
+  ])('has %s', async (_, sizes, count) => {
+    const format = ({ bytes }: { bytes: number }) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
+    const connection = databaseOver(async () => [[{}], sizes.map((bytes) => ({ bytes }))]);
+    const statement = { bindTo: () => connection.prepare(''), rows: async () => [] };
+    const { documents, last, hasMore } = await readPage<object, { bytes: number }>({
+      ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },
+    });
+    expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
+    expect(last?.bytes).toBe(sizes[count - 1]);
+    expect(hasMore).toBe(count < sizes.length);
   });
-  expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
-  expect(last?.bytes).toBe(sizes[count - 1]);
-  expect(hasMore).toBe(count < sizes.length);
 });
 
 /**
- * The bytes of each text. At `limit=10` D1 leaves out a text of more than 838 KB, and eight of
- * 500 KB fill a page.
+ * The bytes of each text. With `limit=10`, D1 selects null for a text of more than 838 KB, and eight
+ * texts of 500 KB fill a page.
  */
 const SIZES = [
   ...new Array(12).fill(500_000),
@@ -45,7 +44,7 @@ const PAGES = [8, 4, 1, 2, 1, 1, 1, 1];
 
 beforeAll(async () => {
   const sizes = JSON.stringify(SIZES);
-  // Three bytes per character in UTF-8.
+  // The character has three bytes in UTF-8.
   const text = `replace(hex(zeroblob(value / 6)), '0', '鍵')`;
   const inserts = [
     `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
@@ -57,10 +56,10 @@ beforeAll(async () => {
      FROM json_each(?)`,
   ];
   for (const insert of inserts) await env.DB.prepare(insert).bind(sizes).run();
-  // The statuses alternate: a page of three statuses is one list.
+  // The statuses alternate, so that a page merges three ranges.
   const statuses = ['listed', 'coming_soon', 'sold_out'] as const;
   for (const [display_order, bytes] of SIZES.entries()) {
-    // A text of a listing has 100,000 characters at most.
+    // A text of a listing has at most 100,000 characters.
     const third = '鍵'.repeat(bytes / 9);
     const location_text = { en: third, es: third, fr: third };
     const status = statuses[display_order % 3] ?? 'listed';
@@ -70,17 +69,16 @@ beforeAll(async () => {
 
 type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
 
-/** Its responses are not validated against the document, which would take most of the time. */
+/** An app whose responses are not compared with the document, which would take most of the time. */
 const app = createApp();
 
-it.each([
+describe.each([
   ['events, oldest first', '/api/v1/events?order=asc', 'cursor'],
   ['listings', '/api/v1/web/properties?status=listed,coming_soon,sold_out', 'cursor'],
   ['changes', '/api/v1/web/property-changes?', 'after'],
   ['locations', '/api/v1/web/locations?', 'cursor'],
-])(
-  'a page of %s ends at 4 MiB and before a text that was left out, and skips none',
-  async (_, path, parameter) => {
+])('a page of %s', (_, path, parameter) => {
+  it('ends at 4 MiB or before an oversized text without skipping an item', async () => {
     let selectedBytes = 0;
     const DB = interceptD1(env.DB, async (call) => {
       const results = await call();
@@ -98,5 +96,5 @@ it.each([
     expect(pages.map((ids) => ids.length)).toEqual(PAGES);
     expect(new Set(pages.flat()).size).toBe(SIZES.length);
     expect(selectedBytes).toBeLessThan(8 * MIB + 100_000);
-  },
-);
+  });
+});

@@ -1,7 +1,6 @@
 /**
- * The rows that each list reads, by D1's own count: they depend on the page and not on the table.
- * Those that an import reads grow as the table does.
- * test/budgets.test.ts has the exact numbers of a first page.
+ * The rows that lists and imports read, as D1 counts them. The rows of a list depend on the page and
+ * not on the size of the table. test/budgets.test.ts has the exact numbers of a first page.
  */
 
 import { env } from 'cloudflare:workers';
@@ -18,23 +17,25 @@ const ARAN = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: 'aran', name: {
 
 type Fields = Parameters<typeof makeListing>[0];
 
-/** For each filter its value, and the fields of the listings that it finds and of all others. */
+/** A value of each filter, the fields of the listings that match it, and the fields of the others. */
 const FILTERS: Record<
   (typeof FILTER_COLUMNS)[number],
-  { value: string; found: Fields; other: Fields }
+  { value: string; matching: Fields; other: Fields }
 > = {
-  type: { value: 'ski', found: { type: 'ski' }, other: { type: 'beach' } },
-  location_id: { value: ARAN.id, found: { location: ARAN }, other: { location: IBIZA } },
+  type: { value: 'ski', matching: { type: 'ski' }, other: { type: 'beach' } },
+  location_id: { value: ARAN.id, matching: { location: ARAN }, other: { location: IBIZA } },
 };
 const filterQueries = Object.entries(FILTERS).map(([name, { value }]) => `${name}=${value}`);
 
-/** Stores listings with every status (listed twice) in every combination of the filters. */
+/** Stores listings with every status, half of them listed, in every combination of the filters. */
 function storeMany(count: number) {
   const statuses = ['listed', 'coming_soon', 'sold_out', 'hidden', 'listed'] as const;
   const filters = Object.values(FILTERS);
   const sources = Array.from({ length: count }, (_, index) => {
     const round = Math.floor(index / statuses.length);
-    const fields = filters.map(({ found, other }, bit) => (round & (1 << bit) ? other : found));
+    const fields = filters.map(({ matching, other }, bit) =>
+      round & (1 << bit) ? other : matching,
+    );
     const status = statuses[index % statuses.length] ?? 'listed';
     return makeListing(Object.assign({ display_order: index, status }, ...fields));
   });
@@ -48,7 +49,7 @@ type Page = {
   next_cursor: string | null;
 };
 
-/** Reads one page over HTTP. Returns its rows read, and its body. */
+/** Reads a page over HTTP. Returns the number of rows that D1 read, and the body. */
 async function readPage(path: string) {
   const { env: counted, costs } = countCosts(env);
   const response = await sendWith(counted, path);
@@ -57,36 +58,34 @@ async function readPage(path: string) {
   return { rows: costs.d1RowsRead, ...(await response.json<Page>()) };
 }
 
+beforeAll(() => storeMany(2_000));
+
 describe('a page of listings', () => {
   beforeAll(async () => {
     const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
     await env.DB.batch([ARAN, IBIZA].map(({ id, slug }) => insert.bind(id, slug, '{}')));
-    await storeMany(2_000);
   });
 
-  // The range of each status finds the slug of a location in one row.
+  // The slug of a location costs one row for each status.
   it.each([
     ...filterQueries.map((filter): [string, number] => [`status=listed&${filter}`, 2]),
     [`status=listed&${filterQueries.join('&')}`, 2],
     [`status=listed&location=${ARAN.slug}`, 3],
     [`status=listed,sold_out&location_id=${ARAN.id}`, 3],
     [`status=listed,coming_soon,sold_out&type=ski&location=${ARAN.slug}`, 7],
-  ])(
-    'reads no more of 2,000 than the version, the page and its ranges: %s, %i',
-    async (query, overhead) => {
-      for (const limit of [1, 25]) {
-        const path = `/api/v1/web/properties?${query}&limit=${limit}`;
-        const first = await readPage(path);
-        const second = await readPage(`${path}&cursor=${first.next_cursor}`);
-        for (const { data, rows } of [first, second]) {
-          expect(data).toHaveLength(limit);
-          expect(rows).toBeLessThanOrEqual(limit + overhead);
-        }
+  ])('filtered by %s reads at most limit + %i rows of 2,000', async (query, overhead) => {
+    for (const limit of [1, 25]) {
+      const path = `/api/v1/web/properties?${query}&limit=${limit}`;
+      const first = await readPage(path);
+      const second = await readPage(`${path}&cursor=${first.next_cursor}`);
+      for (const { data, rows } of [first, second]) {
+        expect(data).toHaveLength(limit);
+        expect(rows).toBeLessThanOrEqual(limit + overhead);
       }
-    },
-  );
+    }
+  });
 
-  it('reads no more where all listings have the same display order', async () => {
+  it('reads as few rows if all listings have the same display order', async () => {
     await env.DB.prepare('UPDATE properties SET display_order = 7').run();
     const { next_cursor } = await readPage('/api/v1/web/properties?limit=100');
     const path = `/api/v1/web/properties?limit=25&cursor=${next_cursor}`;
@@ -94,34 +93,36 @@ describe('a page of listings', () => {
   });
 });
 
-it('a page of changes reads limit + 1 rows and what its place needs', async () => {
-  const CHANGES = '/api/v1/web/property-changes';
-  await env.DB.exec('DELETE FROM properties');
-  await storeMany(2_000);
-  // Every twentieth change is a removal.
-  await env.DB.exec(`UPDATE properties SET status = 'hidden' WHERE change_seq % 20 = 7`);
-  for (const limit of [1, 10, 25]) {
-    const first = await readPage(`${CHANGES}?limit=${limit}`);
-    expect(first.rows).toBeLessThanOrEqual(limit + 3 + 2);
-    const second = await readPage(`${CHANGES}?limit=${limit}&after=${first.resume_cursor}`);
-    expect(second.data).toHaveLength(limit);
-    expect(second.rows).toBeLessThanOrEqual(limit + 2 + 2);
-  }
-  let end = '';
-  const read = (next: string) => readPage(`${CHANGES}?limit=100${next}`);
-  for await (const { resume_cursor } of readAllPages(read, 'after')) end = resume_cursor;
-  await storeListings(env.DB, [makeListing(), makeListing(), makeListing(), makeListing()]);
-  expect((await readPage(`${CHANGES}?limit=3&after=${end}`)).rows).toBe(5);
+describe('a page of changes', () => {
+  it('reads limit + 1 rows and the rows of its position', async () => {
+    const CHANGES = '/api/v1/web/property-changes';
+    // Every twentieth change is a removal.
+    await env.DB.exec(`UPDATE properties SET status = 'hidden' WHERE change_seq % 20 = 7`);
+    for (const limit of [1, 10, 25]) {
+      const first = await readPage(`${CHANGES}?limit=${limit}`);
+      expect(first.rows).toBeLessThanOrEqual(limit + 3 + 2);
+      const second = await readPage(`${CHANGES}?limit=${limit}&after=${first.resume_cursor}`);
+      expect(second.data).toHaveLength(limit);
+      expect(second.rows).toBeLessThanOrEqual(limit + 2 + 2);
+    }
+    let end = '';
+    const read = (next: string) => readPage(`${CHANGES}?limit=100${next}`);
+    for await (const { resume_cursor } of readAllPages(read, 'after')) end = resume_cursor;
+    await storeListings(env.DB, [makeListing(), makeListing(), makeListing(), makeListing()]);
+    expect((await readPage(`${CHANGES}?limit=3&after=${end}`)).rows).toBe(5);
+  });
 });
 
-it('a page of locations reads the version and limit + 1 rows, with a slug or without', async () => {
-  const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
-  const rows = Array.from({ length: 100 }, (_, index) =>
-    insert.bind(crypto.randomUUID(), index % 2 === 0 ? null : `place-${index}`, '{}'),
-  );
-  await env.DB.batch(rows);
-  const read = (next: string) => readPage(`/api/v1/web/locations?limit=20${next}`);
-  for await (const page of readAllPages(read)) expect(page.rows).toBeLessThanOrEqual(22);
+describe('a page of locations', () => {
+  it('reads the version and limit + 1 rows, with slugs or without', async () => {
+    const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
+    const rows = Array.from({ length: 100 }, (_, index) =>
+      insert.bind(crypto.randomUUID(), index % 2 === 0 ? null : `place-${index}`, '{}'),
+    );
+    await env.DB.batch(rows);
+    const read = (next: string) => readPage(`/api/v1/web/locations?limit=20${next}`);
+    for await (const page of readAllPages(read)) expect(page.rows).toBeLessThanOrEqual(22);
+  });
 });
 
 describe('a page of events', () => {
@@ -136,7 +137,7 @@ describe('a page of events', () => {
     return ids;
   }
 
-  it.each(['asc', 'desc'])('after an event reads this event too, %s', async (order) => {
+  it.each(['asc', 'desc'])('reads the event of after_id too (%s)', async (order) => {
     const ids = await storeEvents(300);
     const path = `/api/v1/events?limit=10&order=${order}&after_id=${ids[150]}`;
     expect((await readPage(path)).rows).toBeLessThanOrEqual(15);
@@ -149,7 +150,7 @@ describe('a page of events', () => {
     expect(rows).toBeLessThanOrEqual(3 * 100 + 2);
   });
 
-  it('costs an ingest nothing more, however many there are', async () => {
+  it('does not make an ingest read more rows', async () => {
     const init = ingestInit(bookingCreated(), crypto.randomUUID());
     for (const status of [202, 200]) {
       const { env: counted, costs } = countCosts(env);
@@ -159,17 +160,19 @@ describe('a page of events', () => {
   });
 });
 
-it('an import of one listing reads at most five rows per listing, however many there are', async () => {
-  await env.DB.exec('DELETE FROM properties; DELETE FROM locations');
-  // Of these, 160 are a page of two megabytes.
-  const location_text = { en: 'x'.repeat(6_000) };
-  for (const count of [200, 400, 600]) {
-    await storeListings(
-      env.DB,
-      Array.from({ length: 200 }, () => makeListing({ location_text })),
-    );
-    const { env: counted, costs } = countCosts(env);
-    await importInto(counted.DB, makeFile([makeProperty({ slug: `home-${count}` })]));
-    expect(costs.d1RowsRead).toBeLessThanOrEqual(5 * count);
-  }
+describe('an import of one listing', () => {
+  it('reads at most five rows for each stored listing', async () => {
+    await env.DB.exec('DELETE FROM properties; DELETE FROM locations');
+    // The import reads pages of two megabytes, which are 160 of these listings.
+    const location_text = { en: 'x'.repeat(6_000) };
+    for (const count of [200, 400, 600]) {
+      await storeListings(
+        env.DB,
+        Array.from({ length: 200 }, () => makeListing({ location_text })),
+      );
+      const { env: counted, costs } = countCosts(env);
+      await importInto(counted.DB, makeFile([makeProperty({ slug: `home-${count}` })]));
+      expect(costs.d1RowsRead).toBeLessThanOrEqual(5 * count);
+    }
+  });
 });
