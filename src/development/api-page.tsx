@@ -1,7 +1,8 @@
 /** The API page: Scalar's API reference over the OpenAPI document, everything from this origin. */
 
 import { createOpenApiDocument } from '../openapi/api-document.ts';
-import { commonHeaders } from '../openapi/headers.ts';
+import { describeCommonHeaders } from '../openapi/headers.ts';
+import { WINDOW_SECONDS } from '../rate-limit/counter-arithmetic.ts';
 import { Frame } from './frame.tsx';
 
 type Schema = { $ref?: string; default?: unknown; enum?: unknown[]; examples?: unknown[] };
@@ -29,7 +30,7 @@ export function pageDocument(): Shape {
   const { info, tags, paths } = document;
   const { headers: described, schemas } = document.components;
   const [subject = '', credentials = '', ...notes] = info.description.split('\n\n');
-  const shared = Object.keys(commonHeaders);
+  const shared = Object.keys(describeCommonHeaders(WINDOW_SECONDS));
   const rows = shared.map((name) => `| \`${name}\` | ${described[name]?.description} |`);
   const table = ['| header | meaning |', '|---|---|', ...rows].join('\n');
   info.description = [subject, credentials, HINT].join('\n\n');

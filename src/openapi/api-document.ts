@@ -27,6 +27,7 @@ export function createOpenApiDocument(form: DocumentForm = 'open') {
     {
       introduction: INTRODUCTION,
       chapters: CHAPTERS,
+      windowSeconds: WINDOW_SECONDS,
       securitySchemes,
       schemas: { Locale: localeName },
     },

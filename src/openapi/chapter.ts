@@ -1,7 +1,7 @@
 /**
- * Writes the operations of a capability for the OpenAPI document. A capability states what only its
- * operation has. This file adds what every operation has: common headers, the request id, 429 and
- * 500.
+ * Writes the operations of a capability for the OpenAPI document. The chapter of a capability has what
+ * differs between operations. This file adds what is the same for all of them: the common headers, the
+ * request id, 429 and 500.
  */
 
 import * as z from 'zod';
@@ -14,21 +14,21 @@ import { ApiError, ERROR_CODES, type ErrorCode } from '../http/errors.ts';
 import { listJson } from '../http/paging.ts';
 import { errorBody } from '../http/render-error.ts';
 import { ERROR_MEANINGS, errorResource, requestIdText } from './error-resource.ts';
-import { commonHeaders, errorHeadersOf } from './headers.ts';
+import { getErrorHeaders } from './headers.ts';
 import type { listOf } from './list-resource.ts';
 
 /** The credentials that an operation accepts, and the errors of requests without them. */
 export type Access = {
-  /** Each entry is a sufficient credential. An empty list: no credential is needed. */
+  /** Alternative credentials. An empty list means that no credential is needed. */
   security: Record<string, never[]>[];
-  /** The scope that an API key needs. OpenAPI has scopes for OAuth only, so `x-scope` names it. */
+  /** Scope that an API key needs. OpenAPI has scopes for OAuth only, so `x-scope` names it. */
   scope?: string;
   errors: readonly ErrorCode[];
 };
 
 type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** Without `schema` it has no body. */
+/** `schema` is undefined for a response without a body. */
 type SuccessResponse = {
   description: string;
   headers?: Record<string, z.ZodType>;
@@ -49,10 +49,11 @@ type Operation = {
   errors?: readonly ErrorCode[];
 };
 
-/** The operations of one capability, under a tag that names their reader. */
+/** The operations of one capability, by method and path, under a tag that names their reader. */
 export type Chapter = {
   tag: { name: string; description: string };
-  paths: ZodOpenApiPathsObject;
+  /** By method and path: `GET /api/v1/events`. */
+  operations: Readonly<Record<string, Operation>>;
 };
 
 export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
@@ -63,32 +64,45 @@ const requestId = requestIdText.optional().meta({
   param: { id: 'X-Request-ID' },
 });
 
-/** The errors that any operation may have. */
+/** Errors that every operation may have. */
 const COMMON_ERRORS = ['rate_limit_exceeded', 'internal_error'] as const;
 
-/** Writes the operations of a capability, by method and path: `GET /api/v1/events`. */
-export function chapter(tag: Chapter['tag'], operations: Record<string, Operation>): Chapter {
-  const paths: ZodOpenApiPathsObject = {};
-  for (const [route, operation] of Object.entries(operations)) {
-    const [method = '', path = ''] = route.split(' ');
-    const written = { tags: [tag.name], ...writeOperation(operation) };
-    paths[path] = { ...paths[path], [method.toLowerCase()]: written };
-  }
-  return { tag, paths };
+export function defineChapter(tag: Chapter['tag'], operations: Chapter['operations']): Chapter {
+  return { tag, operations };
 }
 
-function writeOperation(operation: Operation): ZodOpenApiOperationObject {
+/** Writes the operations of all chapters, with the headers that every response has. */
+export function writePaths(
+  chapters: readonly Chapter[],
+  commonHeaders: Readonly<Record<string, z.ZodType>>,
+): ZodOpenApiPathsObject {
+  const paths: ZodOpenApiPathsObject = {};
+  const responses = createResponseWriter(commonHeaders);
+  for (const { tag, operations } of chapters) {
+    for (const [route, operation] of Object.entries(operations)) {
+      const [method = '', path = ''] = route.split(' ');
+      const written = { tags: [tag.name], ...writeOperation(operation, responses) };
+      paths[path] = { ...paths[path], [method.toLowerCase()]: written };
+    }
+  }
+  return paths;
+}
+
+function writeOperation(
+  operation: Operation,
+  responseWriter: ReturnType<typeof createResponseWriter>,
+): ZodOpenApiOperationObject {
   const { access, path, query, headers, body, errors = [] } = operation;
   const { operationId, summary, description, responses } = operation;
   const scopeSentence = access.scope ? ` An API key needs the scope \`${access.scope}\`.` : '';
-  const byStatus = Map.groupBy(
+  const codesByStatus = Map.groupBy(
     [...errors, ...access.errors, ...COMMON_ERRORS].toSorted(
       (a, b) => ERROR_CODES[a].status - ERROR_CODES[b].status,
     ),
     (code) => ERROR_CODES[code].status,
   );
-  // Names each error once, for readers who see the description alone.
-  const names = [...byStatus].flatMap(([status, codes]) =>
+  // Names each error once, for readers who see only the description.
+  const names = [...codesByStatus].flatMap(([status, codes]) =>
     codes.map((code) => `\`${code}\` (${status})`),
   );
   return {
@@ -109,13 +123,52 @@ function writeOperation(operation: Operation): ZodOpenApiOperationObject {
         content: jsonContent(body.schema, body.examples),
       },
     }),
-    responses: {
-      ...Object.fromEntries(
-        Object.entries(responses).map(([status, response]) => [status, successResponse(response)]),
-      ),
-      ...Object.fromEntries([...byStatus].map(([status, codes]) => [status, errorResponse(codes)])),
+    responses: Object.fromEntries([
+      ...Object.entries(responses).map(([status, response]) => [
+        status,
+        responseWriter.writeSuccess(response),
+      ]),
+      ...[...codesByStatus].map(([status, codes]) => [status, responseWriter.writeError(codes)]),
+    ]),
+  };
+}
+
+function createResponseWriter(commonHeaders: Readonly<Record<string, z.ZodType>>) {
+  /** One component for all operations with the same errors of a status. */
+  const errorResponses = new Map<string, ZodOpenApiResponseObject>();
+  return {
+    writeSuccess(response: SuccessResponse): ZodOpenApiResponseObject {
+      const { description, headers, schema, examples = {} } = response;
+      return {
+        description,
+        headers: z.object({ ...commonHeaders, ...headers }),
+        ...(schema && { content: jsonContent(schema, examples) }),
+      };
+    },
+    writeError(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+      const id = codes.map(toPascalCase).join('Or');
+      const [firstCode = 'internal_error'] = codes;
+      const errorHeaders = getErrorHeaders(ERROR_CODES[firstCode].status);
+      const examples = codes.map((code) => [code, { value: errorExample(code) }]);
+      const response = errorResponses.get(id) ?? {
+        id,
+        description: codes.map((code) => ERROR_MEANINGS[code]).join(' '),
+        headers: z.object({ ...commonHeaders, ...errorHeaders }),
+        content: jsonContent(errorResource, Object.fromEntries(examples)),
+      };
+      errorResponses.set(id, response);
+      return response;
     },
   };
+}
+
+/** @example toPascalCase('invalid_cursor') // 'InvalidCursor' */
+function toPascalCase(code: string): string {
+  return code.replaceAll(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase());
+}
+
+function jsonContent(schema: z.ZodType, examples: Examples) {
+  return { 'application/json': { schema, examples } };
 }
 
 export function errorExample(code: ErrorCode) {
@@ -125,7 +178,7 @@ export function errorExample(code: ErrorCode) {
   return errorBody(error, { ...request, id, respondedAt: EXAMPLE_TIME });
 }
 
-/** A page in an example. `more` are further fields of the list. */
+/** Builds a page for an example. `more` has the other fields of the list. */
 export function pageExample(
   items: readonly unknown[],
   next: string | null,
@@ -135,41 +188,7 @@ export function pageExample(
   return JSON.parse(listJson(documents, next, more));
 }
 
-/** The examples of a list: its plain first page, with one item, and a last page. */
+/** Returns the examples of a list: a first page with one item, and a last page. */
 export function listExamples(first: unknown, last: Examples[string]): Examples {
   return { page: { summary: 'The first page of limit=1', value: first }, last_page: last };
-}
-
-function jsonContent(schema: z.ZodType, examples: Examples) {
-  return { 'application/json': { schema, examples } };
-}
-
-function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {
-  const { description, headers, schema, examples = {} } = response;
-  return {
-    description,
-    headers: z.object({ ...commonHeaders, ...headers }),
-    ...(schema && { content: jsonContent(schema, examples) }),
-  };
-}
-
-/** One component for all operations with the same errors of a status. */
-const errorResponses = new Map<string, ZodOpenApiResponseObject>();
-
-function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
-  const id = codes
-    .map((code) => code.replaceAll(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase()))
-    .join('Or');
-  const known = errorResponses.get(id);
-  if (known) return known;
-  const [first = 'internal_error'] = codes;
-  const examples = codes.map((code) => [code, { value: errorExample(code) }]);
-  const response = {
-    id,
-    description: codes.map((code) => ERROR_MEANINGS[code]).join(' '),
-    headers: z.object(errorHeadersOf(ERROR_CODES[first].status)),
-    content: jsonContent(errorResource, Object.fromEntries(examples)),
-  };
-  errorResponses.set(id, response);
-  return response;
 }

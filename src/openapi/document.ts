@@ -4,8 +4,9 @@ import type * as z from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride } from 'zod-openapi';
 import { ERROR_CODES, type ErrorCode } from '../http/errors.ts';
 import { RELEASE } from '../release.ts';
-import type { Chapter } from './chapter.ts';
+import { type Chapter, writePaths } from './chapter.ts';
 import { ERROR_MEANINGS } from './error-resource.ts';
+import { describeCommonHeaders } from './headers.ts';
 import { portablePattern } from './portable-pattern.ts';
 
 /**
@@ -86,6 +87,8 @@ type Contents = {
   /** Markdown. A table of all errors follows it. */
   introduction: string;
   chapters: readonly Chapter[];
+  /** Length of the rate limit's window. */
+  windowSeconds: number;
   securitySchemes: NonNullable<ZodOpenApiObject['components']>['securitySchemes'];
   /** Schemas that the operations name in texts alone. */
   schemas: Readonly<Record<string, z.ZodType>>;
@@ -95,7 +98,7 @@ type Contents = {
 export type DocumentForm = 'open' | 'strict';
 
 export function writeDocument(
-  { introduction, chapters, securitySchemes, schemas }: Contents,
+  { introduction, chapters, windowSeconds, securitySchemes, schemas }: Contents,
   form: DocumentForm,
 ) {
   const errors = Object.entries(ERROR_CODES).map(
@@ -116,7 +119,7 @@ export function writeDocument(
         { url: '/', description: 'The service that serves this document, local or production.' },
       ],
       tags: chapters.map(({ tag }) => tag),
-      paths: Object.assign({}, ...chapters.map(({ paths }) => paths)),
+      paths: writePaths(chapters, describeCommonHeaders(windowSeconds)),
       components: { schemas, ...(securitySchemes && { securitySchemes }) },
     },
     {

@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
 import { MAX_BODY_BYTES } from '../../http/json-body.ts';
-import { chapter, listExamples, pageExample } from '../../openapi/chapter.ts';
-import { headersOf } from '../../openapi/headers.ts';
+import { defineChapter, listExamples, pageExample } from '../../openapi/chapter.ts';
+import { describeHeaders } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema/uuid.ts';
 import { BATCH_BODY } from '../batch.ts';
@@ -33,7 +33,7 @@ const tag = {
     'For a booking system: sends domain events, each of which is stored once, and reads them back.',
 };
 
-export const eventChapter = chapter(tag, {
+export const eventChapter = defineChapter(tag, {
   'POST /api/public/events/ingest': {
     operationId: 'ingestEvent',
     summary: 'Record a domain event',
@@ -57,7 +57,7 @@ export const eventChapter = chapter(tag, {
     responses: {
       200: {
         description: 'The event was accepted before, by an identical request.',
-        headers: headersOf({
+        headers: describeHeaders({
           'Idempotent-Replayed': [
             z.literal('true'),
             'The response is the stored response to the first request.',

@@ -1,8 +1,8 @@
 /** The health checks in the OpenAPI document. */
 
 import { ACCESS } from '../../auth/openapi/access.ts';
-import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
-import { errorHeadersOf } from '../../openapi/headers.ts';
+import { defineChapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
+import { getErrorHeaders } from '../../openapi/headers.ts';
 import { RELEASE } from '../../release.ts';
 import { detailedHealth, downHealth, health } from './health.ts';
 
@@ -23,7 +23,7 @@ const tag = {
   description: 'For a monitor: whether the service and its stores are up.',
 };
 
-export const healthChapter = chapter(tag, {
+export const healthChapter = defineChapter(tag, {
   'GET /api/health': {
     operationId: 'getHealth',
     summary: 'Whether the service responds',
@@ -57,7 +57,7 @@ export const healthChapter = chapter(tag, {
       },
       503: {
         description: 'The database is down. The error envelope is beside the health fields.',
-        headers: errorHeadersOf(503),
+        headers: getErrorHeaders(503),
         schema: downHealth,
         examples: {
           service_unavailable: {

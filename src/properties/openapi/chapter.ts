@@ -2,9 +2,9 @@
 
 import * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
-import { chapter, listExamples, pageExample } from '../../openapi/chapter.ts';
+import { defineChapter, listExamples, pageExample } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
-import { cacheStatus, headersOf } from '../../openapi/headers.ts';
+import { cacheStatus, describeHeaders } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import {
   changeParameters,
@@ -28,7 +28,7 @@ const requestHeaders = {
 
 const headers = {
   ...cacheStatus,
-  ...headersOf({
+  ...describeHeaders({
     'Cache-Control': [
       patternText(/^private, max-age=0, must-revalidate$/, 40),
       'Only you may cache the response. Revalidate it with its `ETag` before each use.',
@@ -63,7 +63,7 @@ const tag = {
     'For a marketing site: the public listings, their changes, and the locations of listings.',
 };
 
-export const propertyChapter = chapter(tag, {
+export const propertyChapter = defineChapter(tag, {
   'GET /api/v1/web/properties': {
     operationId: 'listProperties',
     summary: 'List the public listings',
