@@ -29,7 +29,7 @@ import {
   type ListName,
 } from '../read/columns.ts';
 import { formatContent, hashDatabase, hashText, parseEntryHashes } from '../read/marks.ts';
-import { type FileLocation, type ImportProblem, THE_FILE } from '../read/problem.ts';
+import { type FileLocation, findCell, type ImportProblem, THE_FILE } from '../read/problem.ts';
 
 /**
  * A part of the workbook that is compared with the store: a cell, the order of a list, its hero photo
@@ -230,7 +230,7 @@ export function describeUnknown(values: readonly Value[], stored: Catalogue): Im
   const reason = isFromElsewhere
     ? 'was exported from another database, or before this one was restored'
     : 'has rows whose hidden cells are lost, so that an import cannot tell which cells you edited';
-  const cell = location.findCell?.(fieldPath(column)).cell ?? location.position;
+  const cell = findCell(location, fieldPath(column))?.cell ?? location.position;
   const verb = values.length === 1 ? 'differs' : 'differ';
   const difference = `${formatCount(values.length, 'cell')} ${verb} from the store, first ${cell}: ${column.name} ${quoted.ours} → ${quoted.theirs}`;
   const message = `${reason}. ${difference}`;

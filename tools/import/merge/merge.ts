@@ -17,12 +17,7 @@ import { matchSheets } from '../match/match.ts';
 import { dataColumns, getValue, HERO, LISTS, setValue } from '../read/columns.ts';
 import type { InputRecord } from '../read/json.ts';
 import { compareEntries, formatListMark, formatMark, hashText } from '../read/marks.ts';
-import {
-  type FileLocation,
-  formatLocation,
-  type ImportProblem,
-  mergeProblems,
-} from '../read/problem.ts';
+import { formatLocation, type ImportProblem, mergeProblems } from '../read/problem.ts';
 import type { Workbook } from '../read/workbook.ts';
 import {
   decide,
@@ -204,7 +199,10 @@ function toRecordPatch(record: Row, changes: Changes): InputRecord {
     rowsByField[field] = rows;
   }
   const { location, isAbsent } = record;
-  return { location: withEntryCells(location, rowsByField), value: patch, isAbsent };
+  const entries = Object.fromEntries(
+    Object.entries(rowsByField).map(([field, rows]) => [field, rows.map((row) => row.location)]),
+  );
+  return { location: { ...location, entries }, value: patch, isAbsent };
 }
 
 function toListPatch({ sheet, storedRows }: List, rows: readonly Row[], changes: Changes): Patch[] {
@@ -223,18 +221,4 @@ function toListPatch({ sheet, storedRows }: List, rows: readonly Row[], changes:
   );
   if (!isInOrder) numberInOrder(entries, order);
   return entries;
-}
-
-/** Finds the cells of an entry in its own row, e.g. `photos.3.alt.en` in `photos!E12`. */
-function withEntryCells(
-  location: FileLocation,
-  rowsByField: Record<string, readonly Row[]>,
-): FileLocation {
-  const findCell: FileLocation['findCell'] = (path) => {
-    const [field = '', index, ...rest] = path.split('.');
-    const entry = rowsByField[field]?.[Number(index ?? 0)]?.location;
-    const cell = entry ? entry.findCell?.(rest.join('.')) : location.findCell?.(path);
-    return cell ?? { cell: (entry ?? location).position, column: '' };
-  };
-  return { ...location, findCell };
 }

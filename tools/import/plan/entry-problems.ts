@@ -2,13 +2,13 @@
 
 import { isMap } from '../catalogue/listing-schemas.ts';
 import { type RecordKeys, toList } from '../catalogue/records.ts';
-import type { FieldProblem, FileLocation } from '../read/problem.ts';
+import { type FieldProblem, type FileLocation, findCell } from '../read/problem.ts';
 
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
 export function findEntryProblems(
   record: unknown,
   keys: RecordKeys,
-  { findCell }: FileLocation,
+  location: FileLocation,
 ): FieldProblem[] {
   const { photos, videos, amenities, hero_photo_id } = keys;
   const problems = Object.entries({ photos, videos, amenities }).flatMap(([list, own]) =>
@@ -16,10 +16,10 @@ export function findEntryProblems(
       const firstIndex = own.indexOf(key);
       if (key === undefined || firstIndex === index) return [];
       // The amenities of a listing have one cell.
-      const isRow = findCell !== undefined && list !== 'amenities';
+      const isRow = location.row !== undefined && list !== 'amenities';
       const pathOf = (at: number) => `${list}.${at}${isRow ? '.url' : ''}`;
       const [path, first] = [pathOf(index), pathOf(firstIndex)];
-      const place = isRow ? findCell(first).cell : first;
+      const place = isRow ? findCell(location, first)?.cell : first;
       const entry = isMap(record) && toList(record[list])[index];
       // An id that follows from an address says nothing to its editor.
       const value = isMap(entry) ? entry.url : key;

@@ -57,7 +57,7 @@ export function mergeWithStore(written: ListingsFile, stored: Catalogue, options
   const records = [...locations, ...amenities, ...properties];
   const recordProblems = records.flatMap(({ location, problems }) =>
     problems.map(({ value, ...problem }): ImportProblem => {
-      const isEmptyCell = location.findCell !== undefined && value === null;
+      const isEmptyCell = location.row !== undefined && value === null;
       return {
         location,
         ...problem,

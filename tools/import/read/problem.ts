@@ -1,13 +1,64 @@
-/** The problems of a listings file. report/problem-lines.ts prints them. Pure. */
+/** The problems of a listings file. report/problem-lines.ts prints them. */
 
+import type { Column } from './columns.ts';
+
+/** Where a record stands in its file. Plain data. */
 export type FileLocation = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
   position: string;
-  /** Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`, and its text. */
-  findCell?: (path: string) => { cell: string; column: string; text?: string };
   key?: { field: string; value: string } | undefined;
+  /** The row of a workbook; undefined for a record of JSON. */
+  row?: SheetPosition;
+  /** The rows of the entries of a listing's lists, by field. */
+  entries?: Readonly<Record<string, readonly FileLocation[]>>;
 };
+
+/** A row and the columns of its sheet, counted from 0. */
+type SheetPosition = {
+  sheet: string;
+  index: number;
+  /** undefined for a column that an import does not read. */
+  columns: readonly (Pick<Column, 'name' | 'field' | 'locale'> | undefined)[];
+  /** The texts of the cells, as they were typed. */
+  texts: readonly string[];
+};
+
+type CellReference = { cell: string; column: string; text?: string };
+
+/**
+ * Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`, and its text. Returns
+ * undefined for a record of JSON.
+ *
+ * @example findCell(location, 'photos.3.alt.en') // { cell: 'photos!E12', column: 'alt.en', … }
+ */
+export function findCell(location: FileLocation, path: string): CellReference | undefined {
+  if (location.row === undefined) return undefined;
+  const [field = '', index, ...rest] = path.split('.');
+  const entry = location.entries?.[field]?.[Number(index ?? 0)];
+  if (entry !== undefined) {
+    return findCell(entry, rest.join('.')) ?? { cell: entry.position, column: '' };
+  }
+  const { sheet, index: row, columns, texts } = location.row;
+  const isAt = (column: (typeof columns)[number]) =>
+    column !== undefined && `${path}.`.startsWith(`${column.field}.${column.locale ?? ''}`);
+  const at = columns.findIndex(isAt);
+  const first = columns.findIndex((column) => column !== undefined);
+  return {
+    cell: nameCell(sheet, row, at === -1 ? first : at),
+    column: columns[at]?.name ?? path,
+    text: `${texts[at]}`,
+  };
+}
+
+/** Names a cell as a spreadsheet does, e.g. `photos!C12`. Row and column count from 0. */
+export function nameCell(sheet: string, row: number, column: number): string {
+  const letters = (number: number): string =>
+    number < 0
+      ? ''
+      : letters(Math.floor(number / 26) - 1) + String.fromCharCode(65 + (number % 26));
+  return `${sheet}!${letters(column)}${row + 1}`;
+}
 
 export type FieldProblem = {
   /** Dotted: `photos.0.url`; `""` for the record as a whole. */
@@ -42,8 +93,8 @@ export function formatLocation({ position, key }: Pick<FileLocation, 'position' 
 }
 
 /** Returns a word as its cell has it: an import reads words in any case. */
-export function asTyped(word: string, { findCell }: FileLocation, path: string): string {
-  const text = findCell?.(path).text ?? '';
+export function asTyped(word: string, location: FileLocation, path: string): string {
+  const text = findCell(location, path)?.text ?? '';
   const at = text.toLowerCase().indexOf(word);
   return at === -1 ? word : text.slice(at, at + word.length);
 }
@@ -51,7 +102,7 @@ export function asTyped(word: string, { findCell }: FileLocation, path: string):
 /** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
 export function mergeProblems(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
   const nameValue = ({ location, path }: ImportProblem) =>
-    location.findCell?.(path).cell ?? `${location.position} ${path}`;
+    findCell(location, path)?.cell ?? `${location.position} ${path}`;
   const known = new Set(first.map(nameValue));
   return [...first, ...later.filter((each) => each.path === '' || !known.has(nameValue(each)))];
 }

@@ -1,6 +1,6 @@
 /** Reads the rows of a workbook's sheets. Reports every cell that cannot be read. */
 
-import { colToLetter, type Sheet } from 'hucre';
+import type { Sheet } from 'hucre';
 import { closestMatch } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
@@ -20,7 +20,13 @@ import {
 } from './columns.ts';
 import { openSheets } from './open-workbook.ts';
 import { withKey } from './parse.ts';
-import type { FieldProblem, FileLocation, ImportProblem, Reason } from './problem.ts';
+import {
+  type FieldProblem,
+  type FileLocation,
+  type ImportProblem,
+  nameCell,
+  type Reason,
+} from './problem.ts';
 import { rejectPartialSort } from './sorted-alone.ts';
 
 /** A row of a sheet. */
@@ -115,18 +121,13 @@ function findExportId(sheets: readonly Sheet[]): string | undefined {
   return typeof id === 'string' ? id.trim() : undefined;
 }
 
-/** Names a cell as a spreadsheet does, e.g. `photos!C12`. Row and column count from 0. */
-function formatCell(sheet: SheetName, row: number, column: number): string {
-  return `${sheet}!${colToLetter(column)}${row + 1}`;
-}
-
 function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): SheetRows {
   const [header = []] = rows;
   const columns = header.map((cell) => findColumn(cell, SHEETS[sheet].columns));
   const problems: ImportProblem[] = [];
   const reject = (row: number, column: number, reason: Reason | undefined) => {
     if (reason === undefined) return;
-    const location: FileLocation = { kind: 'cell', position: formatCell(sheet, row, column) };
+    const location: FileLocation = { kind: 'cell', position: nameCell(sheet, row, column) };
     problems.push({ location, path: '', ...reason });
   };
   reject(0, 0, checkHeader(sheet, columns));
@@ -141,7 +142,7 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   const sheetRows = rows.slice(1).flatMap((row, index): SheetRow[] => {
     const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
     if (stray !== -1) {
-      const advice = `Delete the cell, or enter # into ${formatCell(sheet, 0, stray)}.`;
+      const advice = `Delete the cell, or enter # into ${nameCell(sheet, 0, stray)}.`;
       const message = 'is in a column without a name';
       reject(index + 1, stray, { value: row[stray], message, advice });
     }
@@ -226,19 +227,13 @@ function readRow(
     if (column.field === 'id' && value === null) continue;
     setValue(values, column, value);
   }
-  const findCell = (path: string) => {
-    const hasPath = (column: Column | undefined) =>
-      column !== undefined && `${path}.`.startsWith(`${column.field}.${column.locale ?? ''}`);
-    const at = columns.findIndex(hasPath);
-    const first = columns.findIndex((column) => column !== undefined);
-    return {
-      cell: formatCell(sheet, row, at === -1 ? first : at),
-      column: columns[at]?.name ?? path,
-      text: `${cells[at]?.value}`,
-    };
-  };
   const { kind } = SHEETS[sheet];
-  const location: FileLocation = { kind, position: findCell('').cell, findCell };
+  const first = columns.findIndex((column) => column !== undefined);
+  const location: FileLocation = {
+    kind,
+    position: nameCell(sheet, row, first),
+    row: { sheet, index: row, columns, texts: cells.map(({ value }) => `${value}`) },
+  };
   // The report never names a photo by its id.
   const keys = sheet in LISTS ? { slug: values.listing } : values;
   const { [AS_OF.field]: markCell, ...dataValues } = values;

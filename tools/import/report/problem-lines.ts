@@ -2,7 +2,13 @@
 
 import { closestMatch, formatCount } from '../../command-line/plurals.ts';
 import { printable, quote } from '../../command-line/printable.ts';
-import { asTyped, type FieldProblem, formatLocation, type ImportProblem } from '../read/problem.ts';
+import {
+  asTyped,
+  type FieldProblem,
+  findCell,
+  formatLocation,
+  type ImportProblem,
+} from '../read/problem.ts';
 
 const MAX_QUOTED = 5;
 
@@ -30,10 +36,10 @@ function formatCause(first: ImportProblem, all: readonly ImportProblem[]): strin
 /** e.g. `3 listings`, `4 times in 3 rows` */
 function formatAffected(problems: readonly ImportProblem[], kind: string): string {
   const rows = problems.map(({ location, path }) => {
-    const cell = location.findCell?.(path).cell;
+    const cell = findCell(location, path)?.cell;
     return cell === undefined ? formatLocation(location) : `row ${cell.replace(/![A-Z]+/, '!')}`;
   });
-  const isInSheet = problems[0]?.location.findCell !== undefined;
+  const isInSheet = problems[0]?.location.row !== undefined;
   const rowCount = new Set(rows).size;
   const affected = formatCount(rowCount, isInSheet ? 'row' : kind);
   return problems.length === rowCount ? affected : `${problems.length} times in ${affected}`;
@@ -46,7 +52,7 @@ function formatFirst(problem: ImportProblem): string {
     location: { ...problem.location, key: undefined },
   });
   if (key === undefined) return position;
-  const isInSheet = problem.location.findCell !== undefined;
+  const isInSheet = problem.location.row !== undefined;
   return `${key.value} (${[position, isInSheet ? '' : problem.path].filter(Boolean).join(', ')})`;
 }
 
@@ -68,7 +74,7 @@ function formatValues(problems: readonly ImportProblem[]): string {
 function formatPosition({ location, path }: ImportProblem): string {
   return formatLocation({
     ...location,
-    position: location.findCell?.(path).cell ?? location.position,
+    position: findCell(location, path)?.cell ?? location.position,
   });
 }
 
@@ -78,7 +84,7 @@ function quoteValue({ location, path, value }: ImportProblem): string {
 
 /** Returns the column of a cell, e.g. `url` for `photos.0.url`, or the path. */
 function findColumn({ location, path }: ImportProblem): string {
-  return location.findCell === undefined || path === '' ? path : location.findCell(path).column;
+  return path === '' ? path : (findCell(location, path)?.column ?? path);
 }
 
 /** e.g. `photos.0.url` → `photos.*.url` */
