@@ -1,6 +1,6 @@
 /**
- * Ingests a batch: many events with keys, in one transaction. The rules of a single event apply to
- * each of them, so the same batch may always be sent again. KV is neither read nor written.
+ * Ingests a batch of events with keys, in one transaction. The rules of a single event apply to each
+ * of them, so the same batch can always be sent again. KV is neither read nor written.
  */
 
 import * as z from 'zod';
@@ -21,10 +21,10 @@ import {
   identify,
   parseIngestRequest,
 } from './request.ts';
-import { acceptKeyed, type Decision, findHoldingBodies, lookUpKeys } from './store.ts';
+import { type Decision, findStoredBodies, lookUpKeys, storeWithKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** `maxBytes` is of the whole body. An item is two levels down. */
+/** Limits of the complete body. An item is two levels below the top. */
 export const BATCH_BODY = {
   maxBytes: 1024 * 1024,
   extraDepth: 2,
@@ -38,8 +38,8 @@ type BatchOutcome =
 const batch = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_BATCH_EVENTS) });
 const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
-/** An event with a valid key. D1 decides about it; the rest of its body may be invalid. */
-type Keyed = {
+/** An event with a valid key, about which D1 decides. The rest of its body may be invalid. */
+type BatchItem = {
   index: number;
   key: string;
   body: JsonObject;
@@ -50,26 +50,28 @@ type Keyed = {
   decision?: Decision | undefined;
 };
 
-/** Any problem rejects the whole batch. `outside` are problems outside the body. */
+/** Ingests all events, or none if there is a problem. `headProblems` are outside the body. */
 export async function ingestBatch(
   body: JsonObject,
-  outside: readonly Problem[],
+  headProblems: readonly Problem[],
   context: IngestContext,
 ): Promise<BatchOutcome> {
   const frame = parseWith(batch, body, explainUnknownField);
   const { events } = body;
-  const isShort = Array.isArray(events) && events.length <= MAX_BATCH_EVENTS;
-  const read = isShort ? events.map(readItem) : [];
-  const items = read.flatMap((each) => (each.ok ? [each.value] : []));
+  const isReadable = Array.isArray(events) && events.length <= MAX_BATCH_EVENTS;
+  const results = isReadable ? events.map(readItem) : [];
+  const items = results.flatMap((result) => (result.ok ? [result.value] : []));
 
-  // An invalid body is a problem only if its key is free: otherwise it is a replay or a conflict.
+  // An invalid body is a problem only if its key is unused. Otherwise it is a replay or a conflict.
   const invalid = items.filter(({ parsedBody }) => !parsedBody.ok);
   await decide(invalid, (identities) => lookUpKeys(context.database, identities, context));
   const problems = [
     ...(frame.ok ? [] : frame.problems),
-    ...outside,
-    ...sizeProblems(items),
-    ...read.flatMap((each) => (each.ok ? itemProblems(each.value, items) : each.problems)),
+    ...headProblems,
+    ...findSizeProblems(items),
+    ...results.flatMap((result) =>
+      result.ok ? findItemProblems(result.value, items) : result.problems,
+    ),
   ];
   if (problems.length > 0) return { kind: 'invalid', problems };
 
@@ -77,32 +79,32 @@ export async function ingestBatch(
     parsedBody.ok ? [{ ...identity, ...parsedBody.value }] : [],
   );
   const valid = items.filter(({ parsedBody }) => parsedBody.ok);
-  await decide(valid, () => acceptKeyed(context.database, requests, context));
+  await decide(valid, () => storeWithKeys(context.database, requests, context));
   const decided = items.flatMap(({ decision, ...item }) =>
     decision ? [{ ...item, decision }] : [],
   );
   const decisions = decided.map(({ decision }) => decision);
-  const stored = await findHoldingBodies(context.database, decisions, context);
-  const results = decided.map(({ key, body, parsedBody, decision }) =>
+  const stored = await findStoredBodies(context.database, decisions, context);
+  const outcomes = decided.map(({ key, body, parsedBody, decision }) =>
     makeResult(key, resolveOutcome(decision, body, parsedBody, stored)),
   );
-  return { kind: 'done', results };
+  return { kind: 'done', results: outcomes };
 }
 
-/** D1 decides for each item, in order. */
+/** Adds D1's decision to each item. */
 async function decide(
-  items: readonly Keyed[],
-  ask: (identities: Identity[]) => Promise<Decision[]>,
+  items: readonly BatchItem[],
+  callD1: (identities: Identity[]) => Promise<Decision[]>,
 ): Promise<void> {
   if (items.length === 0) return;
-  const decisions = await ask(items.map(({ identity }) => identity));
-  for (const [at, item] of items.entries()) item.decision = decisions[at];
+  const decisions = await callD1(items.map(({ identity }) => identity));
+  for (const [index, item] of items.entries()) item.decision = decisions[index];
 }
 
-function readItem(value: JsonObject[string], index: number): Parsed<Keyed> {
+function readItem(value: JsonObject[string], index: number): Parsed<BatchItem> {
   const reject = (...problems: Problem[]) => ({
     ok: false as const,
-    problems: problems.map((each) => prefixPath(index, each)),
+    problems: problems.map((problem) => prefixPath(index, problem)),
   });
   const object = parseWith(z.looseObject({}), value);
   if (!object.ok) return reject(...object.problems);
@@ -118,28 +120,29 @@ function readItem(value: JsonObject[string], index: number): Parsed<Keyed> {
   return { ok: true, value: { index, key, body, bytes, identity, parsedBody } };
 }
 
-/** The sum of the canonical sizes has the same bound as the body. */
-function sizeProblems(items: readonly Keyed[]): Problem[] {
+/** Returns a problem if the canonical sizes together exceed the bound of the body. */
+function findSizeProblems(items: readonly BatchItem[]): Problem[] {
   if (items.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BODY.maxBytes) return [];
   const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;
   return [{ path: 'events', field: 'events', message }];
 }
 
-/** The problem of an `Idempotency-Key` header. */
-export const KEY_OF_BATCH: Problem = {
+/** The problem of a batch with an `Idempotency-Key` header. */
+export const KEY_HEADER_OF_BATCH: Problem = {
   path: IDEMPOTENCY_KEY_HEADER,
   field: IDEMPOTENCY_KEY_HEADER,
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-function itemProblems(item: Keyed, items: readonly Keyed[]): Problem[] {
+function findItemProblems(item: BatchItem, items: readonly BatchItem[]): Problem[] {
   const { index, key, parsedBody, decision } = item;
-  const first = items.find((each) => each.key === key);
+  const first = items.find((other) => other.key === key);
   const field = 'idempotency_key';
   const message = addHint(`is the key of events.${first?.index} too`, findKeyHint(key));
   const repeated = first === item ? [] : [{ path: field, field, message }];
-  const ofBody = !parsedBody.ok && decision?.kind === 'free' ? parsedBody.problems : [];
-  return [...repeated, ...ofBody].map((each) => prefixPath(index, each));
+  const isInvalid = !parsedBody.ok && decision?.kind === 'unused';
+  const problems = [...repeated, ...(isInvalid ? parsedBody.problems : [])];
+  return problems.map((problem) => prefixPath(index, problem));
 }
 
 function prefixPath(index: number, { path, field, ...problem }: Problem): Problem {

@@ -1,7 +1,7 @@
 /**
  * Ingests an event. D1 and KV are called in parallel:
  *
- *     KV has the key, with this body       replayed at once
+ *     KV has the key, with this body       replayed without waiting for D1
  *     otherwise                            D1 decides: accepted, replayed, conflict or invalid
  *     D1 fails; KV has the key             replayed, or conflict for another body
  *     D1 fails; KV does not have the key   D1's error is thrown
@@ -11,36 +11,36 @@ import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { logError } from '../http/log.ts';
 import type { Parsed } from '../http/validation-problems.ts';
-import { conflictDetails } from './key-in-use.ts';
+import { describeDifferences } from './key-in-use.ts';
 import type { EventResource } from './openapi/event.ts';
 import { cacheResponse, findCachedResponse } from './replay-cache.ts';
 import { type Identity, type IngestRequest, parseIngestRequest } from './request.ts';
 import {
-  acceptKeyed,
-  acceptKeyless,
   type Decision,
-  findHoldingBodies,
+  findStoredBodies,
   lookUpKeys,
   makeEventResource,
   type StoreContext,
   type StoredBodies,
+  storeWithKeys,
+  storeWithoutKey,
 } from './store.ts';
 
 export type IngestContext = StoreContext & {
   database: D1Database;
   cache: KVNamespace;
-  /** Keeps work alive that the response does not wait for, and that never rejects. */
+  /** Keeps work alive that the response does not wait for. This work never rejects. */
   background: Pick<ExecutionContext, 'waitUntil'>;
 };
 
 export type IngestOutcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
-  /** Without `details` if only KV responded, or if `findHoldingBodies` leaves the stored body out. */
+  /** `details` are absent if only KV responded, or if `findStoredBodies` leaves the body out. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: Problem[] };
 
-/** Every attempt at D1 has the same random id. */
+/** Stores an event under a random id, which is the same for every attempt at D1. */
 export async function ingestWithoutKey(
   body: JsonObject,
   context: IngestContext,
@@ -48,23 +48,24 @@ export async function ingestWithoutKey(
   const parsed = parseIngestRequest(body);
   if (!parsed.ok) return { kind: 'invalid', problems: parsed.problems };
   const id = crypto.randomUUID();
-  await acceptKeyless(context.database, id, parsed.value, context);
+  await storeWithoutKey(context.database, id, parsed.value, context);
   const event = makeEventResource({ id, type: parsed.value.event_type, created_at: context.now });
   return { kind: 'accepted', event };
 }
 
+/** Stores an event, or finds the event that its key has stored. */
 export async function ingestWithKey(
   body: JsonObject,
   identity: Identity,
   context: IngestContext,
 ): Promise<IngestOutcome> {
-  // Ingest, 4. Both calls begin now, and neither promise rejects.
+  // Both calls begin now, and neither promise rejects.
   const storing = storeOrFind(body, identity, context);
   const lookingUp = findCachedResponse(context.cache, identity, context);
 
   const first = await Promise.race([storing, lookingUp]);
   if (first.kind === 'replayed') {
-    // If KV replayed it, D1 may still fail, which is logged.
+    // After a replay by KV, D1 may still fail, which is logged.
     context.background.waitUntil(storing.then(logFailure));
     return first;
   }
@@ -72,7 +73,7 @@ export async function ingestWithKey(
   const stored = await storing;
   if (stored.kind !== 'failed') return stored;
 
-  // Ingest, 5. D1 has failed: KV alone decides.
+  // D1 has failed, so only KV can decide.
   const cached = await lookingUp;
   if (cached.kind === 'unknown') throw stored.error;
   logFailure(stored);
@@ -81,7 +82,10 @@ export async function ingestWithKey(
 
 type Failure = { kind: 'failed'; error: unknown };
 
-/** Asks D1, for an invalid body too: a held key comes before the schema. Never rejects. */
+/**
+ * Calls D1, also for an invalid body, because a key in use is checked before the schema. Never
+ * rejects.
+ */
 async function storeOrFind(
   body: JsonObject,
   identity: Identity,
@@ -90,14 +94,13 @@ async function storeOrFind(
   const { database, cache, background } = context;
   const parsed = parseIngestRequest(body);
   try {
-    // Ingest, 6
     const [decision] = parsed.ok
-      ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], context)
+      ? await storeWithKeys(database, [{ ...identity, ...parsed.value }], context)
       : await lookUpKeys(database, [identity], context);
     if (decision === undefined) throw new Error('D1 decides for each event');
     const stored =
       decision.kind === 'conflict'
-        ? await findHoldingBodies(database, [decision], context)
+        ? await findStoredBodies(database, [decision], context)
         : undefined;
     const outcome = resolveOutcome(decision, body, parsed, stored);
     if (outcome.kind === 'accepted') {
@@ -109,7 +112,7 @@ async function storeOrFind(
   }
 }
 
-/** Ingest, 7: turns D1's decision into an outcome. Pure. */
+/** Turns D1's decision into an outcome. */
 export function resolveOutcome(
   decision: Decision,
   body: JsonObject,
@@ -122,11 +125,11 @@ export function resolveOutcome(
     case 'replayed':
       return { kind: 'replayed', event: makeEventResource(decision.event, 'idempotent') };
     case 'conflict': {
-      const stored = storedBodies?.get(decision.holder.id);
+      const stored = storedBodies?.get(decision.eventWithKey.id);
       if (stored === undefined) return { kind: 'conflict' };
-      return { kind: 'conflict', details: conflictDetails(body, stored) };
+      return { kind: 'conflict', details: describeDifferences(body, stored) };
     }
-    case 'free':
+    case 'unused':
       if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');
       return { kind: 'invalid', problems: parsed.problems };
   }

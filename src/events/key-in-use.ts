@@ -1,4 +1,4 @@
-/** The error of a body whose key another body holds: the paths of the differences. Pure. */
+/** The error of a body whose key is in use, with the paths at which the bodies differ. */
 
 import { ApiError, formatPath, MAX_PROBLEMS, type Problem } from '../http/errors.ts';
 import { addHint } from '../http/hints.ts';
@@ -9,7 +9,7 @@ const DIFFERS = 'differs from the request that holds the key';
 const IN_USE =
   'This Idempotency-Key was used for another body. Send the first body again, or a new key.';
 
-/** 409 `idempotency_key_in_use`. */
+/** Builds the 409 `idempotency_key_in_use`. */
 export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
   return new ApiError('idempotency_key_in_use', addHint(IN_USE, findKeyHint(key)), {
     param: IDEMPOTENCY_KEY_HEADER,
@@ -17,7 +17,7 @@ export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
   });
 }
 
-/** A template that was not filled in gives all events of its sender one key. */
+/** Returns a hint for a template that was not filled in, which gives all events one key. */
 export function findKeyHint(key: string): string | undefined {
   return /(?<![a-z])(undefined|null|none|nan)(?![a-z])|\{\{|\$\{|%[ds]|\[object /i.test(key)
     ? 'The key looks like a template that was not filled in: each event needs a key of its own.'
@@ -25,12 +25,12 @@ export function findKeyHint(key: string): string | undefined {
 }
 
 /** Names the differences: the paths of the sent body come first. */
-export function conflictDetails(sent: unknown, stored: unknown): Problem[] {
-  return differingPaths(sent, stored).map((path) => ({ path, message: DIFFERS }));
+export function describeDifferences(sent: unknown, stored: unknown): Problem[] {
+  return findDifferingPaths(sent, stored).map((path) => ({ path, message: DIFFERS }));
 }
 
-/** In the order of `a`, at most `MAX_PROBLEMS`. */
-function differingPaths(a: unknown, b: unknown): string[] {
+/** Returns at most `MAX_PROBLEMS` paths, in the order of `a`. */
+function findDifferingPaths(a: unknown, b: unknown): string[] {
   const paths: string[] = [];
   const path: (string | number)[] = [];
 
@@ -40,12 +40,12 @@ function differingPaths(a: unknown, b: unknown): string[] {
       if (left !== right) paths.push(formatPath(path));
       return;
     }
-    // A name may be `constructor`.
-    const inLeft = new Map<string, unknown>(Object.entries(left));
-    const inRight = new Map<string, unknown>(Object.entries(right));
-    for (const name of new Set([...inLeft.keys(), ...inRight.keys()])) {
+    // In a Map, a name such as `constructor` is like any other.
+    const leftFields = new Map<string, unknown>(Object.entries(left));
+    const rightFields = new Map<string, unknown>(Object.entries(right));
+    for (const name of new Set([...leftFields.keys(), ...rightFields.keys()])) {
       path.push(name);
-      compare(inLeft.get(name), inRight.get(name));
+      compare(leftFields.get(name), rightFields.get(name));
       path.pop();
     }
   };

@@ -1,4 +1,4 @@
-/** Reads events, from the primary: a caller finds the event of its 202. */
+/** Reads events from the primary database, so that a caller finds the event of its 202. */
 
 import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -25,28 +25,33 @@ import {
 import { makeEventResource } from './store.ts';
 import { events } from './table.ts';
 
-/** In one generation of the database: the event `seq`, or a number between two events. */
+/** A position in one generation of the database. `seq` is an event, or a number between two events. */
 type EventPosition = { generation: string; seq: number };
 
 const eventPosition: z.ZodType<EventPosition> = z
   .tuple([z.string(), z.int().min(0)])
   .transform(([generation, seq]) => ({ generation, seq }));
 
-/** The filters, the order and `after_id` of a request: a cursor is valid with the same ones only. */
+/** The filters, the order and `after_id` of a request. A cursor is only valid with the same ones. */
 type Query = Omit<ListParameters, 'limit' | 'cursor' | 'wait'>;
 
-const scopeOf = (query: Query) => ({ list: 'events', filters: query });
+const makeScope = (query: Query) => ({ list: 'events', filters: query });
 
-/** Throws `invalid_cursor` unless the cursor is of the list with this query. */
+/** Decodes a cursor. Throws `invalid_cursor` if it belongs to another query or another list. */
 export function decodeEventPosition(
   cursor: string | undefined,
   query: Query,
 ): EventPosition | undefined {
-  return decodeCursor(cursor, scopeOf(query), eventPosition);
+  return decodeCursor(cursor, makeScope(query), eventPosition);
 }
 
-/** `isDrained`: no event, and the end of the list. An ascending list continues at `position`. */
-export type EventPage = { json: string; isDrained: boolean; position: EventPosition };
+/** A page of the list. An ascending list continues at `position`. */
+export type EventPage = {
+  json: string;
+  /** Whether the page is empty and the list has been read to its end. */
+  isEnd: boolean;
+  position: EventPosition;
+};
 
 /**
  * Returns the page after a position, or the first one, as JSON text of an `EventList`, in one round
@@ -72,41 +77,42 @@ export async function readEvents(
   const { generation, newest, start, end } = state;
   // In another generation, the event was undone, and its position may be assigned again.
   if (after !== undefined && after.generation !== generation) throw invalidCursor();
-  if (start === null) throw unknownAfterId();
+  if (start === null) throw makeUnknownAfterIdError();
 
-  // A page that is not full ends with its span. The list goes on unless it ends there too.
+  // A page that is not full ends with its scan range. The list may continue after this range.
   const { step } = ORDERS[order];
-  const goesOn = isScan(filters) && step * (Math.min(end, newest) - start) > MAX_SPAN;
-  const endOfSpan = goesOn ? start + step * MAX_SPAN : undefined;
-  const next = hasMore ? last?.seq : endOfSpan;
-  const cursorAt = (seq: number, as: Query['order']) =>
-    encodeCursor(scopeOf({ ...query, order: as }), [generation, seq]);
-  const next_cursor = next === undefined ? null : cursorAt(next, order);
-  // `newest` is read in the page's transaction: no event between the page and `newest` is listed.
+  const isRangeFull =
+    isScan(filters) && step * (Math.min(end, newest) - start) > MAX_SCANNED_EVENTS;
+  const rangeEnd = isRangeFull ? start + step * MAX_SCANNED_EVENTS : undefined;
+  const next = hasMore ? last?.seq : rangeEnd;
+  const makeCursor = (seq: number, cursorOrder: Query['order']) =>
+    encodeCursor(makeScope({ ...query, order: cursorOrder }), [generation, seq]);
+  const next_cursor = next === undefined ? null : makeCursor(next, order);
+  // `newest` is read in the page's transaction, so no event between the page and `newest` is lost.
   const resume = order === 'asc' ? (next ?? Math.max(newest, start)) : newest;
-  // It leads to later events, so it has the order `asc`. A later page of `desc` has no newest event.
-  const isBackwards = order === 'desc' && after !== undefined;
-  const resume_cursor = isBackwards ? null : cursorAt(resume, 'asc');
+  // The cursor selects later events, so its order is `asc`. Later pages of `desc` do not have it.
+  const isLaterPageOfDesc = order === 'desc' && after !== undefined;
+  const resume_cursor = isLaterPageOfDesc ? null : makeCursor(resume, 'asc');
   return {
     json: listJson(documents, next_cursor, { resume_cursor }),
-    isDrained: documents.length === 0 && next === undefined,
+    isEnd: documents.length === 0 && next === undefined,
     position: { generation, seq: resume },
   };
 }
 
-/** Reads an event as JSON text. `id` is in lower case. */
+/** Reads an event as JSON text. `id` must be in lower case. */
 export async function findEvent(database: D1Database, id: string): Promise<string | undefined> {
   const [row] = await readD1(() => EVENT.rows(database, { id }));
   return row && formatEvent(row);
 }
 
-/** 404 `resource_missing`. */
-export function noSuchEvent(): ApiError {
+/** Builds the 404 `resource_missing`. */
+export function eventNotFound(): ApiError {
   return resourceMissing('There is no such event.');
 }
 
-/** 400 `validation_error`: no event has the id `after_id`. */
-function unknownAfterId(): ApiError {
+/** Builds the 400 `validation_error` of an `after_id` that no event has. */
+function makeUnknownAfterIdError(): ApiError {
   const path = 'after_id';
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }
@@ -120,8 +126,8 @@ const EVENT = createStatement(
     .where(eq(events.id, sql.placeholder('id'))),
 );
 
-/** How many `seq` a page of a scan covers. */
-const MAX_SPAN = 10_000;
+/** Size of a scan range, in `seq`. A page of a scan covers one range. */
+const MAX_SCANNED_EVENTS = 10_000;
 
 /** Whether no index bounds the rows that a page reads. */
 function isScan(filters: EventFilters): boolean {
@@ -131,32 +137,33 @@ function isScan(filters: EventFilters): boolean {
 
 const NEWEST = sql<number>`(select coalesce(max(${seq}), 0) from ${events})`;
 const ANCHOR = sql`(select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')})`;
-/** Greater than any `seq`. */
-const BEYOND = sql`${Number.MAX_SAFE_INTEGER}`;
+/** A number after every `seq`. */
+const AFTER_ALL = sql`${Number.MAX_SAFE_INTEGER}`;
 
 /**
- * A list begins after its bound `from`, and ends before its bound `to`. Of two positions, `further`
- * is the later one in this order. An ascending list has no need of its last event.
+ * The orders of a list. A list begins after its bound `from`, and ends before its bound `to`. `later`
+ * and `earlier` choose between two positions by their place in the order of the list. An ascending
+ * list does not need to know its last event.
  */
 const ORDERS = {
   asc: {
     step: 1,
     sort: asc,
-    follows: gt,
-    reaches: lte,
-    further: sql`max`,
-    nearer: sql`min`,
+    after: gt,
+    atOrBefore: lte,
+    later: sql`max`,
+    earlier: sql`min`,
     from: 'lowest',
     to: 'highest',
-    highest: BEYOND,
+    highest: AFTER_ALL,
   },
   desc: {
     step: -1,
     sort: desc,
-    follows: lt,
-    reaches: gte,
-    further: sql`min`,
-    nearer: sql`max`,
+    after: lt,
+    atOrBefore: gte,
+    later: sql`min`,
+    earlier: sql`max`,
     from: 'highest',
     to: 'lowest',
     highest: sql`${NEWEST} + 1`,
@@ -166,12 +173,12 @@ const ORDERS = {
 /** Compiled for each request, because the conditions depend on the filters. */
 function makeStatements(query: Query, hasPosition: boolean) {
   const { order, after_id, ...filters } = query;
-  const { sort, follows } = ORDERS[order];
+  const { sort, after } = ORDERS[order];
   const { start, end, pageEnd } = selectEnds(query, hasPosition);
   const conditions = FILTER_ENTRIES.filter(([name]) => name in filters).map(
     ([name, { condition }]) => condition(placeholder(name)),
   );
-  // The events of the list come after `start`, in its order, up to `end`, both included in `seq`.
+  // In the order of the list, its events come after `start`, up to and including `end`.
   const state = queryBuilder
     .select({
       generation: databaseIdentity.generation,
@@ -183,37 +190,37 @@ function makeStatements(query: Query, hasPosition: boolean) {
   const columns = { seq, ...sentColumns, payload: nullIfOversized(payload).as('payload') };
   const select = queryBuilder.select(columns);
   const page = ('id' in filters ? select.from(WANTED_IDS).crossJoin(events) : select.from(events))
-    .where(and(...conditions, follows(seq, start), pageEnd))
+    .where(and(...conditions, after(seq, start), pageEnd))
     .orderBy(sort(seq))
     .limit(sql.placeholder('maxRows'));
   return { state: createStatement(state), page: createStatement(page) };
 }
 
-/** Clocks differ, and an event is committed a few seconds after its `created_at`. */
+/** Tolerance for clocks that differ, and for a commit a few seconds after `created_at`. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** `pageEnd` is the condition that ends a page of a scan. */
+/** Selects the ends of the list. `pageEnd` is the condition that ends a page of a scan. */
 function selectEnds({ order, after_id, ...filters }: Query, hasPosition: boolean) {
-  const { step, reaches, further, nearer, from, to, highest } = ORDERS[order];
-  const bounds = { lowest: sql`0`, highest: BEYOND };
+  const { step, atOrBefore, later, earlier, from, to, highest } = ORDERS[order];
+  const bounds = { lowest: sql`0`, highest: AFTER_ALL };
   if (isScan(filters)) {
-    const after = sql`${placeholder('created_after')} - ${CLOCK_SKEW_MS}`;
-    const before = sql`${placeholder('created_before')} + ${CLOCK_SKEW_MS}`;
-    if ('created_after' in filters) bounds.lowest = bisect(after, 'max(low)');
-    bounds.highest = 'created_before' in filters ? bisect(before, 'min(high)') : highest;
+    const minTime = sql`${placeholder('created_after')} - ${CLOCK_SKEW_MS}`;
+    const maxTime = sql`${placeholder('created_before')} + ${CLOCK_SKEW_MS}`;
+    if ('created_after' in filters) bounds.lowest = bisect(minTime, 'max(low)');
+    bounds.highest = 'created_before' in filters ? bisect(maxTime, 'min(high)') : highest;
   }
   const end = sql`${bounds[to]} - ${step}`;
-  // With NULL, for an unknown `after_id`, both functions return NULL.
-  const first = after_id === undefined ? bounds[from] : sql`${further}(${ANCHOR}, ${bounds[from]})`;
+  // For an unknown `after_id`, the anchor is NULL, and so are `min` and `max`.
+  const first = after_id === undefined ? bounds[from] : sql`${later}(${ANCHOR}, ${bounds[from]})`;
   const start = hasPosition ? placeholder('after') : first;
-  const reach = reaches(seq, sql`${nearer}(${start} + ${step * MAX_SPAN}, ${end})`);
-  return { start, end, pageEnd: isScan(filters) ? reach : undefined };
+  const rangeEnd = sql`${earlier}(${start} + ${step * MAX_SCANNED_EVENTS}, ${end})`;
+  return { start, end, pageEnd: isScan(filters) ? atOrBefore(seq, rangeEnd) : undefined };
 }
 
 /**
- * Bisects the events by `created_at`, which rises with `seq` but for clock skew: 20 steps for a
- * million. Events up to `low` were accepted by this time, and those from `high` on after it. Whole
- * SQL, because the builder has no recursion.
+ * Bisects the events by `created_at`, which rises with `seq` except for clock skew. A million events
+ * take 20 steps. Events up to `low` were accepted by this time, and events from `high` on after it.
+ * The statement is complete SQL, because the builder has no recursion.
  */
 function bisect(time: SQL, result: 'max(low)' | 'min(high)'): SQL {
   const isEarly = sql`${events.created_at} <= ${time}`;
@@ -227,7 +234,7 @@ function bisect(time: SQL, result: 'max(low)' | 'min(high)'): SQL {
 
 type EventRow = Awaited<ReturnType<ReturnType<typeof makeStatements>['page']['rows']>>[number];
 
-/** `payload` is null if it was too large. */
+/** Formats a row as JSON text. Returns undefined if `payload` is null, which means too large. */
 function formatEvent({ payload, ...row }: EventRow): string | undefined {
   if (payload === null) return undefined;
   const { aggregate_id, aggregate_type, received_from } = row;

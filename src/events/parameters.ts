@@ -19,18 +19,18 @@ const eventOrder = withMetadata(
   '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
 );
 
-/** A comma and a space between two values. */
+/** Length of a comma and a space between two values. */
 const SEPARATOR_CHARACTERS = 2;
 
-/** Makes the schema of a list. A statement binds its output, JSON text, as one value. */
+/** Makes the schema of a list. Its output is JSON text, which a statement binds as one value. */
 function valueList(value: z.ZodType<string, string>, longest: number, max: number, noun: string) {
   return listOf(value, max * (longest + SEPARATOR_CHARACTERS))
     .refine((values) => values.length <= max, `must be at most ${max} ${noun}`)
-    .transform((listed) => JSON.stringify([...new Set(listed)].sort()));
+    .transform((values) => JSON.stringify([...new Set(values)].sort()));
 }
 
 /**
- * ISO 8601 as booking systems write it: Java leaves out seconds that are zero, and writes `+0200` or
+ * ISO 8601 as booking systems write it. Java leaves out seconds that are zero, and writes `+0200` or
  * `+02` with some formatters, as PHP does.
  */
 const TIMESTAMP =
@@ -46,7 +46,7 @@ const timestamp = z
     error: ({ input }) => explainWrongDate(input) + TIMESTAMP_FORM,
   });
 
-/** Returns what helps after a usual mistake in a timestamp. */
+/** Returns a hint for a common mistake in a timestamp. */
 function findHint(text = ''): string | undefined {
   if (!/^\d{4}-\d\d-\d\dT/i.test(text)) return undefined;
   // In a query, a `+` that is not escaped means a space.
@@ -65,14 +65,18 @@ function parseTimestamp(text: string): number {
   return Date.parse(hours === undefined ? text : `${time}${hours}:${minutes}`);
 }
 
-/** Rounds up to milliseconds, where `parseTimestamp` rounds down: `1970-01-01T00:00:00.0001Z` → 1. */
-function millisecondFrom(text: string): number {
+/**
+ * Like `parseTimestamp`, but rounds up.
+ *
+ * @example parseTimestampUp('1970-01-01T00:00:00.0001Z') // 1
+ */
+function parseTimestampUp(text: string): number {
   const isFiner = /\.\d{3}\d*[1-9]/.test(text);
   return parseTimestamp(text) + (isFiner ? 1 : 0);
 }
 
 type Filter = {
-  /** Two values with the same meaning have the same output. */
+  /** The schema of the parameter. Values with the same meaning have the same output. */
   schema: z.ZodType<string | number | undefined>;
   condition(value: SQL): SQL;
 };
@@ -117,19 +121,19 @@ const FILTERS = {
   },
   created_before: {
     schema: withMetadata(
-      timestamp.transform(millisecondFrom).exactOptional(),
+      timestamp.transform(parseTimestampUp).exactOptional(),
       'Only events accepted before this time, whose day must be in the calendar.',
     ),
     condition: (time) => lt(events.created_at, time),
   },
 } satisfies Record<string, Filter>;
 
-/** Comes before the events: `id in (select …)` would read a fourth row per id. */
+/** Joined with the events, because `id in (select …)` would read a fourth row per id. */
 export const WANTED_IDS = sql`json_each(${sql.placeholder('id')}) as wanted`;
 
 type FilterName = keyof typeof FILTERS;
 
-/** An event must pass all filters of a request. */
+/** The filters of a request. An event must pass all of them. */
 export type EventFilters = { [Name in FilterName]?: string | number };
 
 export const FILTER_ENTRIES = Object.entries<Filter>(FILTERS);
@@ -162,7 +166,7 @@ export const listParameters = z
   .refine(({ wait, order }) => wait === undefined || order === 'asc', {
     path: ['wait'],
     error: 'needs order=asc',
-    // Without this, another bad parameter would hide the problem.
+    // Otherwise another bad parameter would hide this problem.
     when: () => true,
   });
 

@@ -15,7 +15,7 @@ type FieldType = {
   explain?: (value: unknown) => string;
 };
 
-/** Without `abort`, the message of a check would replace the message of its field type. */
+/** Options of a check. `abort` keeps the message of the field type, not the message of the check. */
 const CHECK = { abort: true };
 
 /** Spaces and tabs at the ends of a text do not matter. */

@@ -1,8 +1,8 @@
 /**
  * Caches the first response of each key in KV, for retries while D1 is slow or failing. KV has no
- * compare-and-set, shows a write elsewhere after a minute or more, and caches misses, so it never
- * decides. An entry is written once, after the commit in D1, and is valid by its own `accepted_at`.
- * It outlives a rewind of the database: see docs/operate/runbook.md.
+ * compare-and-set, shows a write in other places after a minute or more, and caches misses, so it
+ * never decides. An entry is written once, after the commit in D1. Its `accepted_at` determines how
+ * long it is valid. It outlives a rewind of the database: see docs/operate/runbook.md.
  */
 
 import { withDeadline } from '../deadline.ts';
@@ -13,7 +13,7 @@ import type { StoreContext } from './store.ts';
 
 const KV_DEADLINE_MS = 1_000;
 
-/** `accepted_at` is in milliseconds since the epoch. */
+/** A cached response. `accepted_at` is in milliseconds since the epoch. */
 type Entry = { fingerprint: string; accepted_at: number; response: EventResource };
 
 type CacheLookup =
@@ -22,18 +22,18 @@ type CacheLookup =
   /** KV has no valid entry, or has failed. */
   | { kind: 'unknown' };
 
-/** Never rejects. */
+/** Looks up the response to a key. Never rejects. */
 export async function findCachedResponse(
   cache: KVNamespace,
   { keyId, fingerprint }: Identity,
-  { heldSince }: StoreContext,
+  { keysValidSince }: StoreContext,
 ): Promise<CacheLookup> {
   try {
     const read = cache.get<Entry>(keyId, 'json');
     const entry = await withDeadline(read, KV_DEADLINE_MS, 'KV read');
-    // An entry of another shape has no `accepted_at`, so it holds no key.
-    const holdsKey = entry !== null && entry.accepted_at > heldSince;
-    if (!holdsKey) return { kind: 'unknown' };
+    // An entry of another shape has no `accepted_at`, so it is not valid.
+    const isValid = entry !== null && entry.accepted_at > keysValidSince;
+    if (!isValid) return { kind: 'unknown' };
     if (entry.fingerprint !== fingerprint) return { kind: 'conflict' };
     return { kind: 'replayed', event: { ...entry.response, status: 'idempotent' } };
   } catch (error) {
@@ -42,16 +42,16 @@ export async function findCachedResponse(
   }
 }
 
-/** Never rejects. */
+/** Caches a response until its key is unused. Never rejects. */
 export async function cacheResponse(
   cache: KVNamespace,
   { keyId, fingerprint }: Identity,
   response: EventResource,
-  { now, heldSince }: StoreContext,
+  { now, keysValidSince }: StoreContext,
 ): Promise<void> {
   const entry: Entry = { fingerprint, accepted_at: now, response };
   try {
-    const retentionSeconds = (now - heldSince) / 1_000;
+    const retentionSeconds = (now - keysValidSince) / 1_000;
     const options = { expirationTtl: retentionSeconds };
     const write = cache.put(keyId, JSON.stringify(entry), options);
     await withDeadline(write, KV_DEADLINE_MS, 'KV write');

@@ -1,4 +1,4 @@
-/** An ingest request: its schema, its key, and its identity, which a retry has too. Pure. */
+/** The schema of an ingest request, its key, and the identity that it shares with its retries. */
 
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -14,7 +14,7 @@ import { EVENT_TYPES, name } from './event-types.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
-/** The namespace of the ids. It is published in docs/reference/events.md and must never change. */
+/** Namespace of the event ids. docs/reference/events.md publishes it, so it must never change. */
 const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
 type EventType = keyof typeof EVENT_TYPES;
@@ -44,7 +44,7 @@ function createRequest(type: EventType) {
   return z.strictObject({ event_type, ...aggregateFields, payload: EVENT_TYPES[type]() });
 }
 
-/** Finds the other problems of a request with an unknown event type. */
+/** The schema of a request with an unknown event type. It finds the other problems. */
 const requestOfUnknownType = z.strictObject({
   event_type: eventType,
   ...aggregateFields,
@@ -72,30 +72,30 @@ export function explainUnknownField(name: string): string {
 const KEY_HINT =
   "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.";
 
-/** A name in place of the header's. If it were ignored, a retry would store the event again. */
+/** A misspelling of the header's name. If it were ignored, a retry would store the event again. */
 const MISSPELT_KEY = /^(x[-_])?idempoten(cy|ce|t)[-_]?(key|token)$/i;
 
 /**
- * Text that a header can carry (RFC 9110 section 5.5). Bytes that are not UTF-8 become U+FFFD, so
- * two such keys could be equal.
+ * A value that a header can carry (RFC 9110 section 5.5). U+FFFD is excluded, because it replaces
+ * bytes that are not UTF-8, so that two such keys could be equal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
 const HEADER_VALUE_RULE =
   'must be UTF-8 text (some clients send Latin-1: use ASCII), without controls, and without spaces or tabs at its ends';
 
-/** A key, in the header or in a batch. */
+/** The schema of a key, in the header or in a batch. */
 export const idempotencyKey = z
   .string()
   .refine((key) => sentOnce(key) === key, 'was sent twice: a key is one value (RFC 9651, Item)')
   .pipe(name.regex(HEADER_VALUE, HEADER_VALUE_RULE));
 
-/** The path of its problems is the header's name. */
+/** An object, so that the path of a problem is the name of the header. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });
 
 /**
- * Returns the key of a single event, or every problem of a request outside its body. Webhooks append
- * parameters of their own, which are ignored.
+ * Returns the key of a single event, or every problem outside its body. Other parameters are ignored,
+ * because senders of webhooks append their own.
  */
 export function parseHead(headers: Headers, parameters: string[]): Parsed<string | undefined> {
   const key = headers.get(IDEMPOTENCY_KEY_HEADER) ?? undefined;
@@ -116,17 +116,18 @@ function misspeltKey(path: string, field: string): Problem {
   return { path, field, message: addHint('is not read here', KEY_HINT) };
 }
 
-/** A header arrives in lower case. */
+/** Capitalizes the name of a header, which arrives in lower case. */
 function capitalize(header: string): string {
   return header.replaceAll(/(?<![a-z])[a-z]/g, (first) => first.toUpperCase());
 }
 
+/** The identity of an event with a key. */
 export type Identity = {
-  /** UUID version 5 of the key: the id of its first event. */
+  /** UUID version 5 of the key, which is the id of its first event. */
   keyId: string;
   /** SHA-256 of the body's canonical JSON (RFC 8785), in hexadecimal. */
   fingerprint: string;
-  /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */
+  /** UUID version 5 of the fingerprint under `keyId`, which is the id of a later event of the key. */
   reusedKeyEventId: string;
 };
 

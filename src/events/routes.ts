@@ -13,7 +13,7 @@ import { pollWhile } from '../http/long-poll.ts';
 import { listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { isUuid } from '../schema/uuid.ts';
-import { BATCH_BODY, ingestBatch, KEY_OF_BATCH } from './batch.ts';
+import { BATCH_BODY, ingestBatch, KEY_HEADER_OF_BATCH } from './batch.ts';
 import {
   type IngestContext,
   type IngestOutcome,
@@ -21,7 +21,13 @@ import {
   ingestWithoutKey,
 } from './ingest.ts';
 import { keyInUse } from './key-in-use.ts';
-import { decodeEventPosition, type EventPage, findEvent, noSuchEvent, readEvents } from './list.ts';
+import {
+  decodeEventPosition,
+  type EventPage,
+  eventNotFound,
+  findEvent,
+  readEvents,
+} from './list.ts';
 import { listParameters } from './parameters.ts';
 import {
   canonicalBody,
@@ -31,17 +37,16 @@ import {
   parseIngestRequest,
 } from './request.ts';
 
-/** The names below the payload of an event are the caller's own. */
+/** The log may name the payload. Names below it belong to the caller. */
 const EVENT_BODY = { loggedFields: ['payload'] };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-/** The routes under /api/public/events. The rate limit counts their requests as `ingest`. */
+/** Makes the routes under /api/public/events, whose requests the rate limit counts as `ingest`. */
 export function ingestRoutes() {
   return new Hono<AppEnv>()
     .post('/ingest', requireScope('events:write'), jsonObject(EVENT_BODY), async (c) => {
       const body = c.req.valid('json');
-      // Ingest, 2
       const canonical = canonicalBody(body);
       if (!canonical.ok) throw validationError(canonical.problems);
       const head = parseHead(c.req.raw.headers, Object.keys(c.req.query()));
@@ -50,19 +55,20 @@ export function ingestRoutes() {
         throw validationError([...head.problems, ...(parsedBody.ok ? [] : parsedBody.problems)]);
       }
       const key = head.value;
-      // Ingest, 3
       const context = makeContext(c);
       const work =
         key === undefined
           ? ingestWithoutKey(body, context)
           : ingestWithKey(body, identify(key, canonical.value), context);
-      // The work continues if the client hangs up.
+      // So that the work continues when the client disconnects.
       c.executionCtx.waitUntil(work.catch(() => undefined));
-      return responseTo(await work, c);
+      return makeResponse(await work, c);
     })
     .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BODY), async (c) => {
-      const outside = c.req.raw.headers.has(IDEMPOTENCY_KEY_HEADER) ? [KEY_OF_BATCH] : [];
-      const work = ingestBatch(c.req.valid('json'), outside, makeContext(c));
+      const headProblems = c.req.raw.headers.has(IDEMPOTENCY_KEY_HEADER)
+        ? [KEY_HEADER_OF_BATCH]
+        : [];
+      const work = ingestBatch(c.req.valid('json'), headProblems, makeContext(c));
       c.executionCtx.waitUntil(work.catch(() => undefined));
       const outcome = await work;
       if (outcome.kind === 'invalid') throw validationError(outcome.problems);
@@ -71,6 +77,7 @@ export function ingestRoutes() {
     });
 }
 
+/** Makes the routes under /api/v1/events. */
 export function eventRoutes() {
   return new Hono<AppEnv>()
     .get('/', requireScope('events:read'), validQuery(listParameters), async (c) => {
@@ -78,13 +85,13 @@ export function eventRoutes() {
       const start = decodeEventPosition(cursor, query);
       const readNext = (last?: EventPage) =>
         readEvents(c.env.DB, query, limit, last === undefined ? start : last.position);
-      const page = await pollWhile(c, readNext, ({ isDrained }) => isDrained, wait);
+      const page = await pollWhile(c, readNext, ({ isEnd }) => isEnd, wait);
       return json(page.json);
     })
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
-      if (document === undefined) throw noSuchEvent();
+      if (document === undefined) throw eventNotFound();
       return json(document);
     });
 }
@@ -96,16 +103,16 @@ function makeContext(c: Context<AppEnv>): IngestContext {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
     background: c.executionCtx,
-    receipt: crypto.randomUUID(),
+    requestToken: crypto.randomUUID(),
     receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
     mayReadEvents: key?.outcome === 'valid' && key.scopes.includes('events:read'),
     now,
-    heldSince: now - readConfig(c.env).idempotencyRetentionSeconds * 1_000,
+    keysValidSince: now - readConfig(c.env).idempotencyRetentionSeconds * 1_000,
   };
 }
 
-/** Ingest, 8. */
-function responseTo(outcome: IngestOutcome, c: Context<AppEnv>): Response {
+/** Makes the response to a single event. */
+function makeResponse(outcome: IngestOutcome, c: Context<AppEnv>): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
   setLogFields({ outcome: outcome.kind });
   switch (outcome.kind) {

@@ -1,7 +1,8 @@
 /**
- * Stores events. D1 decides which event holds a key: it runs one batch at a time, each as a
+ * Stores events. D1 decides which event has a key, because it runs one batch at a time, each as a
  * transaction. Its response may be lost after the commit, so every statement may run twice. The
- * statements are whole SQL: Drizzle's builder has no rows of a JSON list, and no guarded insert.
+ * statements are complete SQL, because Drizzle's builder has neither rows of a JSON list nor a
+ * guarded insert.
  */
 
 import { sql } from 'drizzle-orm';
@@ -13,52 +14,58 @@ import type { EventResource } from './openapi/event.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import type { events } from './table.ts';
 
-/** The same for each attempt at D1. */
+/** The circumstances of a request, which are the same for each attempt at D1. */
 export type StoreContext = {
-  /** A random id of the request, stored with its events. */
-  receipt: string;
-  /** The name of the API key; null for an unnamed key. */
+  /** Random id of the request, stored with its events in the column `receipt`. */
+  requestToken: string;
+  /** Name of the API key; null for an unnamed key. */
   receivedFrom: string | null;
   mayReadEvents: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  /** An event accepted after this time still holds its key. */
-  heldSince: number;
+  /** The key of an event that was accepted after this time is in use. Milliseconds since the epoch. */
+  keysValidSince: number;
 };
 
-/** Of a batch: each stored body may have 256 KiB. */
+/** Maximum number of stored bodies that a request reads. Each may have 256 KiB. */
 const MAX_COMPARED_BODIES = 4;
-/** A conflict is certain without the stored body, so it waits no longer. */
+/** Maximum wait for stored bodies. The conflict is certain without them. */
 const BODIES_DEADLINE_MS = 1_000;
 
 export type Decision =
   /** This request stored the event. */
-  | { kind: 'accepted'; event: EventOfKey }
+  | { kind: 'accepted'; event: KeyedEvent }
   /** An earlier request stored the same body. */
-  | { kind: 'replayed'; event: EventOfKey }
-  /** Another body holds the key. */
-  | { kind: 'conflict'; holder: EventOfKey }
-  /** The key is free. Only `lookUpKeys` decides so. */
-  | { kind: 'free' };
+  | { kind: 'replayed'; event: KeyedEvent }
+  /** The key is in use by an event with another body. */
+  | { kind: 'conflict'; eventWithKey: KeyedEvent }
+  /** The key is unused. Only `lookUpKeys` returns this. */
+  | { kind: 'unused' };
 
 /**
- * Ingest, 6: stores each event, or finds the event that its key has stored, in one transaction and
- * in order. The keys must differ. A stored event writes 4 rows.
+ * Stores each event, or finds the event that its key has stored, in one transaction and in order.
+ * The keys must differ. A stored event writes 4 rows.
  */
-export async function acceptKeyed(
+export async function storeWithKeys(
   database: D1Database,
   requests: readonly (Identity & IngestRequest)[],
   context: StoreContext,
 ): Promise<Decision[]> {
-  const { receipt, receivedFrom, now, heldSince } = context;
-  const sent = { requests: JSON.stringify(requests), receipt, receivedFrom, now, heldSince };
-  const [, found] = await writeD1(() =>
-    database.batch<EventOfKey>([
-      INSERT_UNLESS_HELD.bindTo(database, sent),
-      EVENTS_OF_KEYS.bindTo(database, { keys: JSON.stringify(requests, KEY_FIELDS) }),
+  const { requestToken, receivedFrom, now, keysValidSince } = context;
+  const values = {
+    requests: JSON.stringify(requests),
+    requestToken,
+    receivedFrom,
+    now,
+    keysValidSince,
+  };
+  const [, storedEvents] = await writeD1(() =>
+    database.batch<KeyedEvent>([
+      INSERT_UNLESS_IN_USE.bindTo(database, values),
+      EVENTS_WITH_KEYS.bindTo(database, { keys: JSON.stringify(requests, KEY_FIELDS) }),
     ]),
   );
-  return decide(requests, found?.results ?? [], context);
+  return decide(requests, storedEvents?.results ?? [], context);
 }
 
 /** Decides about invalid bodies, and stores nothing. */
@@ -68,33 +75,34 @@ export async function lookUpKeys(
   context: StoreContext,
 ): Promise<Decision[]> {
   const keys = JSON.stringify(identities, KEY_FIELDS);
-  const found = await readD1(() => EVENTS_OF_KEYS.rows(database, { keys }));
-  return decide(identities, found, context);
+  const storedEvents = await readD1(() => EVENTS_WITH_KEYS.rows(database, { keys }));
+  return decide(identities, storedEvents, context);
 }
 
-/** Ingest, 7: decides about each event. `found` is newest first. Pure. */
+/** Decides about each request. `storedEvents` are newest first. */
 function decide(
   identities: readonly Identity[],
-  found: readonly EventOfKey[],
-  { receipt, heldSince }: StoreContext,
+  storedEvents: readonly KeyedEvent[],
+  { requestToken, keysValidSince }: StoreContext,
 ): Decision[] {
   const decisions: Decision[] = [];
   for (const { keyId, fingerprint } of identities) {
-    // The newest event of the key, and perhaps an earlier one with this body.
-    const [newest, earlier] = found.filter(({ key_id }) => key_id === keyId);
-    const same = newest?.fingerprint === fingerprint ? newest : earlier;
-    const holder = newest && newest.created_at > heldSince ? newest : undefined;
-    // Stored by this request, perhaps in an attempt whose response was lost.
-    if (same?.receipt === receipt) decisions.push({ kind: 'accepted', event: same });
-    else if (holder && holder !== same) decisions.push({ kind: 'conflict', holder });
-    else if (same) decisions.push({ kind: 'replayed', event: same });
-    else decisions.push({ kind: 'free' });
+    // If the newest event of the key has another body, an earlier one may have this body.
+    const [newest, earlier] = storedEvents.filter(({ key_id }) => key_id === keyId);
+    const sameBody = newest?.fingerprint === fingerprint ? newest : earlier;
+    const eventWithKey = newest && newest.created_at > keysValidSince ? newest : undefined;
+    // The token is also found if an attempt of this request was committed and its response lost.
+    if (sameBody?.receipt === requestToken) decisions.push({ kind: 'accepted', event: sameBody });
+    else if (eventWithKey && eventWithKey !== sameBody) {
+      decisions.push({ kind: 'conflict', eventWithKey });
+    } else if (sameBody) decisions.push({ kind: 'replayed', event: sameBody });
+    else decisions.push({ kind: 'unused' });
   }
   return decisions;
 }
 
 /** Stores an event without a key. Writes 3 rows. */
-export async function acceptKeyless(
+export async function storeWithoutKey(
   database: D1Database,
   id: string,
   event: IngestRequest,
@@ -104,7 +112,7 @@ export async function acceptKeyless(
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
-/** `idempotent` is the status of a replay. */
+/** Makes the resource of a stored event. The `status` of a replay is `idempotent`. */
 export function makeEventResource(
   { id, type, created_at }: Pick<typeof events.$inferSelect, 'id' | 'type' | 'created_at'>,
   status: EventResource['status'] = 'pending',
@@ -116,18 +124,20 @@ export function makeEventResource(
 export type StoredBodies = ReadonlyMap<string, unknown>;
 
 /**
- * Reads the bodies that hold the keys of conflicts, to name the differences: of the first four
- * conflicts, unless a body is erased or the caller may not read it. Calls D1 only for a conflict. A
- * failure or a late response is logged, and the map is empty.
+ * Reads the stored bodies of the first four conflicts, so that the differences can be named. Leaves
+ * out a body that is erased or that the caller may not read. Calls D1 only if there is a conflict.
+ * Logs a failure or a late response, and returns an empty map.
  */
-export async function findHoldingBodies(
+export async function findStoredBodies(
   database: D1Database,
   decisions: readonly Decision[],
   { receivedFrom, mayReadEvents }: StoreContext,
 ): Promise<StoredBodies> {
-  const holders = decisions.flatMap((each) => (each.kind === 'conflict' ? [each.holder.id] : []));
-  if (holders.length === 0) return new Map();
-  const ids = JSON.stringify(holders.slice(0, MAX_COMPARED_BODIES));
+  const conflicts = decisions.flatMap((decision) =>
+    decision.kind === 'conflict' ? [decision.eventWithKey.id] : [],
+  );
+  if (conflicts.length === 0) return new Map();
+  const ids = JSON.stringify(conflicts.slice(0, MAX_COMPARED_BODIES));
   const values = { ids, receivedFrom, mayRead: Number(mayReadEvents) };
   try {
     const reading = readD1(() => BODIES.rows(database, values));
@@ -141,7 +151,7 @@ export async function findHoldingBodies(
   }
 }
 
-/** One row per id, but for bodies that are erased or that the caller may not read. */
+/** One row per id, except for bodies that are erased or that the caller may not read. */
 const BODIES = createStatement(sql<IngestRow>`
   select events.id, events.type as event_type, aggregate_id, aggregate_type, payload
   from json_each(${placeholder('ids')}) as wanted cross join events
@@ -158,17 +168,17 @@ const INSERT = createStatement(sql`
   on conflict do nothing
 `);
 
-/** What a look-up needs of an identity. */
+/** Fields of an identity that a look-up needs. */
 const KEY_FIELDS = ['keyId', 'fingerprint'];
 
 /**
- * Inserts each event unless another one holds its key, or the key has ever stored this body. The
- * first event of a key has the id `key_id`, and each later one its own `reused_key_event_id`.
+ * Inserts each event unless its key is in use or has ever stored this body. The first event of a key
+ * has the id `key_id`, and each later one its own `reused_key_event_id`.
  * `requests` is JSON text, because a statement has at most 100 parameters:
  *
  *     [{"keyId":"6bf0…","fingerprint":"9c1e…","reusedKeyEventId":"1d7a…","event_type":"booking.…
  */
-const INSERT_UNLESS_HELD = createStatement(sql`
+const INSERT_UNLESS_IN_USE = createStatement(sql`
   with sent as materialized (
     select item.key as item_index, value->>'keyId' as key_id, value->>'reusedKeyEventId' as reused_key_event_id,
       value->>'fingerprint' as fingerprint, value->>'event_type' as type,
@@ -182,18 +192,18 @@ const INSERT_UNLESS_HELD = createStatement(sql`
   select
     case when exists (select 1 from events as known where known.key_id = sent.key_id)
       then reused_key_event_id else key_id end,
-    key_id, fingerprint, ${placeholder('receipt')}, type, aggregate_type, aggregate_id, ${placeholder('now')},
+    key_id, fingerprint, ${placeholder('requestToken')}, type, aggregate_type, aggregate_id, ${placeholder('now')},
     payload, ${placeholder('receivedFrom')}
   from sent
   where not exists (
     select 1 from events as known
     where known.key_id = sent.key_id
-      and (known.created_at > ${placeholder('heldSince')} or known.fingerprint = sent.fingerprint)
+      and (known.created_at > ${placeholder('keysValidSince')} or known.fingerprint = sent.fingerprint)
   )
   order by item_index
 `);
 
-type EventOfKey = Pick<
+type KeyedEvent = Pick<
   typeof events.$inferSelect,
   'id' | 'key_id' | 'type' | 'created_at' | 'fingerprint' | 'receipt'
 >;
@@ -202,11 +212,11 @@ type EventOfKey = Pick<
  * The newest event of each key, and its event with the fingerprint, newest first:
  *
  *     key_id  fingerprint
- *     6bf0…   9c1e…        another body, which may hold the key
- *     6bf0…   04d2…        the body that is sent
+ *     6bf0…   9c1e…        another body, which may use the key
+ *     6bf0…   04d2…        the body of the request
  *     e07d…   51fa…        another body
  */
-const EVENTS_OF_KEYS = createStatement(sql<EventOfKey>`
+const EVENTS_WITH_KEYS = createStatement(sql<KeyedEvent>`
   select key_id, events.id, events.type, created_at, fingerprint, receipt
   from json_each(${placeholder('keys')}) as wanted cross join events
   where key_id = wanted.value->>'keyId'

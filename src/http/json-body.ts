@@ -1,6 +1,6 @@
 /**
- * Reads a JSON request body within bounds. The bytes are counted as they arrive, because
- * `Content-Length` may be wrong. A value is rejected if JavaScript would alter it.
+ * Reads a JSON request body within limits. The bytes are counted as they arrive, because
+ * `Content-Length` may be wrong. A value that JavaScript would alter is rejected.
  */
 
 import { Buffer } from 'node:buffer';
@@ -20,7 +20,8 @@ import { sentOnce } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
-const SEVERAL = 'Send several events as {"events": […]} to /api/public/events/ingest/batch.';
+const SEND_A_BATCH =
+  'Send two or more events as {"events": […]} to /api/public/events/ingest/batch.';
 const UNSUPPORTED = 'unsupported_media_type';
 /** A body that is too large is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
@@ -30,15 +31,16 @@ export type JsonObject = { [name: string]: JsonValue };
 
 type BodyOptions = {
   maxBytes?: number;
-  /** The levels above a resource, which may have `MAX_BODY_DEPTH` levels itself. */
+  /** Number of levels above a resource. The resource itself may have `MAX_BODY_DEPTH` levels. */
   extraDepth?: number;
-  /** The paths that the log may name, the longest first. Names below them are the caller's own. */
+  /** Paths that the log may name, the longest first. Names below them belong to the caller. */
   loggedFields?: readonly string[];
 };
 
 /**
- * Reads the body as a JSON object, for `c.req.valid('json')`. Checks the media type (415), the size
- * (413), and as 400 `validation_error` UTF-8, JSON, being an object, the limits.
+ * Makes the middleware that reads the body as a JSON object, for `c.req.valid('json')`. Throws 415 for
+ * another media type, 413 for a body that is too large, and 400 `validation_error` for a body that is
+ * not UTF-8, not JSON, not an object, or beyond the limits of the content.
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
@@ -70,7 +72,7 @@ export function jsonObject({
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       const isList = Array.isArray(value) && value.length > 0;
-      const hint = isList ? SEVERAL : findValueHint({ expected: 'object', input: value });
+      const hint = isList ? SEND_A_BATCH : findValueHint({ expected: 'object', input: value });
       throw unreadable(addHint('The body must be a JSON object.', hint));
     }
     const problems = findLimitProblems(value, {
@@ -111,7 +113,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
       else if (size > MAX_DROPPED_BYTES) break;
     }
   } catch (error) {
-    throw unreadable('The body broke off before its end.', error);
+    throw unreadable('The body ended too early.', error);
   }
   if (size > maxBytes) {
     await reader.cancel();
@@ -120,7 +122,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
   return Buffer.concat(chunks);
 }
 
-/** Without a byte order mark at the start of the text (RFC 8259 section 8.1). */
+/** Decodes UTF-8 without the byte order mark at its start (RFC 8259 section 8.1). */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
@@ -133,10 +135,10 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-/** e.g. `payload.items.0.id` is of the field `payload`. */
-function problemAt(path: Path, message: string, loggedFields: readonly string[]): Problem {
+/** Makes a problem. For the path `payload.items.0.id`, for example, the log names `payload`. */
+function makeProblem(path: Path, message: string, loggedFields: readonly string[]): Problem {
   const fieldPath = `${formatField(path)}.`;
-  const field = loggedFields.find((each) => fieldPath.startsWith(`${each}.`));
+  const field = loggedFields.find((loggedField) => fieldPath.startsWith(`${loggedField}.`));
   return { path: formatPath(path), message, ...(field && { field }) };
 }
 
@@ -165,7 +167,7 @@ function findLimitProblems(
       isContainer && path.length >= limits.maxDepth
         ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
         : findBrokenLimit(path, value, limits);
-    if (message !== undefined) problems.push(problemAt(path, message, limits.loggedFields));
+    if (message !== undefined) problems.push(makeProblem(path, message, limits.loggedFields));
     else if (isContainer) findLimitProblems(value, limits, path, problems);
     path.pop();
   }

@@ -5,7 +5,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
+import { makeEventList, storedEvent } from '../../src/events/openapi/event.ts';
 import { countCosts } from '../support/counting.ts';
 import { expectStatus, readAllPages, sendWith } from '../support/http.ts';
 
@@ -42,7 +42,7 @@ async function readPage(query: string) {
   const response = await sendWith(counted, `/api/v1/events?limit=100&${query}`);
   await expectStatus(response, 200);
   expect(costs.d1RoundTrips).toBe(1);
-  const { data, ...page } = eventListOf(storedEvent).parse(await response.json());
+  const { data, ...page } = makeEventList(storedEvent).parse(await response.json());
   return { ...page, seqs: data.map(({ id }) => Number.parseInt(id, 16)), rows: costs.d1RowsRead };
 }
 

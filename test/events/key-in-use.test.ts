@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { conflictDetails } from '../../src/events/key-in-use.ts';
+import { describeDifferences } from '../../src/events/key-in-use.ts';
 
-const pathsOf = (a: unknown, b: unknown) => conflictDetails(a, b).map(({ path }) => path);
+const pathsOf = (a: unknown, b: unknown) => describeDifferences(a, b).map(({ path }) => path);
 
 it.each<[paths: string[], a: unknown, b: unknown]>([
   [['a'], { a: 1 }, { a: 2 }],

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
+import { makeEventList, storedEvent } from '../../src/events/openapi/event.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import {
   expectError,
@@ -154,7 +154,7 @@ describe('the list of events', () => {
       return results;
     });
     const response = await sendWith({ DB }, `${LIST}?order=asc&limit=100`);
-    const page = eventListOf(storedEvent).parse(await response.json());
+    const page = makeEventList(storedEvent).parse(await response.json());
     expect(page.data.map(({ id }) => id)).toEqual([large]);
     expect(await idsOn(`order=asc&cursor=${page.resume_cursor}`)).toEqual(later);
   });

@@ -40,7 +40,7 @@ const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
   ['Use location.', [`${LIST}?location_slug=ibiza`]],
   ['Use limit.', [`${LIST}?limit[]=3`], [`${EVENTS}?limit[0]=3`]],
   [
-    'Send several events as {"events": […]} to /api/public/events/ingest/batch.',
+    'Send two or more events as {"events": […]} to /api/public/events/ingest/batch.',
     post([bookingCreated()]),
     post([item({})], {}, BATCH),
   ],

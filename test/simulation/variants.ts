@@ -5,7 +5,7 @@
 
 import type { firstWithin } from '../../src/deadline.ts';
 import type { findCachedResponse } from '../../src/events/replay-cache.ts';
-import type { acceptKeyed } from '../../src/events/store.ts';
+import type { storeWithKeys } from '../../src/events/store.ts';
 import type {
   acquirePermit,
   addReport,
@@ -39,7 +39,7 @@ function replaceIn(source: string, right: string, wrong: string): string {
   return source.replace(right, wrong);
 }
 
-const badAccept = badFunction<typeof acceptKeyed>('src/events/store.ts', 'acceptKeyed');
+const badAccept = badFunction<typeof storeWithKeys>('src/events/store.ts', 'storeWithKeys');
 const badReplay = badFunction<typeof findCachedResponse>(
   'src/events/replay-cache.ts',
   'findCachedResponse',
@@ -53,8 +53,8 @@ export const BAD_EVENTS: Variants = {
         .prepare('SELECT 1 FROM events WHERE key_id IN (SELECT value FROM json_each(?))')
         .bind(keys)
         .first();
-      const heldSince = held ? context.heldSince : Number.MAX_SAFE_INTEGER;
-      return accept(database, requests, { ...context, heldSince });
+      const keysValidSince = held ? context.keysValidSince : Number.MAX_SAFE_INTEGER;
+      return accept(database, requests, { ...context, keysValidSince });
     },
   ),
   'the events of a batch are stored one by one': badAccept(
@@ -65,7 +65,8 @@ export const BAD_EVENTS: Variants = {
     },
   ),
   'an entry of KV is valid for as long as KV has it': badReplay(
-    (find) => (cache, identity, context) => find(cache, identity, { ...context, heldSince: 0 }),
+    (find) => (cache, identity, context) =>
+      find(cache, identity, { ...context, keysValidSince: 0 }),
   ),
 };
 

@@ -1,6 +1,6 @@
 /** Sends and reads events in tests. */
 
-import { event, eventListOf, storedEvent } from '../../src/events/openapi/event.ts';
+import { event, makeEventList, storedEvent } from '../../src/events/openapi/event.ts';
 import { expectStatus, get, send } from './http.ts';
 
 type Body = Record<string, unknown>;
@@ -53,5 +53,5 @@ export async function expectEvent(response: Response, status: number) {
 export async function listEvents(query = '') {
   const response = await get(`/api/v1/events?${query}`);
   await expectStatus(response, 200);
-  return eventListOf(storedEvent).parse(await response.json());
+  return makeEventList(storedEvent).parse(await response.json());
 }

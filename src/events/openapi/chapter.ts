@@ -11,7 +11,7 @@ import { BATCH_BODY } from '../batch.ts';
 import { name } from '../event-types.ts';
 import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER } from '../request.ts';
-import { event, eventListOf, ingestResult } from './event.ts';
+import { event, ingestResult, makeEventList } from './event.ts';
 import { anyStoredEvent, ingestBatchRequest, ingestRequest } from './event-types.ts';
 import { EXAMPLES } from './examples.ts';
 
@@ -120,7 +120,7 @@ export const eventChapter = defineChapter(tag, {
     responses: {
       200: {
         description: 'A page of events.',
-        schema: eventListOf(anyStoredEvent).meta({
+        schema: makeEventList(anyStoredEvent).meta({
           id: 'EventList',
           description: 'A page of events.',
         }),

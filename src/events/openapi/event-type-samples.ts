@@ -1,10 +1,10 @@
-/** The event types as people read them: the fields of each payload, and a sample. Pure. */
+/** The event types for readers: the fields of each payload, and a sample. */
 
 import * as z from 'zod';
 import { EVENT_TYPES } from '../event-types.ts';
 import { aggregateFields } from '../request.ts';
 
-type EventTypeSheet = {
+type EventTypeSample = {
   /** e.g. `booking.created` */
   type: string;
   fields: { name: string; description: string }[];
@@ -12,10 +12,10 @@ type EventTypeSheet = {
   sample: Record<string, unknown>;
 };
 
-const exampleOf = (schema: z.ZodType) => z.globalRegistry.get(schema)?.examples?.[0];
+const getExample = (schema: z.ZodType) => z.globalRegistry.get(schema)?.examples?.[0];
 
-/** One sheet per event type, in the order of `EVENT_TYPES`. */
-export function describeEventTypes(): EventTypeSheet[] {
+/** Describes each event type, in the order of `EVENT_TYPES`. */
+export function describeEventTypes(): EventTypeSample[] {
   return Object.entries(EVENT_TYPES).map(([type, makePayload]) => {
     const entries = Object.entries(makePayload().shape);
     const { aggregate_id, aggregate_type } = aggregateFields;
@@ -24,9 +24,9 @@ export function describeEventTypes(): EventTypeSheet[] {
       fields: entries.map(([name, schema]) => ({ name, description: schema.description ?? '' })),
       sample: {
         event_type: type,
-        aggregate_id: exampleOf(aggregate_id),
-        aggregate_type: exampleOf(aggregate_type),
-        payload: Object.fromEntries(entries.map(([name, schema]) => [name, exampleOf(schema)])),
+        aggregate_id: getExample(aggregate_id),
+        aggregate_type: getExample(aggregate_type),
+        payload: Object.fromEntries(entries.map(([name, schema]) => [name, getExample(schema)])),
       },
     };
   });

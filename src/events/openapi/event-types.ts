@@ -1,6 +1,6 @@
 /**
- * Schemas with a member for each event type: generated clients know each payload. Some generators
- * merge the members of a union, and name the class after their titles, so payloads share a title.
+ * Schemas with a member for each event type, so that generated clients know each payload. Payloads
+ * share a title, because some generators merge the members of a union and name the class after it.
  */
 
 import * as z from 'zod';
@@ -63,9 +63,8 @@ export const ingestBatchRequest = z
   });
 
 /**
- * Makes the union of the stored events of all types. An event that was accepted under an earlier
- * schema is returned as it was stored, so a stored payload has the types of today's schema and none
- * of its bounds.
+ * Makes the union of the stored events of all types. A stored payload has the types of the current
+ * schema but not its bounds, because an event is returned as it was accepted under an earlier schema.
  */
 export function makeStoredEventSchema(payloads: Readonly<Record<string, z.ZodObject>>) {
   const members = Object.entries(payloads).map(([eventType, { shape }]) => {
@@ -99,8 +98,8 @@ export const anyStoredEvent = makeStoredEventSchema(
 
 /** `booking.created` → `BookingCreated`. */
 function pascalCase(eventType: string): string {
-  const words = eventType.split(/[^A-Za-z0-9]+/);
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const parts = eventType.split(/[^A-Za-z0-9]+/);
+  return parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('');
 }
 
 /** Makes a union whose members differ in the constant of `field`. */

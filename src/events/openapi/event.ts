@@ -51,7 +51,7 @@ export const storedEvent = z.strictObject({
   payload: z.looseObject({}),
 });
 
-export function eventListOf<Item extends z.ZodType>(item: Item) {
+export function makeEventList<Item extends z.ZodType>(item: Item) {
   return listOf(item).extend({
     has_more: withMetadata(
       z.boolean(),
