@@ -23,6 +23,8 @@ import { interceptD1 } from '../support/interceptor.ts';
 
 const here = useDataCentre();
 
+const makeVersion = (number: number) => ({ id: `version ${number}`, generation: 'one', number });
+
 /** Runs an action, and returns the entries that it put into the edge cache. */
 async function recordPuts(action: () => Promise<unknown>) {
   const puts: { address: string; entry: Response }[] = [];
@@ -43,13 +45,19 @@ describe('an earlier version', () => {
     [64, 'expired'],
   ])('%i imports old → %s', (count, kind) => {
     const versions = new CatalogueVersions(60_000, 3_600_000);
-    const [oldest, ...newer] = Array.from({ length: count + 1 }, (_, number) => ({
-      ...{ id: `version ${number}`, generation: 'one', number },
-    }));
-    for (const version of [oldest, ...newer]) {
-      if (version) versions.confirm(version, Date.now(), false);
+    for (let number = 0; number <= count; number += 1) {
+      versions.confirm(makeVersion(number), Date.now(), false);
     }
-    expect(oldest && versions.getFreshness(oldest).kind).toBe(kind);
+    expect(versions.getFreshness(makeVersion(0)).kind).toBe(kind);
+  });
+
+  it('stays earlier if a lagging replica confirms it after the current one', () => {
+    const versions = new CatalogueVersions(60_000, 3_600_000);
+    const [earlier, current] = [makeVersion(12), makeVersion(13)];
+    versions.confirm(earlier, Date.now(), false);
+    versions.adopt([{ version: current, at: Date.now() - 10_000 }]);
+    expect(versions.isLater(current, earlier)).toBe(true);
+    expect(versions.isLater(earlier, current)).toBe(false);
   });
 
   it.each(['this', 'another'])(
