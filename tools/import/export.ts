@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type OnProgress, readCatalogue, readImportState } from './catalogue/store.ts';
 import { hashDatabase } from './read/marks.ts';
 
-import { toWritten, writeListingsFile } from './write/listings-file.ts';
+import { toWrittenListing, writeListingsFile } from './write/listings-file.ts';
 
 export type ExportForm = 'json' | 'workbook';
 
@@ -25,5 +25,5 @@ export async function* exportListings(
     // Only a workbook needs its library, which takes long to load.
     const { writeWorkbook } = await import('./write/workbook.ts');
     yield await writeWorkbook(stored, listings, export_id);
-  } else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWritten));
+  } else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWrittenListing));
 }

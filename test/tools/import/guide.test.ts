@@ -10,7 +10,7 @@ const GUIDE = 'docs/guides/listings-file.md';
 const REFERENCE = 'docs/reference/listing-rules.md';
 const [patch = ''] = getCodeBlocks(REFERENCE, 'json');
 const [look, problem] = getCodeBlocks(GUIDE, '');
-const [dryRun, emptied] = getCodeBlocks(REFERENCE, '');
+const [dryRun, warnings] = getCodeBlocks(REFERENCE, '');
 
 const imports = openMemoryImports();
 beforeEach(async () => {
@@ -18,7 +18,7 @@ beforeEach(async () => {
   await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
 });
 
-it('a workbook has the dry run and the problem that the guide shows', async () => {
+it('prints the dry run and the problem of the guide for its workbook', async () => {
   const sheet = (price: number | string) =>
     workbook({
       listings: [
@@ -33,12 +33,12 @@ it('a workbook has the dry run and the problem that the guide shows', async () =
   expect(rejected).toMatchObject({ code: 1, stderr: problem });
 });
 
-it('the patch has the dry run that the reference shows, and is accepted', async () => {
+it('prints the dry run of the reference for its patch, which is accepted', async () => {
   const dry = await imports.load(patch, '--patch', '--dry-run');
-  expect(dry).toEqual({ code: 0, stdout: dryRun, stderr: emptied });
+  expect(dry).toEqual({ code: 0, stdout: dryRun, stderr: warnings });
   expect(await imports.load(patch, '--patch')).toMatchObject({ code: 0 });
 });
 
-it('the listing as a file is a whole one', async () => {
+it('accepts the listing of the examples as a complete file', async () => {
   expect(await imports.run('docs/examples/listings.json')).toMatchObject({ code: 0, stderr: '' });
 });

@@ -195,7 +195,7 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ['cells-merged', 'listings!C2: is the first of several merged cells'],
   ['price', 'casa-ginebrera: price_from 289000 → 295000\n'],
   ['price-as-text', 'listings!Q2 (slug "casa-ginebrera"): price_from "€ 295.000" is not a number'],
-  ['price-emptied', 'casa-ginebrera: price_from 289000 → none\n', 'Warning: emptied price_from'],
+  ['price-emptied', 'casa-ginebrera: price_from 289000 → none\n', 'Warning: cleared price_from'],
   ['name-emptied', 'listings!C2 (slug "casa-ginebrera"): name must not be empty\n'],
   ['formula', 'casa-ginebrera: price_from 289000 → 295000\n'],
   ['formula-error', 'price_from "#DIV/0!" is the error of a formula'],

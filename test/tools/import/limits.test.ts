@@ -1,4 +1,4 @@
-/** What an import rejects of the whole catalogue: a share of it, and a `hid` of two listings. */
+/** An import that changes a large share of the catalogue is rejected without `--many`. */
 
 import { beforeEach, expect, it } from 'vitest';
 import { makeProperty } from '../../support/node/listings-file.ts';
@@ -20,21 +20,21 @@ beforeEach(async () => {
 
 /** A file with other fields of the first homes. */
 const changed = (count: number, fields: (index: number) => object) => ({
-  properties: homes.slice(0, count).map((each, index) => ({ ...each, ...fields(index) })),
+  properties: homes.slice(0, count).map((home, index) => ({ ...home, ...fields(index) })),
 });
 const slugs = (count: number) => changed(count, (index) => ({ slug: `new-${index}` }));
 const hids = (count: number) => changed(count, (index) => ({ hid: `N-${index}` }));
-const emptied = (count: number) => changed(count, () => ({ city: null }));
+const cleared = (count: number) => changed(count, () => ({ city: null }));
 const hidden = (count: number) => changed(count, () => ({ status: 'hidden' }));
-const kept = (count: number) => ({ properties: homes.slice(0, count) });
+const firstHomes = (count: number) => ({ properties: homes.slice(0, count) });
 const sheet = () =>
   workbook({ listings: [['slug', 'city'], ...homes.map(({ slug }) => [slug, null])] });
 
 const shy = {
-  properties: secrets.map((each, at) => ({ ...each, slug: `shy-${at}`, hid: `S-${at}` })),
+  properties: secrets.map((secret, at) => ({ ...secret, slug: `shy-${at}`, hid: `S-${at}` })),
 };
 
-/** Of ten public homes, two are a fifth. */
+/** Two homes are a fifth of the ten public ones. */
 it.each<[title: string, file: unknown, option: string, counts?: string]>([
   ['two slugs', slugs(2), '--dry-run'],
   ['three slugs', slugs(3), '--dry-run', 'change the slug or hid of 3'],
@@ -42,32 +42,35 @@ it.each<[title: string, file: unknown, option: string, counts?: string]>([
   ['two hids', hids(2), '--dry-run'],
   ['three hids', hids(3), '--dry-run', 'change the slug or hid of 3'],
   ['the slugs and first hids of hidden homes', shy, '--dry-run'],
-  ['two empty fields', emptied(2), '--dry-run'],
-  ['three empty fields', emptied(3), '--dry-run', 'empty something of 3'],
-  ['three fields that a patch empties by null', emptied(3), '--patch'],
-  ['ten empty cells of a workbook', sheet, '--dry-run', 'empty something of 10'],
+  ['two empty fields', cleared(2), '--dry-run'],
+  ['three empty fields', cleared(3), '--dry-run', 'clear fields of 3'],
+  ['three fields that a patch clears by null', cleared(3), '--patch'],
+  ['ten empty cells of a workbook', sheet, '--dry-run', 'clear fields of 10'],
   ['two hidden homes', hidden(2), '--dry-run'],
   ['three hidden homes', hidden(3), '--dry-run', 'hide 3'],
   ['three homes that a patch hides', hidden(3), '--patch'],
-  ['two homes that a file does not name', kept(8), '--prune'],
-  ['three homes that a file does not name', kept(7), '--prune', 'hide 3'],
-])('a fifth is accepted, and more with --many: %s', async (_title, given, option, counts) => {
-  const file = typeof given === 'function' ? await given() : given;
-  const options = ['--dry-run', option];
-  const { code, stderr } = await imports.load(file, ...options);
-  if (counts === undefined) return expect([code, stderr]).toEqual([0, expect.any(String)]);
-  const sentence = `the file: would ${counts} of the 10 public listings, more than a fifth. --many imports it\n1 problem. Nothing was changed.\n`;
-  expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
-  expect(await imports.load(file, ...options, '--many')).toMatchObject({ code: 0 });
-});
+  ['two homes that a file does not name', firstHomes(8), '--prune'],
+  ['three homes that a file does not name', firstHomes(7), '--prune', 'hide 3'],
+])(
+  'accepts %s if they are at most a fifth or --many is given',
+  async (_title, content, option, counts) => {
+    const file = typeof content === 'function' ? await content() : content;
+    const options = ['--dry-run', option];
+    const { code, stderr } = await imports.load(file, ...options);
+    if (counts === undefined) return expect([code, stderr]).toEqual([0, expect.any(String)]);
+    const message = `the file: would ${counts} of the 10 public listings, more than a fifth. --many imports it\n1 problem. Nothing was changed.\n`;
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(await imports.load(file, ...options, '--many')).toMatchObject({ code: 0 });
+  },
+);
 
-it('a single listing may always get another slug', async () => {
+it('accepts another slug of a single listing', async () => {
   imports.clear();
-  await imports.load(kept(1));
+  await imports.load(firstHomes(1));
   expect(await imports.load(slugs(1))).toMatchObject({ code: 0 });
 });
 
-it('an export loads into an empty store', async () => {
+it('accepts an export in an empty store', async () => {
   const exported = await imports.exported();
   imports.clear();
   expect(await imports.load(exported)).toMatchObject({ code: 0, stderr: '' });

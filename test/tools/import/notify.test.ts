@@ -1,8 +1,13 @@
-/** `--notify` tells a site's build hook that the feed shows something new. */
+/** `--notify` calls a site's build hook if the feed shows something new. */
 
+import { stripVTControlCharacters } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { importListings } from '../../../tools/import/import.ts';
+import { readListingsFile } from '../../../tools/import/read/json.ts';
+import { parseHook } from '../../../tools/import/report/notify.ts';
+import { report } from '../../../tools/import/report/report.ts';
 import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
@@ -41,10 +46,10 @@ async function notify(file: object, ...options: string[]) {
   return { line: done.stdout.trimEnd().split('\n').at(-1), events };
 }
 
-it('--notify posts the changes and a cursor, signed as Standard Webhooks says', async () => {
+it('posts the changes and a cursor with a signature of Standard Webhooks', async () => {
   vi.stubEnv('PUBLISH_HOOK_SECRET', SECRET);
   const { line, events } = await notify({
-    properties: homes.map((each) => ({ ...each, name: 'Changed' })),
+    properties: homes.map((home) => ({ ...home, name: 'Changed' })),
   });
   expect(line).toBe('Notified site.example.com of 3 changes.');
   const slugs = ['one', 'two', 'three'];
@@ -54,8 +59,8 @@ it('--notify posts the changes and a cursor, signed as Standard Webhooks says', 
   const text = Buffer.from(events[0]?.resume_cursor ?? '', 'base64url')
     .subarray(8)
     .toString();
-  const place = [identity?.generation, newest?.seq, newest?.seq];
-  expect(JSON.parse(text)).toEqual([2, 'property-changes', '', place]);
+  const position = [identity?.generation, newest?.seq, newest?.seq];
+  expect(JSON.parse(text)).toEqual([2, 'property-changes', '', position]);
   const [[url, init] = []] = hook.mock.calls;
   expect([String(url), init?.method, init?.redirect]).toEqual([ADDRESS, 'POST', 'manual']);
   const { body, headers } = message.parse(init);
@@ -63,7 +68,7 @@ it('--notify posts the changes and a cursor, signed as Standard Webhooks says', 
 });
 
 const changed = (fields: object, count = homes.length) => ({
-  properties: homes.slice(0, count).map((each) => ({ ...each, ...fields })),
+  properties: homes.slice(0, count).map((home) => ({ ...home, ...fields })),
 });
 const unseen = changed({
   photos: [
@@ -76,8 +81,10 @@ const unseen = changed({
   ],
 });
 const coast = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
-const many = Array.from({ length: 101 }, (_, index) => makeProperty({ slug: `many-${index}` }));
-const manySlugs = many.slice(1).map(({ slug }) => slug);
+const manyHomes = Array.from({ length: 101 }, (_, index) =>
+  makeProperty({ slug: `many-${index}` }),
+);
+const manySlugs = manyHomes.slice(1).map(({ slug }) => slug);
 const NOTHING = 'The feed shows nothing new: site.example.com';
 const NOTIFIED = 'Notified site.example.com of';
 
@@ -108,30 +115,30 @@ it.each<[title: string, file: object, option: string, line: string, ...events: o
   ],
   [
     'a hundred listings',
-    { properties: many.slice(1) },
+    { properties: manyHomes.slice(1) },
     '--many',
     `${NOTIFIED} 100 changes.`,
     { changes: 100, slugs: manySlugs },
   ],
   [
     'more than a hundred',
-    { properties: many },
+    { properties: manyHomes },
     '--many',
     `${NOTIFIED} 101 changes.`,
     { changes: 101, slugs: null },
   ],
 ])(
-  'names the changes, and the slugs that are and were: %s',
+  'names the changes with current and previous slugs for %s',
   async (_, file, option, line, ...events) => {
     const sent = await notify(file, option);
-    expect(sent).toEqual({ line, events: events.map((each) => expect.objectContaining(each)) });
+    expect(sent).toEqual({ line, events: events.map((fields) => expect.objectContaining(fields)) });
   },
 );
 
 const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 
 // The errors are as fetch throws them.
-it.each<[what: string, respond: () => Promise<Response>, words: string]>([
+it.each<[what: string, respond: () => Promise<Response>, failure: string]>([
   ['redirects', async () => new Response(null, { status: 302 }), 'it responded with 302'],
   ['hangs', () => Promise.reject(new DOMException('', 'TimeoutError')), 'no response'],
   [
@@ -139,25 +146,38 @@ it.each<[what: string, respond: () => Promise<Response>, words: string]>([
     () => Promise.reject(new TypeError('fetch failed', { cause: refused })),
     'no connection (ECONNREFUSED)',
   ],
-])(
-  'a hook that %s gets three attempts under one id, and a warning',
-  async (_what, respond, words) => {
-    const deadlines = vi.spyOn(AbortSignal, 'timeout');
-    hook.mockImplementation(respond);
-    const file = { properties: [makeProperty({ slug: 'once-more' })] };
-    expect(await imports.load(file, '--notify', ADDRESS)).toMatchObject({
-      code: 0,
-      stderr: `Warning: site.example.com was not notified: ${words}, three times. The import is done.\n`,
-    });
-    expect(deadlines.mock.calls).toEqual([[10_000], [10_000], [10_000]]);
-    deadlines.mockRestore();
-    const sent = hook.mock.calls.map(([, init]) => message.parse(init).headers);
-    expect(new Set(sent.map((headers) => headers['webhook-id'])).size).toBe(1);
-    expect(sent[0]).not.toHaveProperty('webhook-signature');
-  },
-);
+])('warns after three attempts under one id at a hook that %s', async (_what, respond, failure) => {
+  const deadlines = vi.spyOn(AbortSignal, 'timeout');
+  const errors = vi.spyOn(console, 'error').mockReturnValue();
+  hook.mockImplementation(respond);
+  const outcome = await importListings(
+    readListingsFile(Buffer.from(JSON.stringify(changed({ name: 'New' })))),
+    {
+      database: imports.database,
+      publicSiteUrl: 'https://www.example.com',
+      isDryRun: true,
+      onProgress: () => undefined,
+    },
+  );
+  const fastHook = { ...parseHook(ADDRESS, undefined), retryPausesMs: [0, 0] };
+  await report(outcome, { isDryRun: false, listsAll: false, hook: fastHook });
+  const printed = errors.mock.calls.map(([line]) => stripVTControlCharacters(line));
+  errors.mockRestore();
+  expect(printed).toEqual([
+    `Warning: site.example.com was not notified: ${failure}, three times. The import is done.`,
+  ]);
+  expect(deadlines.mock.calls).toEqual([[10_000], [10_000], [10_000]]);
+  deadlines.mockRestore();
+  const sent = hook.mock.calls.map(([, init]) => message.parse(init).headers);
+  expect(new Set(sent.map((headers) => headers['webhook-id'])).size).toBe(1);
+  expect(sent[0]).not.toHaveProperty('webhook-signature');
+});
 
-it('takes no secret of another form, and does not show it', async () => {
+it('pauses for one and three seconds between the attempts', () => {
+  expect(parseHook(ADDRESS, SECRET).retryPausesMs).toEqual([1_000, 3_000]);
+});
+
+it('rejects a secret of another form without showing it', async () => {
   vi.stubEnv('PUBLISH_HOOK_SECRET', 'hunter2');
   const { code, stderr } = await imports.load({ properties: homes }, '--notify', ADDRESS);
   expect(code).toBe(2);

@@ -1,4 +1,4 @@
-/** The report of an import: dry runs, pruned listings, emptied fields, and quality. */
+/** The report of an import: dry runs, pruned listings, cleared fields and warnings. */
 
 import { beforeEach, expect, it } from 'vitest';
 import { BAY, makeFile, makeProperty } from '../../support/node/listings-file.ts';
@@ -18,7 +18,7 @@ const photo = (name: string, fields: object = {}) => ({
 });
 const whole = { title: { en: 'House' }, location_id: BAY, photos: [photo('1')] };
 
-it('a dry run shows every kind of effect, and writes nothing', async () => {
+it('shows every kind of effect in a dry run, which writes nothing', async () => {
   const home = makeProperty({
     ...whole,
     slug: 'casa-marea',
@@ -90,19 +90,19 @@ it('a dry run shows every kind of effect, and writes nothing', async () => {
     '',
   ]);
   expect(dry.stderr.split('\n')).toEqual([
-    'Warning: would empty title.fr of 1 listing: casa-marea',
-    'Warning: would empty city of 1 listing: casa-marea',
-    'Warning: would empty location of 1 listing: casa-marea',
-    'Warning: would empty photos.alt.en of 1 listing: casa-marea',
-    'Warning: would empty gallery of 1 listing: dark',
-    'Warning: would empty photos of 1 listing: bare',
-    'Warning: would empty label.fr of amenity wifi, shown by 1 listing: outside',
+    'Warning: would clear title.fr of 1 listing: casa-marea',
+    'Warning: would clear city of 1 listing: casa-marea',
+    'Warning: would clear location of 1 listing: casa-marea',
+    'Warning: would clear photos.alt.en of 1 listing: casa-marea',
+    'Warning: would clear gallery of 1 listing: dark',
+    'Warning: would clear photos of 1 listing: bare',
+    'Warning: would clear label.fr of amenity wifi, shown by 1 listing: outside',
     '',
   ]);
   expect(imports.rows('SELECT * FROM properties')).toEqual(before);
 });
 
-it('an emptied text of a location is named once, with three of the listings that show it', async () => {
+it('names a cleared name of a location once for all listings that show it', async () => {
   const homes = ['1', '2', '3', '4'].map((number) =>
     makeProperty({ ...whole, id: BAY.replace(/.$/, number), slug: `home-${number}` }),
   );
@@ -110,22 +110,22 @@ it('an emptied text of a location is named once, with three of the listings that
   const file = { locations: [{ id: BAY, slug: 'bay', name: {} }] };
   const { stderr } = await imports.load(file, '--many');
   expect(stderr).toContain(
-    'Warning: emptied name.en of location bay, shown by 4 listings: home-1, home-2, home-3 and 1 more\n',
+    'Warning: cleared name.en of location bay, shown by 4 listings: home-1, home-2, home-3 and 1 more\n',
   );
   expect(stderr.match(/name/g)).toHaveLength(1);
 });
 
-it('a listing that other rules have rendered is rendered again', async () => {
+it('renders a listing again after a change of the rules', async () => {
   const file = makeFile([makeProperty({ slug: 'one' })]);
   await imports.load(file);
   imports.rows(`UPDATE properties SET rendering = 'older'`);
   expect((await imports.load(file, '--dry-run')).stdout).toContain('\none: rendered again\n');
 });
 
-it('a dry run lists the first 50 changes, with --all every one', async () => {
+it('lists the first 50 changes in a dry run unless --all is given', async () => {
   const homes = Array.from({ length: 52 }, (_, index) => makeProperty({ slug: `home-${index}` }));
   await imports.load({ properties: homes });
-  const properties = homes.map((each) => ({ ...each, name: 'Renamed' }));
+  const properties = homes.map((home) => ({ ...home, name: 'Renamed' }));
   const first = await imports.load({ properties }, '--dry-run');
   expect(first.stdout.match(/"Renamed"/g)).toHaveLength(50);
   expect(first.stdout).toMatch(/\nAnd 2 more changes: --all lists them\n$/);
@@ -136,8 +136,8 @@ it('a dry run lists the first 50 changes, with --all every one', async () => {
 it('names and ignores unknown sheets', async () => {
   await imports.load(makeFile([makeProperty({ slug: 'one' })]));
   const listings = [['slug'], ['one']];
-  const own = { 'read me': [['x']], Photo: [['a']], Notes: [['b']] };
-  expect((await imports.load(await workbook({ listings, ...own }))).stdout).toContain(
+  const otherSheets = { 'read me': [['x']], Photo: [['a']], Notes: [['b']] };
+  expect((await imports.load(await workbook({ listings, ...otherSheets }))).stdout).toContain(
     'Ignored: the sheet "Photo", did you mean photos?\nIgnored: the sheet "Notes"\n',
   );
 });
@@ -171,11 +171,11 @@ it.each<[finding: string, fields: object]>([
   ['public without a location', { location_id: null }],
   ['public without a hero image', { photos: [photo('1', { section: 'gallery' })] }],
   ['a gallery without any alt text', { photos: [photo('1', { alt: {} })] }],
-  ['a photo or video whose address is a page and no file', videos('https://youtu.be/1')],
-  ['a photo or video whose address is a page and no file', videos('https://vimeo.com/1')],
+  ['a photo or video whose address is a page, not a file', videos('https://youtu.be/1')],
+  ['a photo or video whose address is a page, not a file', videos('https://vimeo.com/1')],
   ...[
-    ['https://drive.google.com/file/d/1/view', 'whose address is a page and no file'],
-    ['https://www.dropbox.com/s/1/a.jpg?dl=0', 'whose address is a page and no file'],
+    ['https://drive.google.com/file/d/1/view', 'whose address is a page, not a file'],
+    ['https://www.dropbox.com/s/1/a.jpg?dl=0', 'whose address is a page, not a file'],
     ['https://a.example/1.HEIC', 'in a form that browsers do not show'],
     ['https://a.example/1.jpg?X-Amz-Expires=1', 'whose address expires'],
     ['http://a.example/1.jpg', 'at http:, which a page at https: blocks'],
@@ -183,7 +183,7 @@ it.each<[finding: string, fields: object]>([
     `a photo or video ${finding}`,
     { photos: [photo('1', { url })] },
   ]),
-])('is worth a look, once: %s', async (finding, fields) => {
+])('warns once of %s', async (finding, fields) => {
   await imports.load(makeFile([]));
   const usual = { ...whole, latitude: 39.6, longitude: 2.9, price_from: 2 };
   const odd = makeProperty({ ...usual, slug: 'odd', ...fields });
@@ -203,13 +203,16 @@ it.each<[finding: string, fields: object]>([
     { ...odd, price_from: 19 },
     { ...bare, latitude: 39.6, longitude: 2.9 },
   ];
-  const again = await imports.load({ properties: later });
-  expect([again.code, again.stdout]).toEqual([0, expect.not.stringContaining('Worth a look')]);
+  const secondImport = await imports.load({ properties: later });
+  expect([secondImport.code, secondImport.stdout]).toEqual([
+    0,
+    expect.not.stringContaining('Worth a look'),
+  ]);
 });
 
 const FACTOR = 'a number that changes by a factor of ten or more: 1 listing: casa-marea';
 
-it.each<[fields: object, ...found: string[]]>([
+it.each<[fields: object, ...warnings: string[]]>([
   [{ size: 85125 }, `${FACTOR} size 85.125 → 85125`],
   [{ size: 851.25 }, `${FACTOR} size 85.125 → 851.25`],
   [{ size: 851.24 }],
@@ -221,14 +224,14 @@ it.each<[fields: object, ...found: string[]]>([
   [{ latitude: 40.06 }, 'coordinates more than 50 km from before: 1 listing: casa-marea 51 km'],
   [{ latitude: 40.04 }],
   // Control characters would steer the terminal.
-  [{ hid: 'H-\u001b[2J2' }, 'another hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2'],
-])('a change that is rarely meant is worth a look: %j', async (fields, ...found) => {
+  [{ hid: 'H-\u001b[2J2' }, 'a changed hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2'],
+])('warns of the change to %j if it is rarely meant', async (fields, ...warnings) => {
   const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, beds: 0 };
   const home = makeProperty({ slug: 'casa-marea', ...usual });
   await imports.load({ properties: [home] });
   const { stdout, stderr } = await imports.load({ properties: [{ ...home, ...fields }] });
   expect(stderr).toBe('');
   expect(stdout.match(/^Worth a look: .*/gm) ?? []).toEqual(
-    found.map((each) => expect.stringContaining(each)),
+    warnings.map((warning) => expect.stringContaining(warning)),
   );
 });

@@ -492,7 +492,7 @@ const listings = (): Listing[] =>
 it.each(FILES)('%s', async (_title, run, stored, emptied = []) => {
   const before = listings();
   const { code, stderr } = await run();
-  const warnings = emptied.map((each) => `Warning: emptied ${each} of 1 listing: casa-marea\n`);
+  const warnings = emptied.map((each) => `Warning: cleared ${each} of 1 listing: casa-marea\n`);
   expect([code, stderr]).toEqual([0, warnings.join('')]);
   const slugs = new Map(before.map(({ id, slug }) => [id, slug]));
   const after = listings().map((each) => [slugs.get(each.id) ?? each.slug, each]);

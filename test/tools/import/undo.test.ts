@@ -71,7 +71,7 @@ it('an import that fails leaves none, and one that would replace a file changes 
   const rejected = await imports.load(file, '--undo', undo);
   expect([rejected.code, readFileSync(undo, 'utf8')]).toEqual([1, 'mine']);
   expect(rejected.stderr).toMatch(
-    /^The file that would undo the import is not written: .*: file already exists\. With --no-undo there is none\.\nNothing was changed\.\n$/,
+    /^The undo file was not written: .*: file already exists\. Choose another one with --undo, or import without one with --no-undo\.\nNothing was changed\.\n$/,
   );
 });
 

@@ -8,9 +8,9 @@ import { computeVersion } from '../catalogue/version.ts';
 import { EXPORT_AGAIN, formatLastChange } from '../merge/decide.ts';
 import type { FileLocation, ImportProblem } from '../read/problem.ts';
 import { compareListings } from './differences.ts';
-import { type Finding, findWarnings } from './quality.ts';
 import type { RecordChange } from './record-changes.ts';
 import { checkSize, type ListingRow, renderRow, resolveLatestChange } from './rows.ts';
+import { findWarnings, type Warning } from './warnings.ts';
 
 /** Who imports, and a hash of the id of the export that the file was made from. */
 export type Author = { who: string; exportKey: string | undefined };
@@ -26,11 +26,11 @@ export type ListingChange = ListingRow & {
   isChanged: boolean;
   latest: ReturnType<typeof resolveLatestChange>;
   changes: string[];
-  cleared: Finding[];
+  cleared: Warning[];
   /** Whether it stays public and loses its slug or its `hid`. */
   isRenamed: boolean;
   /** Only new ones. */
-  warnings: Finding[];
+  warnings: Warning[];
 };
 
 /** A listing of the file, or one outside it that changes too, as it will be. */
@@ -116,7 +116,7 @@ function findClearedFields(
   { location, amenities }: Source,
   fields: readonly string[],
   recordChanges: readonly RecordChange[],
-): Finding[] {
+): Warning[] {
   const shown = [location?.id, ...amenities.map(({ slug }) => slug)];
   const texts = recordChanges.filter(
     ({ key, cleared }) => cleared.length > 0 && shown.includes(key),

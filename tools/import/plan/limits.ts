@@ -11,7 +11,7 @@ const MAX_SHARE = 1 / 5;
 
 /**
  * Rejects a file that changes more of the public listings than is usual. A patch names each listing
- * that it hides and each field that it empties.
+ * that it hides and each field that it clears.
  */
 export function checkShare(
   listings: readonly ListingChange[],
@@ -29,7 +29,7 @@ export function checkShare(
   if (!isRejected && renamed <= Math.max(1, most)) return [];
   const counts = Object.entries({
     hide: hidden,
-    'empty something of': clearing,
+    'clear fields of': clearing,
     'change the slug or hid of': renamed,
   }).flatMap(([verb, count]) => (count === 0 ? [] : `${verb} ${count}`));
   const message = `would ${counts.join(', ')} of the ${formatCount(all, 'public listing')}, more than a fifth. --many imports it`;

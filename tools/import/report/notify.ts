@@ -9,12 +9,17 @@ import type { AcceptedImport } from '../import.ts';
 import type { ListingChange } from '../plan/changes.ts';
 import { raisesVersion } from '../write/apply.ts';
 
-const PAUSES_MS = [1_000, 3_000];
+const RETRY_PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;
 
 const MAX_SLUGS = 100;
 
-export type Hook = { url: URL; signer: Webhook | undefined };
+export type Hook = {
+  url: URL;
+  signer: Webhook | undefined;
+  /** Pauses between the attempts. */
+  retryPausesMs: readonly number[];
+};
 
 /** Throws a `UserError` for a malformed address or secret. */
 export function parseHook(address: string, secret: string | undefined): Hook {
@@ -22,21 +27,21 @@ export function parseHook(address: string, secret: string | undefined): Hook {
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw new UserError('--notify must be an http(s) URL without credentials');
   }
-  if (!secret) return { url, signer: undefined };
-  // The package reads other texts too, as another key.
+  if (!secret) return { url, signer: undefined, retryPausesMs: RETRY_PAUSES_MS };
+  // The package accepts other strings too, but derives another key from them.
   if (!/^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret)) {
     throw new UserError(
       'PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks writes a secret',
     );
   }
-  return { url, signer: new Webhook(secret) };
+  return { url, signer: new Webhook(secret), retryPausesMs: RETRY_PAUSES_MS };
 }
 
 /**
- * Sends the message, at most three times. Returns the last failure. Never throws. After an import
- * that changes nothing, `slugs` is null: a message of an earlier one may be lost.
+ * Sends the message, at most three times. Returns the last failure, and never throws. After an import
+ * that changes nothing, `slugs` is null, because the message of an earlier import may be lost.
  */
-export async function notify({ url, signer }: Hook, outcome: AcceptedImport) {
+export async function notify({ url, signer, retryPausesMs }: Hook, outcome: AcceptedImport) {
   const { feedChanges, resumeCursor, effect } = outcome;
   const slugs = [...new Set(feedChanges.flatMap(listPublicSlugs))];
   const body = JSON.stringify({
@@ -45,10 +50,10 @@ export async function notify({ url, signer }: Hook, outcome: AcceptedImport) {
     slugs: slugs.length > MAX_SLUGS || !raisesVersion(effect) ? null : slugs,
     resume_cursor: resumeCursor,
   });
-  // All attempts have one id for the receiver.
+  // All attempts have one id, so that the receiver can ignore a repeated one.
   const id = `msg_${randomUUID()}`;
   let failure = '';
-  for (const pauseMs of [...PAUSES_MS, 0]) {
+  for (const pauseMs of [...retryPausesMs, 0]) {
     const now = new Date();
     try {
       const response = await fetch(url, {
@@ -60,7 +65,7 @@ export async function notify({ url, signer }: Hook, outcome: AcceptedImport) {
           ...(signer && { 'webhook-signature': signer.sign(id, now, body) }),
         },
         body,
-        // The signed message is for this address alone.
+        // The signed message is only for this address.
         redirect: 'manual',
         signal: AbortSignal.timeout(DEADLINE_MS),
       });

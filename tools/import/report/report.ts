@@ -6,7 +6,7 @@ import { printable } from '../../command-line/printable.ts';
 import type { AcceptedImport, ImportOutcome } from '../import.ts';
 import type { ListingChange } from '../plan/changes.ts';
 import type { Effect } from '../plan/plan.ts';
-import type { Finding } from '../plan/quality.ts';
+import type { Warning } from '../plan/warnings.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import { raisesVersion } from '../write/apply.ts';
 import { type Hook, notify } from './notify.ts';
@@ -15,15 +15,15 @@ import { problemLines } from './problem-lines.ts';
 export type ReportOptions = {
   isDryRun: boolean;
   prunes?: boolean;
-  /** A dry run lists all changes, not only the first. */
+  /** Whether a dry run lists all changes, not only the first ones. */
   listsAll: boolean;
   hook: Hook | undefined;
-  /** Also when the feed shows nothing new. */
+  /** Whether the hook is called even if the feed shows nothing new. */
   notifiesAlways?: boolean;
 };
 
 const MAX_EXAMPLES = 3;
-/** Changes, and new listings, without `--all`. */
+/** Maximum number of changes, and of new listings, without `--all`. */
 const MAX_LISTED = 50;
 
 /** Prints the outcome, and notifies the hook of an accepted import. */
@@ -31,9 +31,9 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
   const { effect } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
-  // First: a reviewer looks for what the store loses.
+  // These come first, because a reviewer looks for what the store loses.
   const conflicts = isAccepted ? outcome.effect.conflicts : [];
-  const overwritten = conflicts.flatMap((each) => problemLines([each]));
+  const overwritten = conflicts.flatMap((conflict) => problemLines([conflict]));
   printErrors(
     'yellow',
     overwritten.map((line) => `Warning: ${line}`),
@@ -44,9 +44,9 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
   if (undoCommand !== undefined) lines.push(`To undo it: ${undoCommand}`);
   for (const line of lines) console.log(line);
   if (effect) {
-    const verb = isAccepted && !isDryRun ? 'emptied' : 'would empty';
-    const emptied = effect.listings.flatMap((each) => each.cleared);
-    printErrors('yellow', findingLines(`Warning: ${verb}`, emptied));
+    const verb = isAccepted && !isDryRun ? 'cleared' : 'would clear';
+    const cleared = effect.listings.flatMap((change) => change.cleared);
+    printErrors('yellow', warningLines(`Warning: ${verb}`, cleared));
   }
   if (!isAccepted) printErrors('red', rejectionLines(outcome.problems));
   else if (options.hook) await notifyHook(options.hook, outcome, options);
@@ -60,12 +60,16 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOptions): string[] {
   const { recordChanges, listings } = effect;
   const { notes = [], keptValues = [] } = file;
-  const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
-  const kept = recordChanges.filter(({ now }) => now !== undefined);
-  const { location, amenity } = Object.groupBy(kept, ({ kind }) => kind);
+  const {
+    file: inFile,
+    outside = [],
+    pruned = [],
+  } = Object.groupBy(listings, ({ reason }) => reason);
+  const remaining = recordChanges.filter(({ now }) => now !== undefined);
+  const { location, amenity } = Object.groupBy(remaining, ({ kind }) => kind);
   const lines = [
     ...notes.map(printable),
-    ...summaryLine('listing', file.properties, own),
+    ...summaryLine('listing', file.properties, inFile),
     ...summaryLine('location', file.locations, location),
     ...summaryLine('amenity', file.amenities, amenity),
   ];
@@ -77,8 +81,8 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
   else if (listings.length + recordChanges.length === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
-  const warnings = listings.flatMap((each) => each.warnings);
-  lines.push(...findingLines('Worth a look:', warnings));
+  const warnings = listings.flatMap((change) => change.warnings);
+  lines.push(...warningLines('Worth a look:', warnings));
   if (prunes) {
     const hidden = formatCount(pruned.length, 'listing');
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
@@ -105,18 +109,18 @@ function summaryLine(
 function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOptions): string[] {
   const line = (name: string, changes: readonly string[]) =>
     printable(`${name}: ${changes.join('; ') || 'rendered again'}`);
-  const linesOf = (reason: ListingChange['reason'], head = '') => {
-    const own = listings.filter((each) => each.reason === reason);
-    const [first, ...others] = own.flatMap(({ old, changes }) =>
+  const formatListings = (reason: ListingChange['reason'], head = '') => {
+    const sameReason = listings.filter((change) => change.reason === reason);
+    const [first, ...others] = sameReason.flatMap(({ old, changes }) =>
       old ? [line(old.slug, changes)] : [],
     );
     return first === undefined ? [] : [`${head}${first}`, ...others];
   };
   const lines = [
-    ...linesOf('file'),
+    ...formatListings('file'),
     ...recordChanges.flatMap(({ old, name, changes }) => (old ? [line(name, changes)] : [])),
-    ...linesOf('outside', 'Outside the file, because their location or amenities change:\n'),
-    ...linesOf('pruned', 'Hidden, because the file does not name them:\n'),
+    ...formatListings('outside', 'Outside the file, because their location or amenities change:\n'),
+    ...formatListings('pruned', 'Hidden, because the file does not name them:\n'),
   ];
   const added = listings.filter(({ old }) => old === undefined).map(({ listing }) => listing.slug);
   const most = listsAll ? Number.POSITIVE_INFINITY : MAX_LISTED;
@@ -134,7 +138,7 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
   return [...problemLines(problems), ...remedies, total];
 }
 
-/** Notifies the hook, except in a dry run. A failure is a warning. */
+/** Notifies the hook, except in a dry run. Prints a failure as a warning, because the import is done. */
 async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOptions) {
   const { host } = hook.url;
   const { feedChanges, effect } = outcome;
@@ -158,8 +162,8 @@ async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOp
 }
 
 /** e.g. `Worth a look: public without a photo: 62 listings: casa-a, casa-b, casa-c and 59 more` */
-function findingLines(head: string, findings: readonly Finding[]): string[] {
-  const causes = Map.groupBy(findings, ({ cause }) => cause);
+function warningLines(head: string, warnings: readonly Warning[]): string[] {
+  const causes = Map.groupBy(warnings, ({ cause }) => cause);
   return [...causes].map(([cause, same]) => {
     const examples = same.map(({ example }) => example);
     const listings = formatCount(same.length, 'listing');

@@ -1,8 +1,8 @@
 /**
  * Writes an import. Its rows go into the staging table, which no reader sees. Then one transaction
  * moves them into the store, and leaves the import's id as the `applied` row of the staging table.
- * Its guard fails if another id is there, or if the number of staged rows is not the number sent
- * (another import deletes them, a repeated call doubles them): the import is *overtaken*.
+ * Its guard fails if another id is there, or if the number of staged rows is not the number sent,
+ * because another import deletes them and a repeated call doubles them. The import then lost a race.
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
@@ -60,7 +60,7 @@ const TAKE_SLUGS = `
   WHERE former_slugs <> '[]' AND EXISTS (
     SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
 
-/** Cached responses of an earlier version are current no more: see src/properties/versions.ts. */
+/** Cached responses of an earlier version are no longer current: see src/properties/versions.ts. */
 const RAISE_VERSION = `
   UPDATE database_identity
   SET catalogue_number = catalogue_number + 1, catalogue_import = ?1`;
@@ -68,10 +68,10 @@ const RAISE_VERSION = `
 const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
-/** The transaction may have been applied. */
+/** Thrown if the transaction may have been applied. */
 export class UnknownOutcomeError extends Error {}
 
-/** Writes all rows, or none. Throws `OutcomeUnknown`, or the error that prevented it. */
+/** Writes all rows, or none. Throws `UnknownOutcomeError`, or the error that prevented it. */
 export async function apply(
   effect: Effect,
   operation: NewOperation,
@@ -80,10 +80,10 @@ export async function apply(
 ): Promise<'applied' | 'lost-race'> {
   const { recordChanges, listings, importedRows } = effect;
   const importId = operation.id;
-  // First: it throws if git refuses.
+  // This comes first because it throws if git refuses.
   const record = recordOperation(database, operation);
   let staged = 0;
-  const rows = stagedRows(effect, importId, newestChange);
+  const rows = yieldRows(effect, importId, newestChange);
   for await (const { json, count } of splitIntoBatches(rows)) {
     await database.prepare(STAGE).bind(json, importId).run();
     staged += count;
@@ -106,51 +106,54 @@ export async function apply(
     await database.batch(transaction);
     return 'applied';
   } catch (error) {
-    // Only the store knows: the response of a successful attempt may be lost.
-    const state = await readImportState(database).catch((unread: unknown) => {
-      throw new UnknownOutcomeError(messageOf(unread), { cause: error });
+    // The store shows the outcome, because the response of a successful attempt may be lost.
+    const state = await readImportState(database).catch((readError: unknown) => {
+      throw new UnknownOutcomeError(messageOf(readError), { cause: error });
     });
     if (state.lastImport === importId) return 'applied';
-    const why = messageOf(error);
-    if (GUARD_FAILURE.test(why)) return 'lost-race';
-    // Another import was applied, perhaps after this one.
-    if (state.lastImport !== lastImport) throw new UnknownOutcomeError(why, { cause: error });
-    throw new Error(why, { cause: error });
+    const message = messageOf(error);
+    if (GUARD_FAILURE.test(message)) return 'lost-race';
+    // Another import was applied, either instead of this one or after it.
+    if (state.lastImport !== lastImport) throw new UnknownOutcomeError(message, { cause: error });
+    throw new Error(message, { cause: error });
   }
 }
 
-/** Reports whether a response of the feed changes: it lists listings and locations. */
+/** Whether a response of the feed changes, which shows listings and locations. */
 export function raisesVersion({ recordChanges, listings }: Effect): boolean {
-  const isShown = listings.some(({ latest }) => latest.changesFeed);
-  return isShown || recordChanges.some(({ kind }) => kind === 'location');
+  const changesListing = listings.some(({ latest }) => latest.changesFeed);
+  return changesListing || recordChanges.some(({ kind }) => kind === 'location');
 }
 
-/** Changes follow `newestChange`, removals first: a reader frees a slug before it takes it. */
-function* stagedRows(
+/**
+ * Yields the rows as JSON. Their changes are numbered from `newestChange` on, removals first, so that
+ * a reader frees a slug before it uses it again.
+ */
+function* yieldRows(
   { recordChanges, listings, importedRows }: Effect,
   importId: string,
   newestChange: number,
 ): Generator<string> {
-  for (const each of importedRows) yield stagedRow('imported', each.record, each);
+  for (const row of importedRows) yield formatRow('imported', row.record, row);
   // The row of a removed record is `{}`, which APPLY does not insert.
-  for (const { kind, key, now = {} } of recordChanges) yield stagedRow(kind, key, now);
+  for (const { kind, key, now = {} } of recordChanges) yield formatRow(kind, key, now);
   const { removals = [], others = [] } = Object.groupBy(listings, ({ listing }) =>
     listing.status === 'hidden' ? 'removals' : 'others',
   );
   const now = Date.now();
   let seq = newestChange;
-  for (const { columns, latest, old, isChanged: isOther } of [...removals, ...others]) {
+  for (const { columns, latest, old, isChanged } of [...removals, ...others]) {
     const { changesFeed, ...last } = latest;
     if (changesFeed) seq += 1;
     const change = changesFeed ? { ...last, change_seq: seq, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
-    const operation = isOther ? importId : (old?.operation ?? null);
-    // As JSON, not as strings: escaped texts of a large listing would exceed D1's bound.
-    const texts = `,"source":${source},"document":${document},"card":${card}`;
-    yield stagedRow('listing', id, { ...row, ...change, operation }, texts);
+    const operation = isChanged ? importId : (old?.operation ?? null);
+    // These are JSON, because the escaped strings of a large listing would exceed D1's limit.
+    const jsonColumns = `,"source":${source},"document":${document},"card":${card}`;
+    yield formatRow('listing', id, { ...row, ...change, operation }, jsonColumns);
   }
 }
 
-function stagedRow(kind: string, key: string, row: object, texts = ''): string {
-  return `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
+function formatRow(kind: string, key: string, row: object, jsonColumns = ''): string {
+  return `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${jsonColumns}}`;
 }

@@ -1,4 +1,4 @@
-/** Writes listings files, a record per line: exports, and those that undo an import. */
+/** Writes listings files with a record on each line, for exports and for undo files. */
 
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,9 +12,9 @@ import type { Effect } from '../plan/plan.ts';
 type Removed = { locations: string[]; amenities: string[] };
 
 type Header = {
-  /** Of the export. */
+  /** Id of the export. */
   export_id?: string;
-  /** Of the import that the file undoes. */
+  /** Id of the import that the file undoes. */
   operation?: string;
 };
 
@@ -24,10 +24,10 @@ type Records = Header & {
   removed?: Removed;
 };
 
-/** With the version that the listing has when the file is made. */
+/** A listing with its version at the time of the export. */
 type WrittenListing = FileListing & { as_of: string };
 
-export function toWritten(listing: Source): WrittenListing {
+export function toWrittenListing(listing: Source): WrittenListing {
   return { ...toFileListing(listing), as_of: computeVersion(listing) };
 }
 
@@ -51,11 +51,11 @@ export function* writeListingsFile(
 }
 
 function formatRecords(records: readonly object[]): string {
-  return records.map((each) => `\n${JSON.stringify(each)}`).join(',');
+  return records.map((record) => `\n${JSON.stringify(record)}`).join(',');
 }
 
-/** The file that undoes an import. It never replaces an existing file. */
-export function undoFileAt(path: string) {
+/** Creates the file that undoes an import, once `save` is called. It never replaces an existing file. */
+export function createUndoFile(path: string) {
   let isCreated = false;
   return {
     path,
@@ -69,7 +69,7 @@ export function undoFileAt(path: string) {
         closeSync(file);
       } catch (error) {
         throw new UserError(
-          `The file that would undo the import is not written: ${messageOf(error)}. With --no-undo there is none.`,
+          `The undo file was not written: ${messageOf(error)}. Choose another one with --undo, or import without one with --no-undo.`,
         );
       }
     },
@@ -90,28 +90,28 @@ function undoFilePieces({ recordChanges, listings }: Effect, operation: string):
     else if ('label' in old) amenities.push(old);
     else locations.push(old);
   }
-  const own = listings.filter(({ reason }) => reason !== 'outside');
-  const slugs = new Set(own.map(({ old }) => old?.slug));
-  const restored = own.map(({ old, listing }) => ({
+  const changed = listings.filter(({ reason }) => reason !== 'outside');
+  const slugs = new Set(changed.map(({ old }) => old?.slug));
+  const restored = changed.map(({ old, listing }) => ({
     ...(old ? toFileListing(old.listing) : hiddenListing(listing, slugs, removed)),
     as_of: computeVersion(listing),
   }));
   return writeListingsFile({ operation, locations, amenities, removed }, restored);
 }
 
-/** Without the slug of a restored listing, and without removed records. */
+/** Hides an added listing. It gives up the slug of a restored listing, and removed records. */
 function hiddenListing(
   listing: Source,
   restoredSlugs: ReadonlySet<string | undefined>,
   { locations, amenities }: Removed,
 ): FileListing {
-  const own = toFileListing(listing);
-  const { id, slug, location_id } = own;
+  const fileListing = toFileListing(listing);
+  const { id, slug, location_id } = fileListing;
   return {
-    ...own,
+    ...fileListing,
     status: 'hidden',
     slug: restoredSlugs.has(slug) ? makeUndoneSlug(id) : slug,
     location_id: location_id !== null && locations.includes(location_id) ? null : location_id,
-    amenities: own.amenities.filter((each) => !amenities.includes(each)),
+    amenities: fileListing.amenities.filter((amenity) => !amenities.includes(amenity)),
   };
 }

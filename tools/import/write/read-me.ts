@@ -10,15 +10,15 @@ const LINES: readonly (readonly [string, string])[] = [
   ['Change', 'Change cells, add rows below the last one, and delete rows. Save the file as .xlsx.'],
   [
     'Look',
-    'npm run import-listings -- FILE --dry-run says what would change, and changes nothing.',
+    'npm run import-listings -- FILE --dry-run shows what would change, and changes nothing.',
   ],
   [
     'Import',
-    'npm run import-listings -- FILE loads all of it, or nothing if a cell has a problem.',
+    'npm run import-listings -- FILE imports all of it, or nothing if a cell has a problem.',
   ],
   ['', ''],
   ['What a cell means', ''],
-  ['An empty cell', 'empties the field. The import warns of each field that it empties.'],
+  ['An empty cell', 'clears the field. The import prints a warning for each field that it clears.'],
   ['A column or sheet that you delete', 'changes nothing.'],
   [
     'A row that you delete',
@@ -27,11 +27,11 @@ const LINES: readonly (readonly [string, string])[] = [
   ['A column whose name begins with #', 'is yours: the import ignores it.'],
   [
     'A formatted text',
-    'is shown without its formatting, and keeps it while you leave the cell as it is.',
+    'is shown without its formatting, and keeps it as long as you do not edit the cell.',
   ],
   [
     'A hidden column',
-    'has ids, and what each cell has shown: a cell that you do not touch changes nothing.',
+    'has ids, and marks of the exported values. A cell that you do not edit changes nothing.',
   ],
   ['', ''],
   ['The sheets', ''],
@@ -44,12 +44,12 @@ const LINES: readonly (readonly [string, string])[] = [
     'A row is a photo of the listing, shown in the order of the numbers. One photo may have yes in hero.',
   ],
   ['videos, features', 'A row is a video or a feature of the listing.'],
-  ['locations, amenities', 'The places and amenities that listings may name.'],
+  ['locations, amenities', 'The locations and amenities that listings can name.'],
   ['', ''],
   ['The guide', 'docs/guides/listings-file.md'],
 ];
 
-/** The import finds the id of the export in it. */
+/** Builds the sheet, from which an import reads the id of the export. */
 export function readMeSheet(exportId: string): WriteSheet {
   return {
     name: READ_ME,

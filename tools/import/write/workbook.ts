@@ -34,7 +34,7 @@ import {
 } from '../read/marks.ts';
 import { readMeSheet } from './read-me.ts';
 
-/** Formatted below the last row, so that a new row keeps its texts too. */
+/** Number of formatted rows below the last one, so that a spreadsheet does not convert the text of a new row. */
 const EMPTY_ROWS = 500;
 const LINE_POINTS = 15;
 const FONT = { name: 'Calibri', size: 11 };
@@ -48,10 +48,10 @@ const BODY: CellStyle = { font: FONT, alignment: { vertical: 'top' }, border: { 
 const KEY: CellStyle = { ...BODY, font: { ...FONT, bold: true } };
 const TEXT_FORMAT = '@';
 
-type Stored = Pick<Catalogue, 'locations' | 'amenities' | 'lineage' | 'generation'>;
+type StoredRecords = Pick<Catalogue, 'locations' | 'amenities' | 'lineage' | 'generation'>;
 
 export async function writeWorkbook(
-  stored: Stored,
+  stored: StoredRecords,
   listings: readonly Source[],
   exportId: string,
 ): Promise<Uint8Array> {
@@ -65,13 +65,17 @@ export async function writeWorkbook(
     ...record,
     [AS_OF.field]: formatMark(dataColumns(name), record, { key, ...source, ...others }),
   });
-  const homes = listings.map((each) => toListingRow(each));
-  const rowsOf = (name: ListName) =>
-    homes.flatMap((home) => {
-      const { slug: listing, hero_photo_id } = home.record;
-      const rows = toListRows(home, name);
+  const listingRows = listings.map((listing) => toListingRow(listing));
+  const buildListRows = (name: ListName) =>
+    listingRows.flatMap((listingRow) => {
+      const { slug: listing, hero_photo_id } = listingRow.record;
+      const rows = toListRows(listingRow, name);
       const { [name]: order = '' } = formatListMark(name, rows);
-      const texts = { listing: hashText(home.label), [name]: order, ...formatHero(home) };
+      const texts = {
+        listing: hashText(listingRow.label),
+        [name]: order,
+        ...formatHero(listingRow),
+      };
       return rows.map(
         (row, index): Patch => ({
           // A feature has no number of its own.
@@ -83,15 +87,15 @@ export async function writeWorkbook(
       );
     });
   const records: Record<SheetName, readonly Patch[]> = {
-    listings: homes.map((home) => {
-      const lists = LIST_NAMES.map((name) => formatListMark(name, toListRows(home, name)));
-      return withMark('listings', home, Object.assign(formatHero(home), ...lists));
+    listings: listingRows.map((listingRow) => {
+      const lists = LIST_NAMES.map((name) => formatListMark(name, toListRows(listingRow, name)));
+      return withMark('listings', listingRow, Object.assign(formatHero(listingRow), ...lists));
     }),
-    photos: rowsOf('photos'),
-    videos: rowsOf('videos'),
-    features: rowsOf('features'),
-    locations: locations.map((each) => withMark('locations', toRecordRow('locations', each))),
-    amenities: amenities.map((each) => withMark('amenities', toRecordRow('amenities', each))),
+    photos: buildListRows('photos'),
+    videos: buildListRows('videos'),
+    features: buildListRows('features'),
+    locations: locations.map((record) => withMark('locations', toRecordRow('locations', record))),
+    amenities: amenities.map((record) => withMark('amenities', toRecordRow('amenities', record))),
   };
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
   const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
@@ -121,11 +125,11 @@ function writeSheet(
     cells.set(`0,${at}`, { value: column.name, type: 'string', style: HEADER });
   }
   for (const [row, line] of filled.entries()) {
-    // Else a text of several lines makes its row high.
+    // Otherwise a text with line breaks makes its row high.
     if (line.some((value) => typeof value === 'string' && value.includes('\n')))
       rowDefs.set(row + 1, { height: LINE_POINTS });
     for (const [at, value] of line.entries()) {
-      // The library writes such a text as an error, but not in a run.
+      // The library writes such a text as the error of a formula, unless it is rich text.
       if (typeof value === 'string' && value.startsWith('#')) {
         cells.set(`${row + 1},${at}`, { value, type: 'richText', richText: [{ text: value }] });
       }
@@ -137,7 +141,7 @@ function writeSheet(
     cells,
     rowDefs,
     columns: columns.map((column, at) => ({
-      width: widthOf(
+      width: chooseWidth(
         column,
         filled.map((line) => `${line[at] ?? ''}`.length),
       ),
@@ -175,17 +179,17 @@ function formatChoices({ kind, choices }: Column, lastRows: (name: SheetName) =>
   return choices && { values: [...choices] };
 }
 
-/** In XLSX, `_x0041_` is the letter A. */
+/** Returns a cell for the library. In an .xlsx, `_x0041_` is the letter A, so `_x` is escaped. */
 function formatCell(column: Column, record: Patch): XlsxValue {
-  const shown = toCell(column, record);
-  return typeof shown === 'string' ? shown.replaceAll(/_(?=x[\da-f]{4}_)/gi, '_x005F_') : shown;
+  const cell = toCell(column, record);
+  return typeof cell === 'string' ? cell.replaceAll(/_(?=x[\da-f]{4}_)/gi, '_x005F_') : cell;
 }
 
 const MIN_WIDTH = 8;
 const MAX_WIDTH = 48;
 
-/** In characters: as wide as the header and most of the cells. */
-function widthOf(column: Column, lengths: number[]): number {
+/** Returns a width in characters that fits the header and nine of ten cells. */
+function chooseWidth(column: Column, lengths: number[]): number {
   const usual = lengths.sort((a, b) => a - b)[Math.floor(lengths.length * 0.9)] ?? 0;
   return Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, column.name.length + 4, usual + 2));
 }

@@ -1,4 +1,4 @@
-/** What is valid in a listing, and probably makes its page worse. It rejects nothing. Pure. */
+/** Warnings about values that are valid, but probably wrong. They reject nothing. */
 
 import type { Property } from '../../../src/properties/openapi/property.ts';
 import { render } from '../../../src/properties/render.ts';
@@ -8,9 +8,9 @@ import { isFormulaError } from '../read/cells.ts';
 
 /**
  * The cause, e.g. `title.fr of`, `label.es of amenity wifi, shown by` or `public without a photo:`.
- * The example is the slug of a listing, perhaps with its change.
+ * The example is the slug of a listing, with its change if there is one.
  */
-export type Finding = { cause: string; example: string };
+export type Warning = { cause: string; example: string };
 
 type Check = {
   cause: string;
@@ -22,60 +22,59 @@ type Check = {
 };
 
 const CHECKS: readonly Check[] = [
-  // Texts that were never meant as texts, and that visitors would see.
-  ofText('HTML tags in a text, which visitors would see', /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i),
-  ofText('HTML entities in a text, such as &amp;', /&(#\d+|#x[\da-f]+|[a-z]+\d*);/i),
-  ofText(
+  checkTexts('HTML tags in a text, which visitors would see', /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i),
+  checkTexts('HTML entities in a text, such as &amp;', /&(#\d+|#x[\da-f]+|[a-z]+\d*);/i),
+  checkTexts(
     'a text that was decoded wrongly, such as DeiÃ',
-    /\ufffd|[ÃÂ][\u0080-\u00bf‚-™]|\p{Ll}Ã(\s|$)|â€/u,
+    /\ufffd|[ÃÂ][\u0080-\u00bf‚-™]|\p{Ll}Ã(\s|$)|â€|[├┬]\S/u,
   ),
-  ofText(
+  checkTexts(
     'a word of a program as a text, such as NULL',
     /^\s*(null|undefined|nan|\[object \w+\])\s*$/i,
   ),
-  ofText('Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^[\]\n]+\]\(https?:[^[)]+\)/m),
-  ofText('a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/),
+  checkTexts('Markdown in a text', /\*\*\S[^*]*\*\*|^#{1,6} \S|\[[^[\]\n]+\]\(https?:[^[)]+\)/m),
+  checkTexts('a document as a text', /^\s*\{\s*"type"\s*:\s*"doc"/),
   // Google Sheets shows `Loading...` until a formula has its value.
-  is('the error or the placeholder of a formula as a text', (listing) =>
+  check('the error or the placeholder of a formula as a text', (listing) =>
     listTexts(listing).some((text) => isFormulaError(text) || /^\p{Lu}\p{Ll}+\.\.\.$/u.test(text)),
   ),
-  ofShown(
+  checkPage(
     'public without a photo',
     ({ gallery, hero_image }) => gallery.length === 0 && hero_image === null,
   ),
-  ofShown(
+  checkPage(
     'public without a hero image',
     ({ gallery, hero_image }) => gallery.length > 0 && hero_image === null,
   ),
-  ofShown('public without a title', ({ title }) => Object.keys(title).length === 0),
-  ofShown('public without a location', ({ location }) => location === null),
-  is('a gallery without any alt text', ({ photos }) => {
-    const shown = photos.filter(({ web_visible }) => web_visible);
-    return shown.length > 0 && shown.every(({ alt }) => Object.keys(alt).length === 0);
+  checkPage('public without a title', ({ title }) => Object.keys(title).length === 0),
+  checkPage('public without a location', ({ location }) => location === null),
+  check('a gallery without any alt text', ({ photos }) => {
+    const visible = photos.filter(({ web_visible }) => web_visible);
+    return visible.length > 0 && visible.every(({ alt }) => Object.keys(alt).length === 0);
   }),
-  is('a latitude without a longitude, or the reverse', ({ latitude, longitude }) => {
+  check('a latitude without a longitude, or the reverse', ({ latitude, longitude }) => {
     return (latitude === null) !== (longitude === null);
   }),
-  is('the coordinates 0,0', ({ latitude, longitude }) => latitude === 0 && longitude === 0),
-  ofAddress('a photo or video whose address is a page and no file', findPage),
-  ofAddress('a photo or video in a form that browsers do not show', ({ pathname }) => {
+  check('the coordinates 0,0', ({ latitude, longitude }) => latitude === 0 && longitude === 0),
+  checkUrls('a photo or video whose address is a page, not a file', findPage),
+  checkUrls('a photo or video in a form that browsers do not show', ({ pathname }) => {
     return /\.(heic|heif|pdf|tiff?|psd|cr2|dng)$/i.exec(pathname)?.[0];
   }),
-  ofAddress('a photo or video whose address expires', ({ searchParams }) =>
-    // Of signed addresses at S3, Google and Azure, and of older ones.
+  checkUrls('a photo or video whose address expires', ({ searchParams }) =>
+    // Parameters of signed addresses at S3, Google and Azure, and of older ones.
     [...searchParams.keys()].find((name) => /^(x-(amz|goog)-expires|expires|se)$/i.test(name)),
   ),
-  ofAddress('a photo or video at http:, which a page at https: blocks', ({ protocol, hostname }) =>
+  checkUrls('a photo or video at http:, which a page at https: blocks', ({ protocol, hostname }) =>
     protocol === 'http:' ? hostname : undefined,
   ),
-  { cause: 'a number that changes by a factor of ten or more', find: findOtherScales },
+  { cause: 'a number that changes by a factor of ten or more', find: findScaleChanges },
   { cause: 'latitude and longitude that seem swapped', find: findSwapped },
   {
     cause: 'coordinates more than 50 km from before',
-    find: (now, old) => (findSwapped(now, old).length > 0 ? [] : findMoved(now, old)),
+    find: (now, old) => (findSwapped(now, old).length > 0 ? [] : findMovedFar(now, old)),
   },
   {
-    cause: 'another hid',
+    cause: 'a changed hid',
     find: ({ hid }, old) =>
       old === undefined || old.hid === null || old.hid === hid
         ? []
@@ -83,34 +82,34 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
-/** Returns what is found in the listing, and was not in the stored one. */
-export function findWarnings(now: Source, old?: Source): Finding[] {
+/** Returns the warnings about a listing that do not apply to the stored one. */
+export function findWarnings(now: Source, old?: Source): Warning[] {
   return CHECKS.flatMap(({ cause, find }) => {
-    const before = old === undefined ? [] : find(old);
-    const found = [...new Set(find(now, old))].filter((each) => !before.includes(each));
-    if (found.length === 0) return [];
-    return [{ cause: `${cause}:`, example: `${now.slug} ${found.join(', ')}`.trim() }];
+    const earlier = old === undefined ? [] : find(old);
+    const occurrences = [...new Set(find(now, old))].filter((text) => !earlier.includes(text));
+    if (occurrences.length === 0) return [];
+    return [{ cause: `${cause}:`, example: `${now.slug} ${occurrences.join(', ')}`.trim() }];
   });
 }
 
-function is(cause: string, isFound: (listing: Source) => boolean): Check {
-  return { cause, find: (listing) => (isFound(listing) ? [''] : []) };
+function check(cause: string, hasProblem: (listing: Source) => boolean): Check {
+  return { cause, find: (listing) => (hasProblem(listing) ? [''] : []) };
 }
 
-function ofText(cause: string, unintended: RegExp): Check {
-  return is(cause, (listing) => listTexts(listing).some((text) => unintended.test(text)));
+function checkTexts(cause: string, unintended: RegExp): Check {
+  return check(cause, (listing) => listTexts(listing).some((text) => unintended.test(text)));
 }
 
-/** A hidden listing shows nothing. */
-function ofShown(cause: string, isFound: (shown: Property) => boolean): Check {
-  return is(cause, (listing) => {
-    const shown = render(listing, '');
-    return shown !== null && isFound(shown);
+/** Checks the page of a listing. A hidden listing has no page. */
+function checkPage(cause: string, hasProblem: (page: Property) => boolean): Check {
+  return check(cause, (listing) => {
+    const page = render(listing, '');
+    return page !== null && hasProblem(page);
   });
 }
 
-/** `find` returns what to show of an address, e.g. its host. */
-function ofAddress(
+/** Checks the addresses of photos and videos. `find` returns a part of the address to show, e.g. its host. */
+function checkUrls(
   cause: string,
   find: (url: URL, kind: 'photo' | 'video') => string | undefined,
 ): Check {
@@ -147,35 +146,36 @@ const NUMBERS = [
 ] as const;
 const FACTOR = 10;
 
-function findOtherScales(now: Source, old?: Source): string[] {
+function findScaleChanges(now: Source, old?: Source): string[] {
   return NUMBERS.flatMap((name) => {
-    const [was, is] = [old?.[name], now[name]];
+    const [before, after] = [old?.[name], now[name]];
     // No number is a multiple of zero.
-    if (!was || !is) return [];
-    return Math.max(was, is) < FACTOR * Math.min(was, is) ? [] : [`${name} ${was} → ${is}`];
+    if (!before || !after) return [];
+    const isSimilar = Math.max(before, after) < FACTOR * Math.min(before, after);
+    return isSimilar ? [] : [`${name} ${before} → ${after}`];
   });
 }
 
 const FAR_KM = 50;
 const KM_PER_DEGREE = 111;
 
-function findMoved(now: Coordinates, old?: Coordinates): string[] {
-  const km = movedKm(now, old);
+function findMovedFar(now: Coordinates, old?: Coordinates): string[] {
+  const km = distanceKm(now, old);
   return km > FAR_KM ? [`${Math.round(km)} km`] : [];
 }
 
 function findSwapped({ latitude, longitude }: Source, old?: Source): string[] {
-  const swapped = { latitude: longitude, longitude: latitude };
-  const isNear = findMoved(swapped, old).length === 0;
-  return isNear ? findMoved({ latitude, longitude }, old) : [];
+  const swappedPlace = { latitude: longitude, longitude: latitude };
+  const isNear = findMovedFar(swappedPlace, old).length === 0;
+  return isNear ? findMovedFar({ latitude, longitude }, old) : [];
 }
 
 type Coordinates = Pick<Source, 'latitude' | 'longitude'>;
 
-/** Roughly: a degree of longitude is shorter towards the poles. 0 without both of them. */
-function movedKm(to: Coordinates, from?: Coordinates): number {
+/** Returns a rough distance, or 0 without two complete positions. A degree of longitude is shorter towards the poles. */
+function distanceKm(to: Coordinates, from?: Coordinates): number {
   const numbers = [from?.latitude, from?.longitude, to.latitude, to.longitude];
-  if (numbers.some((each) => each == null)) return 0;
+  if (numbers.some((number) => number == null)) return 0;
   const [latitude = 0, longitude = 0, toLatitude = 0, toLongitude = 0] = numbers.map(Number);
   const east = (toLongitude - longitude) * Math.cos((latitude * Math.PI) / 180);
   return KM_PER_DEGREE * Math.hypot(toLatitude - latitude, east);
