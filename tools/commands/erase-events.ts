@@ -1,4 +1,4 @@
-/** `npm run erase-events`: see its usage below. */
+/** `npm run erase-events`: erases the payloads of a guest's events, or finds them. */
 
 import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
@@ -12,7 +12,7 @@ import { withDatabase } from '../database/open.ts';
 import { findCommit, recordOperation } from '../database/operations.ts';
 import { countRows } from '../database/tables.ts';
 import { type Aggregate, eraseAggregates, findAggregate, formatEvents } from '../erasure/erase.ts';
-import { type Found, findText } from '../erasure/find.ts';
+import { findText, type Match } from '../erasure/find.ts';
 import {
   appendToLedger,
   applyLedger,
@@ -25,13 +25,14 @@ const program = declareWithTarget('erase-events')
   .usage(
     '(--aggregate-type <type> --aggregate-id <id> [--dry-run] | --find <text> | --again) [options]',
   )
-  .description(`Erases the payloads of an aggregate's events. The service may be running.
+  .description(`Erase the payloads of an aggregate's events permanently. The service can keep running.
+--find lists the aggregates of a guest by a name or an address, even if its text is encoded or spelt differently.
 
-Changes: the payloads, for good. The ledger gets a line. The command may be repeated. --find changes nothing.
-Exit codes: 0 the payloads are erased (or would be), 1 they are not, or that is not known, 2 invalid arguments.
+Changes: the payloads, and the ledger, which gets a line. The command can be repeated. --find changes nothing.
+Exit codes: 0 the payloads are erased (or would be), 1 not erased, or not known, 2 invalid arguments.
 Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`)
-  .option('--aggregate-type <type>', 'the aggregate whose payloads are erased')
-  .option('--aggregate-id <id>', 'with --aggregate-type')
+  .option('--aggregate-type <type>', 'type of the aggregate whose payloads are erased')
+  .option('--aggregate-id <id>', 'id of that aggregate')
   .option('--dry-run', 'count the events that would be erased, and change nothing')
   .addOption(
     new Option(
@@ -42,12 +43,12 @@ Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001
   .addOption(
     new Option(
       '--find <text>',
-      'instead list the aggregates whose events have an e-mail address, a name or another text',
+      'list the aggregates whose events contain a text, such as a name or an e-mail address',
     ).conflicts(['aggregateType', 'aggregateId', 'dryRun', 'again']),
   )
   .addOption(ledgerOption('erase-events'));
 
-const UNKNOWN = 'It is not known whether anything was erased: run the command again.';
+const UNKNOWN = 'It is not known whether anything was erased. Run the command again.';
 
 type Request = ReturnType<typeof parse>;
 
@@ -66,13 +67,13 @@ function parse(args: string[]) {
 
 async function run(request: Request, open = withDatabase): Promise<number> {
   const { target, ledger, aggregate, text } = request;
-  /** The sentence that is printed if the erasure fails. */
+  /** The state that a failure is printed with. */
   const progress = { state: 'Nothing was changed.' };
   try {
     if (text !== undefined) {
       await open(target, async (database) => {
         await ensureTables(database, target);
-        await listFound(database, text);
+        await printMatches(database, text);
       });
       return 0;
     }
@@ -103,34 +104,35 @@ async function run(request: Request, open = withDatabase): Promise<number> {
   }
 }
 
-async function listFound(database: D1Database, text: string): Promise<void> {
-  const found: Found[] = [];
+async function printMatches(database: D1Database, text: string): Promise<void> {
+  const matches: Match[] = [];
   const { events = 0 } = await countRows(database, ['events']);
   let searched = 0;
   {
     using bar = showProgress(process.stderr);
     for await (const page of findText(database, text)) {
-      found.push(...page.found);
+      matches.push(...page.matches);
       searched += page.events;
       bar.update('events searched', searched, events);
     }
   }
-  const aggregates = Map.groupBy(found, ({ type, id }) => printable(`${type} ${id}`));
-  for (const [name, all] of aggregates) {
-    const about = all.some(({ isExact }) => isExact) ? '' : ' (in another spelling)';
-    console.log(`${name}: ${formatEvents(all.length)}${about}`);
+  const aggregates = Map.groupBy(matches, ({ type, id }) => printable(`${type} ${id}`));
+  for (const [name, events] of aggregates) {
+    const isExact = events.some((match) => match.isExact);
+    const hint = isExact ? '' : ' (not exact: in another spelling or encoded)';
+    console.log(`${name}: ${formatEvents(events.length)}${hint}`);
   }
   console.log(`${aggregates.size} aggregate${aggregates.size === 1 ? '' : 's'} found`);
 }
 
-/** Without the aggregate, which may be a guest's. */
+/** Records no aggregate, because its id may name a guest. */
 function recordErasure(database: D1Database, events: number): D1PreparedStatement[] {
   if (events === 0) return [];
   const id = crypto.randomUUID();
   return [recordOperation(database, { id, command: 'erase-events', counts: { events } })];
 }
 
-/** Returns the line to print. */
+/** Returns the message about the result. */
 async function eraseOne(
   database: D1Database,
   { aggregate, lineage, isDryRun, ledger }: Request & { aggregate: Aggregate; lineage: string },
@@ -139,11 +141,11 @@ async function eraseOne(
   const { total, unerased, lastId, now } = await findAggregate(database, aggregate);
   if (lastId === null) {
     const { type, id } = aggregate;
-    throw new UserError(`${type} ${id} has no events: --find looks for other spellings`);
+    throw new UserError(`${type} ${id} has no events. --find searches for other spellings`);
   }
-  const already = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
-  if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${already}.`;
-  // Before the erasure: no payload is gone that a restore could bring back.
+  const earlier = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
+  if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${earlier}.`;
+  // Written before the erasure, so that a restore cannot bring back a payload that is gone.
   appendToLedger(ledger, {
     lineage,
     aggregate: hashAggregate(aggregate),
@@ -154,7 +156,7 @@ async function eraseOne(
   const erased = await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
     recordErasure(database, events),
   );
-  return `Erased ${formatEvents(erased)}; ${already}. The ledger is ${ledger}.`;
+  return `Erased ${formatEvents(erased)}; ${earlier}. The ledger is ${ledger}.`;
 }
 
 if (import.meta.main) await runCommand(command);

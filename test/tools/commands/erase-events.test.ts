@@ -105,7 +105,7 @@ describe('an erasure', () => {
       const { code, stderr } = await erase(failing);
       expect([code, stderr]).toEqual([
         1,
-        `The erasure failed: ${GONE}\nIt is not known whether anything was erased: run the command again.\n`,
+        `The erasure failed: ${GONE}\nIt is not known whether anything was erased. Run the command again.\n`,
       ]);
       expect(erasedIn(store)).toEqual(fate === 'after' ? ['e1', 'e3'] : []);
       // A restored state must not have a payload that is gone.
@@ -132,7 +132,7 @@ describe('an erasure', () => {
   });
 
   it.each([
-    ['booking bk_none has no events: --find looks for other', '--aggregate-id=bk_none'],
+    ['booking bk_none has no events. --find searches for other', '--aggregate-id=bk_none'],
     ['booking bk_none has no events', '--aggregate-id=bk_none', '--dry-run'],
     ['nowhere/ledger: no such file or directory', `--ledger=${join(folder, 'nowhere/ledger')}`],
   ])('changes nothing: %s', async (message, ...args) => {
@@ -176,49 +176,22 @@ describe('the search for a guest', () => {
     sendPayload('bk_1', { contact: 'anna.ruiz@EXAMPLE.com' });
     sendPayload('anna.ruiz@example.com', {});
     sendPayload('bk_3', { contact: 'aenna.ruiz@example.com' });
+    sendPayload('bk_4', { link: 'https://example.com/?mail=anna.ruiz%40example.com' });
+    sendPayload('anna.ruiz%40example.com', {});
     const before = store.rows('SELECT * FROM events');
     expect(await find(' anna.ruiz@example.com')).toEqual({
       code: 0,
       stdout: `booking bk_1: 2 events
 booking anna.ruiz@example.com: 1 event
-booking bk_3: 1 event (in another spelling)
-3 aggregates found
+booking bk_3: 1 event (not exact: in another spelling or encoded)
+booking bk_4: 1 event (not exact: in another spelling or encoded)
+booking anna.ruiz%40example.com: 1 event (not exact: in another spelling or encoded)
+5 aggregates found
 `,
       stderr: '',
     });
     expect((await find('carl')).stdout).toBe('0 aggregates found\n');
     expect(store.rows('SELECT * FROM events')).toEqual(before);
-  });
-
-  it.each([
-    ['Ángel Muñoz', 'ángel muñoz', 'ANGEL MUNOZ', 'A\u0301ngel Mun\u0303oz'],
-    ['Ömer ÇELİK', 'ömer çelik', 'Omer Celik', 'ömer çelık'],
-    ['Jürgen Groß', 'jurgen gross', 'JUERGEN GROSS', 'JÜRGEN GROẞ'],
-    ['Siobhán O’Brien', "siobhan o'brien", 'SIOBHÁN O‘BRIEN'],
-    ['Ｔａｒｏ　ﾔﾏﾀﾞ', 'taro ヤマダ'],
-    ['Νίκος', 'ΝΊΚΟΣ', 'νικοσ'],
-    ['JOSÉ "Pepe" Núñez', 'jose "pepe" nunez'],
-    ['Łukasz Żółć', 'łukasz żółć', 'lukasz zolc'],
-    ['Søren Ærø', 'soren aero', 'Soeren Aeroe', 'Sören Äro'],
-    ['Đorđe Đurić', 'dorde duric', 'Djordje Djuric', 'Ðorðe Ðuric'],
-    ['Lœuilliet', 'loeuilliet'],
-    ['Þórður', 'thordur', 'ÞÓRÐUR'],
-    ['Håkon Ångström', 'hakon angstrom', 'Haakon Aangstroem'],
-    ['Işıl İnce', 'isil ince', 'IŞIL INCE'],
-    ['Ħaż-Żebbuġ', 'haz zebbug', 'Haz\u2010Zebbug'],
-    ['Əliyev Ŋuŧo', 'eliyev nuto'],
-    ['D´Angelo Kaʻahumanu', "d'angelo ka'ahumanu", 'dangelo kaahumanu'],
-    ['Jo\u00adhn\u200b Doe', 'john doe'],
-  ])('finds %s under other spellings, and the reverse', async (...spellings) => {
-    for (const stored of spellings) {
-      store.sqlite.exec('DELETE FROM events');
-      sendPayload('bk_1', { guest: { name: stored } });
-      for (const text of spellings) {
-        expect((await find(text)).stdout, `${text} in ${stored}`).toContain(
-          'booking bk_1: 1 event',
-        );
-      }
-    }
   });
 
   it('that fails says so', async () => {

@@ -1,0 +1,120 @@
+/**
+ * Matches stored JSON with a term, such as a guest's name, as a person would: by any spelling and encoding.
+ *
+ *     term                  stored                                outcome
+ *     Anna Ruiz             "Anna  Ruiz"                          exact: case, accents and blanks are folded
+ *     Søren                 "Soeren"                              similar: another spelling
+ *     Anna Ruiz             "Anna\tRuiz"                          similar: encoded
+ *     Ángel Muñoz           "{\"name\":\"\\u00c1ngel Mu\\u00f1oz\"}"   similar: JSON inside a string
+ *     anna@example.com      "https://…?mail=anna%40example.com"   similar: encoded
+ */
+
+/** How a stored text contains a term: as it was stored, or only after decoding or in another spelling. */
+export type TextMatch = 'exact' | 'similar';
+
+/** Texts are encoded at most so often, e.g. a URL in JSON in a string. */
+const MAX_DECODINGS = 3;
+
+/** Capitals that Unicode does not decompose, as its transliteration Latin-ASCII writes them. */
+const LETTERS: Readonly<Record<string, string>> = {
+  Æ: 'AE',
+  Œ: 'OE',
+  Þ: 'TH',
+  Ø: 'O',
+  Ł: 'L',
+  Đ: 'D',
+  Ð: 'D',
+  Ħ: 'H',
+  Ŋ: 'N',
+  Ŧ: 'T',
+  Ə: 'E',
+};
+
+/** Returns a function that matches stored JSON with the term. */
+export function createMatcher(term: string): (storedJson: string) => TextMatch | undefined {
+  const exactTerm = fold(JSON.stringify(term).slice(1, -1));
+  const similarTerm = shorten(fold(decodeAll(term)));
+  return (storedJson) => {
+    const text = fold(storedJson);
+    if (text.includes(exactTerm)) return 'exact';
+    const decoded = decodeAll(storedJson);
+    const decodedText = decoded === storedJson ? text : fold(decoded);
+    return shorten(decodedText).includes(similarTerm) ? 'similar' : undefined;
+  };
+}
+
+/** Decodes until nothing changes, at most three times. */
+function decodeAll(text: string): string {
+  let decoded = text;
+  for (let decodings = 0; decodings < MAX_DECODINGS; decodings += 1) {
+    const before = decoded;
+    decoded = decode(before);
+    if (decoded === before) break;
+  }
+  return decoded;
+}
+
+/** Each level of JSON doubles the backslashes: one pass decodes all levels. */
+const JSON_ESCAPE = /\\+(?:u([\dA-Fa-f]{4})|(["/bfnrt]))|\\{2,}/g;
+const CONTROL_CHARACTERS: Readonly<Record<string, string>> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+/** One character in UTF-8, e.g. `%C3%81`. */
+const PERCENT_ENCODED =
+  /%[0-7][\dA-F]|%[CD][\dA-F]%[89AB][\dA-F]|%E[\dA-F](?:%[89AB][\dA-F]){2}|%F[0-7](?:%[89AB][\dA-F]){3}/gi;
+
+/** Decodes JSON escapes and `%XX`. Malformed sequences stay unchanged. */
+function decode(text: string): string {
+  const decoded = text.includes('\\') ? text.replaceAll(JSON_ESCAPE, decodeEscape) : text;
+  return decoded.includes('%') ? decoded.replaceAll(PERCENT_ENCODED, decodePercent) : decoded;
+}
+
+function decodeEscape(_: string, hexadecimal?: string, character = '\\'): string {
+  if (hexadecimal !== undefined) return String.fromCharCode(Number.parseInt(hexadecimal, 16));
+  return CONTROL_CHARACTERS[character] ?? character;
+}
+
+function decodePercent(sequence: string): string {
+  try {
+    return decodeURIComponent(sequence);
+  } catch {
+    // e.g. `%C0%80`, which encodes no character.
+    return sequence;
+  }
+}
+
+/** e.g. `Ángel  O’Groß-Łoś` → `ANGEL O'GROSS LOS`, as a guest may write it. */
+function fold(text: string): string {
+  return text
+    .replaceAll(/\P{ASCII}/gu, foldCharacter)
+    .replaceAll('`', "'")
+    .replaceAll(/[\s-]{2,}|[\t\n\v\f\r-]/g, ' ')
+    .toUpperCase();
+}
+
+/** The folded form of each character that was met: folding one is slow. */
+const foldedCharacters = new Map<string, string>();
+
+function foldCharacter(character: string): string {
+  const memoised = foldedCharacters.get(character);
+  if (memoised !== undefined) return memoised;
+  const folded = character
+    .replace(/[‘’‛ʻʼ´]/, "'")
+    .replace(/\p{Pd}/u, ' ')
+    .normalize('NFKD')
+    .replaceAll(/[\p{M}\p{Cf}]/gu, '')
+    .toLowerCase()
+    .toUpperCase()
+    .replaceAll(/\P{ASCII}/gu, (letter) => LETTERS[letter] ?? letter);
+  foldedCharacters.set(character, folded);
+  return folded;
+}
+
+/** Makes one spelling of two or more, e.g. of `SOREN` and `SOEREN`, `HAKON` and `HAAKON`. */
+function shorten(folded: string): string {
+  return folded.replaceAll("'", '').replaceAll(/(?<=A)[AE]+|(?<=[OU])E+|(?<=D)J/g, '');
+}
