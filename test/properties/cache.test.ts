@@ -315,8 +315,10 @@ describe('a cached response', () => {
   );
 
   it('does not exist if FEED_CACHE_SECONDS is 0', async () => {
+    const put = vi.spyOn(caches.default, 'put');
     const reader = isolate({ FEED_CACHE_SECONDS: '0' });
     await reader.read();
+    expect(put).not.toHaveBeenCalled();
     await rename('After');
     expect(await reader.read()).toBe('After: edge; fwd=bypass, isolate; fwd=bypass');
     await expectError(await reader.get(DOWN), 500, 'internal_error');
