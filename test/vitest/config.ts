@@ -7,6 +7,7 @@ import { WRANGLER_ENVIRONMENT } from '../../tools/cloudflare/wrangler.ts';
 import { resolveEnvironment } from '../../tools/command-line/environment.ts';
 import { messageOf } from '../../tools/command-line/user-error.ts';
 import { TEST_VARS } from '../support/vars.ts';
+import LongFilesFirst from './long-files-first.ts';
 
 /**
  * Tests that run in Node: those of the tools, and those that say so in their name. The others run
@@ -51,11 +52,12 @@ export default defineConfig({
   test: {
     // Shows what the service logs for the tests that fail.
     silent: 'passed-only',
-    globalSetup: ['./test/vitest/run-directory.ts'],
+    globalSetup: ['./test/vitest/run-directory.ts', './test/vitest/shared-browser.ts'],
     reporters: ['default', './test/vitest/closing-line.ts'],
     // Else the passing tests that take long are named.
     slowTestThreshold: Number.POSITIVE_INFINITY,
     maxWorkers: MAX_WORKERS,
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         plugins: [

@@ -1,6 +1,10 @@
-/** A service with the sample listings, behind a proxy with faults, for the programs of docs/examples. */
+/**
+ * A service with the sample listings for the programs of docs/examples. The programs call it through
+ * a proxy, which a test can make fail.
+ */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -15,7 +19,6 @@ import {
   createServer,
   type IncomingMessage,
   type RequestListener,
-  type Server,
   type ServerResponse,
 } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -28,11 +31,13 @@ import { runImportOn } from './in-process.ts';
 import { copyWithStore } from './stores.ts';
 
 export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
+/** A key that may only read the feed, for the script of a page. */
+export const SITE_KEY = 'epf_site_of-the-cards-page';
 
 /**
- * The words are faults of a response: the service has handled the request, and its response is
- * `lost`, ends within its `headers` or its `body`, `stalls` within its body, or has arrived as a
- * whole message with `half` of the body.
+ * A fault of the next response. The service handles the request, and then its response is `lost`, is
+ * cut off within its `headers` or its `body`, `stalls` within its body, or arrives as a complete
+ * message with `half` of the body. An object is a response that something else sends instead.
  */
 export type Fault =
   | 'lost'
@@ -43,9 +48,9 @@ export type Fault =
   | { status: number; headers?: Record<string, string>; body?: string };
 
 type Reply = { status: number; headers: Record<string, string>; body: string };
-/** By the name of the example: texts, and what takes their place. */
-type Changes = Record<string, readonly (readonly [string, string])[]>;
-type Rig = Awaited<ReturnType<typeof startRig>>;
+/** Replacements in the text of an example, by the name of the example. */
+type Changes = Record<string, readonly (readonly [text: string, replacement: string])[]>;
+type TestService = Awaited<ReturnType<typeof startTestService>>;
 
 /** What a firewall in front of the service does with a body that looks like an attack. */
 const FIREWALL = {
@@ -57,8 +62,8 @@ const FIREWALL = {
   },
 };
 
-/** Copies of the examples pause for hundredths of the seconds that they name. */
-const HURRIED: Changes = {
+/** Replaces each second of a pause by a hundredth. */
+const SHORT_PAUSES: Changes = {
   'call.ts': [['SECOND_MS = 1_000', 'SECOND_MS = 10']],
   'outbox.ts': [['await pause(1_000)', 'await pause(50)']],
   'outbox.py': [
@@ -77,35 +82,35 @@ const HURRIED: Changes = {
 };
 
 /**
- * The program that `python3` starts: a version manager puts a script in its place, which takes
- * longer than Python itself.
+ * The path of Python itself. Where a version manager is installed, `python3` is a script that takes
+ * longer to start.
  */
 const PYTHON = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], {
   encoding: 'utf8',
 });
 
-/** What runs an example, by the end of its name. */
+/** The command that runs an example, by the extension of its name. */
 const RUNTIMES: Record<string, string[]> = {
   ts: [process.execPath, '--no-warnings'],
   py: [PYTHON.stdout?.trim() || 'python3'],
   php: ['php'],
 };
 
-/** What programs need, by the end of their names. */
-const NEEDS: Record<string, string[]> = {
+/** A command that fails where examples cannot run, by the extension of their names. */
+const REQUIREMENTS: Record<string, string[]> = {
   py: [...(RUNTIMES.py ?? []), '--version'],
   php: ['php', '-r', "curl_init(); new PDO('sqlite::memory:');"],
 };
 
 /** Skips the tests of a `describe` where their program cannot run. */
 export function skipUnlessRunnable(program: string): void {
-  const [command, ...args] = NEEDS[extname(program).slice(1)] ?? [];
+  const [command, ...args] = REQUIREMENTS[extname(program).slice(1)] ?? [];
   const isRunnable = command === undefined || spawnSync(command, args).status === 0;
   beforeEach(({ skip }) => skip(!isRunnable, `${command} with its usual extensions`));
 }
 
-/** Returns the cancellation of a booking, as a batch and `send-events.ts` take it. */
-export const eventOf = (idempotency_key: string, aggregate_id: string) => ({
+/** Returns the cancellation of a booking, in the form of a batch and of `send-events.ts`. */
+export const cancelBooking = (idempotency_key: string, aggregate_id: string) => ({
   idempotency_key,
   event_type: 'booking.cancelled',
   aggregate_id,
@@ -113,27 +118,32 @@ export const eventOf = (idempotency_key: string, aggregate_id: string) => ({
   payload: {},
 });
 
-/** Starts the rig for the tests of a file. `varsFor` adds lines to the service's vars. */
-export function useRig(varsFor: () => Promise<string[]> = async () => []): () => Rig {
-  let rig: Rig | undefined;
-  const started = () => rig ?? expect.fail('the rig has not started');
+let service: TestService | undefined;
+let isUsed = false;
+
+/**
+ * Starts the service for the tests of a file, once for all modules that the file imports. Returns a
+ * function that returns the service.
+ */
+export function useTestService(): () => TestService {
+  const getService = () => service ?? expect.fail('the service has not started');
+  if (isUsed) return getService;
+  isUsed = true;
   beforeAll(async () => {
-    rig = await startRig(await varsFor());
+    service = await startTestService();
   });
-  beforeEach(() => started().beginTest());
-  afterEach(() => started().killPrograms());
-  afterAll(() => rig?.stop());
-  return started;
+  beforeEach(() => getService().beginTest());
+  afterEach(() => getService().killPrograms());
+  afterAll(() => service?.stop());
+  return getService;
 }
 
-const servers: Server[] = [];
-
-/** Serves requests on a port of its own until the rig stops. Returns the origin. */
-export async function listen(listener: RequestListener): Promise<string> {
+/** Serves requests on a free port. */
+async function listen(listener: RequestListener) {
   const server = createServer(listener).listen(0);
-  servers.push(server);
   await once(server, 'listening');
-  return `http://localhost:${z.object({ port: z.int() }).parse(server.address()).port}`;
+  const { port } = z.object({ port: z.int() }).parse(server.address());
+  return { origin: `http://localhost:${port}`, close: () => server.close() };
 }
 
 /** Sends a response with a fault. */
@@ -142,34 +152,44 @@ function damage(fault: string, reply: Reply, response: ServerResponse): void {
   if (fault === 'lost') socket?.destroy();
   const body = Buffer.from(reply.body);
   const half = body.subarray(0, body.length / 2);
-  const type = `HTTP/1.1 ${reply.status} OK\r\nContent-Type: application/json`;
-  const halfOf = (length: number) =>
-    Buffer.concat([Buffer.from(`${type}\r\nContent-Length: ${length}\r\n\r\n`), half]);
-  if (fault === 'headers') socket?.end(type.slice(0, -10));
-  if (fault === 'body') socket?.end(halfOf(body.length));
-  if (fault === 'stalls') socket?.write(halfOf(body.length));
-  if (fault === 'half') socket?.end(halfOf(half.length));
+  const head = `HTTP/1.1 ${reply.status} OK\r\nContent-Type: application/json`;
+  const halfAs = (length: number) =>
+    Buffer.concat([Buffer.from(`${head}\r\nContent-Length: ${length}\r\n\r\n`), half]);
+  if (fault === 'headers') socket?.end(head.slice(0, -10));
+  if (fault === 'body') socket?.end(halfAs(body.length));
+  if (fault === 'stalls') socket?.write(halfAs(body.length));
+  if (fault === 'half') socket?.end(halfAs(half.length));
 }
 
-async function startRig(vars: readonly string[]) {
+async function startTestService() {
   const directory = mkdtempSync(join(tmpdir(), 'examples-'));
+  /** Responds to the requests of a site's visitors. */
+  let respondAsSite: RequestListener = (_, response) => response.writeHead(404).end();
+  const site = await listen((request, response) => respondAsSite(request, response));
+
   const project = await copyWithStore('samples');
-  const limits = ['RATE_LIMIT_DEFAULT=10000', 'RATE_LIMIT_INGEST=10000'];
-  const lines = ['ENVIRONMENT=development', `API_KEY=${API_KEY}`, ...limits, ...vars];
-  project.write('.dev.vars', lines.join('\n'));
-  const service = await project.serve();
-  const programs: { child: ChildProcess; ended: Promise<unknown> }[] = [];
-  /**
-   * Of the current test: requests, their statuses, and faults of the next requests. A promise holds
-   * its request back.
-   */
+  const sha256 = createHash('sha256').update(SITE_KEY).digest('hex');
+  const siteKey = { name: 'site', scopes: ['feed:read'], sha256 };
+  const vars = [
+    'ENVIRONMENT=development',
+    `API_KEY=${API_KEY}`,
+    `API_KEYS='${JSON.stringify([siteKey])}'`,
+    `CORS_ORIGINS=${site.origin}`,
+    'RATE_LIMIT_DEFAULT=10000',
+    'RATE_LIMIT_INGEST=10000',
+  ];
+  project.write('.dev.vars', vars.join('\n'));
+  const { origin, database } = await project.serve();
+
+  // What the proxy has seen during the current test, and what it does with the next requests. A
+  // promise holds its request back.
   const requests: string[] = [];
   const statuses: number[] = [];
   const agents = new Set<string | undefined>();
   const faults: (Fault | Promise<undefined> | undefined)[] = [];
 
-  /** Sends a request on, and returns its response whole. Rejects when its sender hangs up. */
-  async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
+  /** Returns the service's complete response. Rejects when the client hangs up. */
+  async function forward(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
     const {
       host: _,
       connection: __,
@@ -181,17 +201,17 @@ async function startRig(vars: readonly string[]) {
     const { method = 'GET' } = request;
     const body = Buffer.concat(await request.toArray());
     if (body.includes(FIREWALL.rejects)) return FIREWALL.reply;
-    const reply = await fetch(`${service.origin}${request.url}`, {
+    const reply = await fetch(`${origin}${request.url}`, {
       method,
       headers,
       ...(method === 'POST' && { body }),
       signal,
     });
-    const { 'content-encoding': _____, ...kept } = Object.fromEntries(reply.headers);
-    return { status: reply.status, headers: kept, body: await reply.text() };
+    const { 'content-encoding': _____, ...replyHeaders } = Object.fromEntries(reply.headers);
+    return { status: reply.status, headers: replyHeaders, body: await reply.text() };
   }
 
-  const origin = await listen(async (request, response) => {
+  const proxy = await listen(async (request, response) => {
     if (request.method !== 'OPTIONS') requests.push(`${request.method} ${request.url}`);
     agents.add(request.headers['user-agent']);
     const client = new AbortController();
@@ -200,28 +220,30 @@ async function startRig(vars: readonly string[]) {
     const reply =
       typeof fault === 'object'
         ? { headers: {}, body: '{}', ...fault }
-        : await passOn(request, client.signal).catch(() => undefined);
+        : await forward(request, client.signal).catch(() => undefined);
     if (!reply) return request.socket.destroy();
     if (typeof fault === 'string') return damage(fault, reply, response);
     statuses.push(reply.status);
     return response.writeHead(reply.status, reply.headers).end(reply.body);
   });
-  const env = { ...process.env, API_URL: origin, API_KEY };
+  const environment = { ...process.env, API_URL: proxy.origin, API_KEY };
 
-  function folderOf(name: string): string {
-    const cwd = join(directory, name);
-    mkdirSync(cwd, { recursive: true });
-    return cwd;
+  function makeFolder(name: string): string {
+    const folder = join(directory, name);
+    mkdirSync(folder, { recursive: true });
+    return folder;
   }
 
-  /** Copies the hurried examples into a folder, with more changes of their text. */
+  /** Copies the examples, with short pauses and other changes, into a folder. */
   function copyExamples(folder: string, changes: Changes = {}): string {
     cpSync('docs/examples', folder, { recursive: true });
-    for (const [name, replacements] of [...Object.entries(HURRIED), ...Object.entries(changes)]) {
-      for (const [from, to] of replacements) {
-        const text = readFileSync(join(folder, name), 'utf8');
-        expect(text).toContain(from);
-        writeFileSync(join(folder, name), text.replaceAll(from, to));
+    for (const [name, replacements] of [SHORT_PAUSES, changes].flatMap(
+      Object.entries<Changes[string]>,
+    )) {
+      for (const [text, replacement] of replacements) {
+        const program = readFileSync(join(folder, name), 'utf8');
+        expect(program).toContain(text);
+        writeFileSync(join(folder, name), program.replaceAll(text, replacement));
       }
     }
     return folder;
@@ -229,23 +251,32 @@ async function startRig(vars: readonly string[]) {
 
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
   symlinkSync(resolve('node_modules'), join(directory, 'node_modules'));
-  const examples = copyExamples(folderOf('examples'));
+  const examples = copyExamples(makeFolder('examples'));
+  const programs: { child: ChildProcess; ended: Promise<unknown> }[] = [];
 
   return {
-    project,
-    service,
+    /** The folder in which the service's commands run. */
+    projectDirectory: project.directory,
     origin,
+    proxyOrigin: proxy.origin,
     requests,
     statuses,
     agents,
     faults,
-    folderOf,
+    /** Runs a statement on the database. */
+    rows: (statement: string) => project.rows(statement),
+
+    /** The origin of a site whose pages may call the service from a browser. */
+    siteOrigin: site.origin,
+    serveSite(listener: RequestListener): void {
+      respondAsSite = listener;
+    },
 
     beginTest() {
       for (const list of [requests, statuses, faults]) list.length = 0;
       agents.clear();
     },
-    /** No request of an ended program may meet the faults of the next test. */
+    /** Ends all programs, so that none of their requests meets a fault of the next test. */
     async killPrograms() {
       for (const { child, ended } of programs.splice(0)) {
         child.kill('SIGKILL');
@@ -253,26 +284,32 @@ async function startRig(vars: readonly string[]) {
       }
     },
     async stop() {
-      for (const server of servers.splice(0)) server.close();
+      proxy.close();
+      site.close();
       await project.remove();
       rmSync(directory, { recursive: true });
     },
 
-    /** The folder of the hurried examples. */
+    /** The folder of the examples with short pauses. */
     examples,
-    /** Copies the hurried examples with more changes. Returns the folder. */
-    variantOf: (changes: Changes) =>
-      copyExamples(mkdtempSync(join(directory, 'variant-')), changes),
-    /**
-     * Starts a hurried example, or a program by its whole path. Returns it with the lines that it writes.
-     */
-    start(program: string, folder: string, args: string[] = [], more: Record<string, string> = {}) {
+    /** Returns a new folder of the examples with short pauses and other changes. */
+    changeExamples: (changes: Changes) =>
+      copyExamples(mkdtempSync(join(directory, 'changed-')), changes),
+    /** Returns the path of a folder in which programs run, and creates the folder. */
+    makeFolder,
+    /** Starts an example by its name, or a program by its path. Collects the lines that it prints. */
+    start(
+      program: string,
+      folder: string,
+      args: string[] = [],
+      variables: Record<string, string> = {},
+    ) {
       const path = resolve(examples, program);
       const runtime = [...(RUNTIMES[extname(program).slice(1)] ?? []), path];
       const [command = '', ...flags] = runtime;
       const child = spawn(command, [...flags, ...args], {
-        cwd: folderOf(folder),
-        env: { ...env, ...more },
+        cwd: makeFolder(folder),
+        env: { ...environment, ...variables },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       const [lines, errors]: [string[], string[]] = [[], []];
@@ -283,15 +320,14 @@ async function startRig(vars: readonly string[]) {
       return { child, lines, errors, ended };
     },
 
-    /** Changes the listings, as an editor does. */
+    /** Imports changed fields of a listing. */
     async change(record: object, ...options: string[]): Promise<void> {
       const file = project.write('patch.json', { properties: [record] });
-      const done = await runImportOn(service.database, importCommand, file, '--patch', ...options);
-      expect(done).toMatchObject({ code: 0 });
+      const finished = await runImportOn(database, importCommand, file, '--patch', ...options);
+      expect(finished).toMatchObject({ code: 0 });
     },
-    /** Undoes changes as a rewind does, after which the database has a new generation. */
+    /** Undoes changes as a restore does, after which the database has a new generation. */
     async rewind(undo: string): Promise<void> {
-      const { database } = service;
       const renew = database.prepare('UPDATE database_identity SET generation = ?');
       await database.batch([database.prepare(undo), renew.bind(crypto.randomUUID())]);
     },

@@ -1,26 +1,25 @@
-/** One list of faults against every program of docs/examples that calls the service. */
+/** Every example program that calls the service, against the same list of faults. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Request } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { deriveEventId } from '../support/keys.ts';
-import { hasChromium, openBrowser } from '../support/node/browser.ts';
+import { deriveEventId } from '../../support/keys.ts';
+import { hasChromium, openBrowser } from '../../support/node/browser.ts';
 import {
   API_KEY,
-  eventOf,
+  cancelBooking,
   type Fault,
-  listen,
   skipUnlessRunnable,
-  useRig,
-} from '../support/node/example-service.ts';
+  useTestService,
+} from '../../support/node/example-service.ts';
 
 const HTML = { 'Content-Type': 'text/html' };
 const LOGIN_PAGE = '<title>Sign in</title>\n<form>';
 
-/** What a retry cures. */
-const PASSING: Fault[] = [
+/** Faults after which a retry succeeds. */
+const TRANSIENT: Fault[] = [
   ...(['lost', 'headers', 'body', 'stalls', 'half'] as const),
   { status: 503, headers: { 'Retry-After': '-1' } },
   { status: 503, headers: { 'Retry-After': 'soon' } },
@@ -28,12 +27,12 @@ const PASSING: Fault[] = [
   { status: 408 },
   { status: 502, headers: HTML, body: '<title>Bad gateway</title>' },
 ];
-/** What a retry does not cure: something else responds in the place of the service. */
+/** Responses of something between the program and the service, which a retry does not change. */
 const FOREIGN = [
   { status: 302, headers: { Location: '/login' }, body: 'Found' },
   { status: 200, headers: HTML, body: LOGIN_PAGE },
 ];
-/** The outboxes also tell that a response is not their event. */
+/** An outbox also notices that a response is not about its event. */
 const FOREIGN_TO_OUTBOXES = [
   ...FOREIGN,
   { status: 403, headers: { 'cf-mitigated': 'challenge', ...HTML }, body: LOGIN_PAGE },
@@ -42,12 +41,12 @@ const FOREIGN_TO_OUTBOXES = [
   { status: 400, headers: HTML, body: 'Bad Request' },
 ];
 
-const rig = useRig();
+const service = useTestService();
+/** The folder of the examples with short time limits. */
 let folder = '';
 
 beforeAll(() => {
-  // A response that stalls is given up after a second or two.
-  folder = rig().variantOf({
+  folder = service().changeExamples({
     'call.ts': [['TIMEOUT_MS = 40_000', 'TIMEOUT_MS = 1_000']],
     'outbox.py': [['TIMEOUT_SECONDS = 15', 'TIMEOUT_SECONDS = 1']],
     'follow-events.py': [['TIMEOUT_SECONDS = 40', 'TIMEOUT_SECONDS = 1']],
@@ -55,52 +54,52 @@ beforeAll(() => {
     'live-page.ts': [['TIMEOUT_MS = 3_000', 'TIMEOUT_MS = 2_000']],
     'cards.html': [
       ['TIMEOUT_MS = 10_000', 'TIMEOUT_MS = 2_000'],
-      ['http://localhost:3001', rig().origin],
+      ['http://localhost:3001', service().proxyOrigin],
       ['KEY_OF_THE_SCRIPT', API_KEY],
     ],
   });
   const renewed = `import { getCards, getListing } from './renew-pages.ts';
     console.log((await getCards()).length, (await getListing('casa-ginebrera'))?.slug);`;
   writeFileSync(join(folder, 'renewed.ts'), renewed);
-  writeFileSync(join(rig().examples, 'renewed.ts'), renewed);
+  writeFileSync(join(service().examples, 'renewed.ts'), renewed);
 });
 
-const file = (program: string, name: string) => join(rig().folderOf(program), name);
+const file = (program: string, name: string) => join(service().makeFolder(program), name);
 const start = (program: string, ...args: string[]) =>
-  rig().start(join(folder, program), program, args);
-/** With the time limits of the example: no slow response may take the place of a fault. */
+  service().start(join(folder, program), program, args);
+/** Starts a program with its own time limits, because a slow response would look like a fault. */
 const startPatiently = (program: string, ...args: string[]) =>
-  rig().start(program, `patient-${program}`, args);
-const countWhere = (table: string, where: string) =>
-  rig().project.rows(`SELECT id FROM ${table} WHERE ${where}`).length;
+  service().start(program, `patient-${program}`, args);
+const count = (table: string, where: string) =>
+  service().rows(`SELECT id FROM ${table} WHERE ${where}`).length;
 
-const bookingOf = (program: string) => `日-${program}`;
+const nameBooking = (program: string) => `日-${program}`;
 type Started = ReturnType<typeof start>;
 type Program = {
   args?: string[];
-  /** Makes what the program needs. */
+  /** Creates what the program needs. */
   prepare?: (run: typeof start) => Promise<void>;
-  /** Passes when the program has done its work. */
-  hasDone: (started: Started) => Promise<void>;
+  /** Resolves when the program has done its work. */
+  expectDone: (started: Started) => Promise<void>;
 };
 
-const hasEnded = async ({ ended }: Started) => expect(await ended).toEqual([0, null]);
+const expectSuccess = async ({ ended }: Started) => expect(await ended).toEqual([0, null]);
 
 const outbox = (program: string): Program => ({
   async prepare(run) {
-    await run(program, bookingOf(program), '2').ended;
+    await run(program, nameBooking(program), '2').ended;
   },
-  async hasDone({ lines }) {
+  async expectDone({ lines }) {
     const key = `bookings-%E6%97%A5-${program}-created`;
     await expect.poll(() => lines.join()).toMatch(/ (200|202)/);
-    expect(countWhere('events', `aggregate_id = '${bookingOf(program)}'`)).toBe(1);
-    expect(countWhere('events', `id = '${deriveEventId(key)}'`)).toBe(1);
+    expect(count('events', `aggregate_id = '${nameBooking(program)}'`)).toBe(1);
+    expect(count('events', `id = '${deriveEventId(key)}'`)).toBe(1);
   },
 });
 
 const follower = (): Program => ({
-  async hasDone({ lines }) {
-    await expect.poll(() => lines).toHaveLength(countWhere('events', 'true'));
+  async expectDone({ lines }) {
+    await expect.poll(() => lines).toHaveLength(count('events', 'true'));
   },
 });
 
@@ -111,57 +110,60 @@ const PROGRAMS: Record<string, Program> = {
   'send-events.ts': {
     args: ['../events.jsonl'],
     async prepare() {
-      writeFileSync(file('.', 'events.jsonl'), JSON.stringify(eventOf('日-sent', 'sent')));
+      writeFileSync(
+        file('.', 'events.jsonl'),
+        JSON.stringify(cancelBooking('日-sent', 'sent-file')),
+      );
     },
-    async hasDone(started) {
-      await hasEnded(started);
-      expect(countWhere('events', `aggregate_id = 'sent'`)).toBe(1);
+    async expectDone(started) {
+      await expectSuccess(started);
+      expect(count('events', `aggregate_id = 'sent-file'`)).toBe(1);
     },
   },
   'follow-events.ts': follower(),
   'follow-events.py': follower(),
   'keep-copy.ts': {
-    async hasDone() {
+    async expectDone() {
       const copy = file('keep-copy.ts', 'copy.json');
       await expect.poll(() => existsSync(copy)).toBe(true);
       const { listings } = z
         .object({ listings: z.record(z.string(), z.unknown()) })
         .parse(JSON.parse(readFileSync(copy, 'utf8')));
-      expect(Object.keys(listings)).toHaveLength(countWhere('properties', `status <> 'hidden'`));
+      expect(Object.keys(listings)).toHaveLength(count('properties', `status <> 'hidden'`));
     },
   },
   'build-site.ts': {
-    async hasDone(started) {
-      await hasEnded(started);
+    async expectDone(started) {
+      await expectSuccess(started);
       const list = readFileSync(file('build-site.ts', 'site/en/index.html'), 'utf8');
       expect(list).toContain('href="/en/listings/casa-ginebrera"');
     },
   },
   'site-files.ts': {
-    async hasDone(started) {
-      await hasEnded(started);
+    async expectDone(started) {
+      await expectSuccess(started);
       const sitemap = readFileSync(file('site-files.ts', 'site/sitemap.xml'), 'utf8');
       expect(sitemap).toContain('/en/listings/casa-ginebrera');
     },
   },
   'typed-client.ts': {
-    async hasDone(started) {
-      await hasEnded(started);
+    async expectDone(started) {
+      await expectSuccess(started);
       expect(started.lines.at(-1)).toMatch(/^(pending|idempotent) [0-9a-f-]{36}$/);
     },
   },
   // renew-pages.ts as a program.
   'renewed.ts': {
-    async hasDone(started) {
-      await hasEnded(started);
+    async expectDone(started) {
+      await expectSuccess(started);
       expect(started.lines).toEqual([expect.stringMatching(/^\d+ casa-ginebrera$/)]);
     },
   },
 };
 
 /**
- * Programs with the retries of call.ts, as outbox.ts has them, which is tested with all faults. The
- * long form tests these with all of them too.
+ * Programs that retry with call.ts, as outbox.ts does, which is tested with all faults. FULL=1 tests
+ * these programs with all faults too.
  */
 const CALLERS = process.env.FULL
   ? []
@@ -170,22 +172,23 @@ const CALLERS = process.env.FULL
       ...['typed-client.ts', 'renewed.ts'],
     ];
 
-/** Responses at which a program stops. A program of call.ts gets one or the other. */
-function foreignFor(program: string) {
+/** Returns the foreign responses for a program. A program of CALLERS gets one or the other. */
+function selectForeign(program: string) {
   if (program.startsWith('outbox')) return FOREIGN_TO_OUTBOXES;
-  const at = CALLERS.indexOf(program);
-  return at === -1 ? FOREIGN : FOREIGN.filter((_, index) => index === at % FOREIGN.length);
+  const caller = CALLERS.indexOf(program);
+  if (caller === -1) return FOREIGN;
+  return FOREIGN.filter((_, index) => index === caller % FOREIGN.length);
 }
 
-describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, hasDone }) => {
+describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, expectDone }) => {
   skipUnlessRunnable(program);
   const isCaller = CALLERS.includes(program);
 
-  it('stops at a response that is not of the service, and asks again after an hour at most', async () => {
+  it('stops at a response that is not from the service', async () => {
     await prepare?.(startPatiently);
-    for (const fault of foreignFor(program)) {
+    for (const fault of selectForeign(program)) {
       // The second one is for the health request of an outbox.
-      rig().faults.splice(0, Number.POSITIVE_INFINITY, fault, fault);
+      service().faults.splice(0, Number.POSITIVE_INFINITY, fault, fault);
       const stopped = startPatiently(program, ...args);
       expect(await stopped.ended).toEqual([1, null]);
       const [firstLine] = fault.body.split('\n');
@@ -194,68 +197,73 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ha
         `not a response of the service: ${fault.status}${mitigated} ${firstLine}`,
       );
     }
-    if (isCaller) return;
+  });
+
+  it('waits an hour at most', async ({ skip }) => {
+    skip(isCaller, 'FULL=1');
+    await prepare?.(startPatiently);
     const later = { status: 503, headers: { 'Retry-After': '9'.repeat(5_000) } };
-    rig().faults.splice(0, Number.POSITIVE_INFINITY, later);
+    service().faults.splice(0, Number.POSITIVE_INFINITY, later);
     const { errors } = startPatiently(program, ...args);
     await expect.poll(() => errors.join()).toContain('next attempt in 3600 s');
   });
 
-  it('says in one sentence that API_KEY is absent', async ({ skip }) => {
+  it('reports a missing API_KEY in one line', async ({ skip }) => {
     skip(isCaller, 'FULL=1');
     await prepare?.(startPatiently);
     const none = { API_KEY: '' };
-    const started = rig().start(program, `patient-${program}`, args, none);
+    const started = service().start(program, `patient-${program}`, args, none);
     expect(await started.ended).toEqual([1, null]);
     expect(started.errors.at(-1)).toBe('Set API_KEY to a key of the service.');
   });
 
-  it('does its work after every fault that passes', async () => {
+  it('does its work after transient faults', async () => {
     await prepare?.(start);
-    rig().faults.push(...PASSING);
+    service().faults.push(...TRANSIENT);
     const started = start(program, ...args);
-    await hasDone(started);
-    // Its errors come by another pipe, which may be read later.
+    await expectDone(started);
+    // Errors arrive through another pipe than the output, and may be read later.
     const attempts = () => started.errors.join('\n').match(/next attempt in \d+ s/g)?.length;
-    await expect.poll(attempts).toBeGreaterThanOrEqual(PASSING.length);
-    for (const agent of rig().agents) {
+    await expect.poll(attempts).toBeGreaterThanOrEqual(TRANSIENT.length);
+    for (const agent of service().agents) {
       expect(agent).toMatch(/^(bookings-outbox|follow-events|examples)\//);
     }
   });
 });
 
-it('live-page.ts shows its latest page at every fault', async () => {
-  const server = rig().start(join(folder, 'live-page.ts'), 'live', [], { PORT: '0' });
+it('live-page.ts shows its latest page while requests fail', async () => {
+  const server = service().start(join(folder, 'live-page.ts'), 'live', [], { PORT: '0' });
   await expect.poll(() => server.lines).toHaveLength(1);
   const visit = async () => (await fetch(`${server.lines[0]}/listings/casa-ginebrera`)).text();
   await expect.poll(visit).toMatch(/<h1.*>Stone house/);
   const page = await visit();
-  for (const fault of [...PASSING, ...FOREIGN, { status: 404, headers: HTML }]) {
-    rig().faults.push(fault);
+  for (const fault of [...TRANSIENT, ...FOREIGN, { status: 404, headers: HTML }]) {
+    service().faults.push(fault);
     expect([fault, await visit()]).toEqual([fault, page]);
   }
 });
 
 it.skipIf(!hasChromium)(
-  'cards.html shows its cards after every fault, and the language that was chosen last',
+  'cards.html shows the language that was chosen last, after every fault',
   async () => {
     const browser = await openBrowser();
     try {
       const page = await browser.newPage();
       await page.route('https://images.example.com/**', (route) => route.fulfill({ body: '' }));
       const html = readFileSync(join(folder, 'cards.html'), 'utf8');
-      const site = await listen((_, response) => {
+      const { siteOrigin } = service();
+      service().serveSite((_, response) => {
         response.setHeader('Content-Type', 'text/html').end(html);
       });
-      const allowed = { 'Access-Control-Allow-Origin': site };
+      const allowed = { 'Access-Control-Allow-Origin': siteOrigin };
       const withOrigin = (fault: Fault): Fault =>
         typeof fault === 'string' ? fault : { ...fault, headers: { ...fault.headers, ...allowed } };
-      rig().faults.push(...[...PASSING, ...FOREIGN].map(withOrigin));
-      await page.goto(site);
-      const cards = countWhere('properties', `status = 'listed'`);
+      service().faults.push(...[...TRANSIENT, ...FOREIGN].map(withOrigin));
+      await page.goto(siteOrigin);
+      const cards = count('properties', `status = 'listed'`);
       await expect.poll(() => page.locator('main a').count()).toBe(cards);
 
-      // The response in French comes after the one in Spanish, if the page still waits for it.
+      // The response in French arrives after the one in Spanish, if the page still waits for it.
       const released = Promise.withResolvers<void>();
       const settled = Promise.withResolvers<void>();
       await page.route('**/*locale=fr*', async (route) => {

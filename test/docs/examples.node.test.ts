@@ -1,0 +1,40 @@
+/** The programs of docs/examples and the curl commands of the documents, against one service. */
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it, vi } from 'vitest';
+import { DOCUMENTS, getCodeBlocks } from '../support/markdown.ts';
+import { useTestService } from '../support/node/example-service.ts';
+// These modules have the tests. They share the service, which they leave with more events and changed
+// texts of casa-ginebrera, so their order matters.
+import './examples/faults.ts';
+import './examples/event-programs.ts';
+import './examples/site-programs.ts';
+import './examples/site-in-browser.ts';
+import './examples/renewed-pages.ts';
+
+vi.stubEnv('SITE_URL', 'https://www.example.com');
+vi.stubEnv('SITE_NAME', 'Sun & Snow');
+
+const service = useTestService();
+
+/** Blocks of `sh` work when they are pasted. Blocks of `bash` have values that the reader replaces. */
+const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) =>
+  getCodeBlocks(path, 'sh')
+    .filter((script) => script.includes('curl '))
+    .map((script) => ({ path, script })),
+);
+
+describe('the curl commands of the documents', () => {
+  it.each(scripts)('$path: $script', async ({ script }) => {
+    expect(script).toContain('http://localhost:3001/');
+    const command = script
+      .replaceAll('http://localhost:3001', service().origin)
+      .replaceAll('curl ', 'curl -f ');
+    const { stdout } = await promisify(execFile)('sh', ['-ec', command], {
+      cwd: service().projectDirectory,
+    });
+    if (script.includes('If-None-Match')) expect(stdout).toBe('304\n');
+    else expect(stdout).toMatch(/^\{"object":/);
+  });
+});
