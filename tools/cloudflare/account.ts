@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { isTransientError } from '../../src/storage/d1.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { readTextFile } from '../command-line/text-file.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
@@ -64,11 +65,14 @@ export async function openAccount(
   };
 }
 
-/** Wrangler reads these files too. A variable that is set already stays. */
-function loadEnvFiles(): void {
+/** Loads the files that wrangler loads too. A variable that is set already keeps its value. */
+export function loadEnvFiles(directory = PROJECT_DIRECTORY): void {
   for (const name of ['.env.local', '.env']) {
-    const file = join(PROJECT_DIRECTORY, name);
-    if (existsSync(file)) process.loadEnvFile(file);
+    const file = join(directory, name);
+    if (!existsSync(file)) continue;
+    // Throws if Node would read another text than the user sees.
+    readTextFile(file);
+    process.loadEnvFile(file);
   }
 }
 

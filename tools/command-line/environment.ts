@@ -1,15 +1,16 @@
 /** The environment of wrangler.toml that a command works on. The top level of the file is production. */
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml, type TomlTable } from 'smol-toml';
 import { PROJECT_DIRECTORY } from './project.ts';
+import { readTextFile } from './text-file.ts';
 import { messageOf, UserError } from './user-error.ts';
 
 /** Throws a `UserError` for a file that cannot be read. Wrangler's own reader takes a second. */
 export function parseWranglerToml(directory = PROJECT_DIRECTORY): TomlTable {
+  const text = readTextFile(join(directory, 'wrangler.toml'));
   try {
-    return parseToml(readFileSync(join(directory, 'wrangler.toml'), 'utf8'));
+    return parseToml(text);
   } catch (error) {
     const [reason] = messageOf(error).split('\n');
     throw new UserError(`wrangler.toml cannot be read: ${reason}`);

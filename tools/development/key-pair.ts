@@ -1,9 +1,10 @@
 /** The key pair in place of an identity provider. The Worker has its public half. */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { readTextFile } from '../command-line/text-file.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { readDevVars, setKeySet } from '../configuration/dev-vars.ts';
 
@@ -44,8 +45,9 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
     const jwk = { ...(await exportJWK(privateKey)), kid: KEY_ID, alg: 'ES256' };
     writeFileSync(file, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
   }
+  const text = readTextFile(file);
   try {
-    return keyPair.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return keyPair.parse(JSON.parse(text));
   } catch {
     throw new UserError(`${KEY_FILE} has no development key: delete it, and a new one is made`);
   }

@@ -1,12 +1,13 @@
 /** The ledger: a line of JSON per erasure, which restored states repeat. */
 
 import { hash } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY, pathFor } from '../command-line/project.ts';
 import { declareWithTarget } from '../command-line/target.ts';
+import { readTextFile } from '../command-line/text-file.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { countRows, readPages } from '../database/tables.ts';
 import { type Aggregate, type AggregateErasure, eraseAggregates, type Finish } from './erase.ts';
@@ -53,7 +54,7 @@ export function readLedger(file: string | false, otherwise = ''): Erasure[] {
   if (!existsSync(file)) {
     throw new UserError(`there is no ledger ${file}: name it with --ledger${otherwise}`);
   }
-  const lines = readFileSync(file, 'utf8').split('\n');
+  const lines = readTextFile(file).split('\n');
   return lines.flatMap((line, index) => {
     if (line === '') return [];
     try {
@@ -64,8 +65,9 @@ export function readLedger(file: string | false, otherwise = ''): Erasure[] {
   });
 }
 
+/** Throws a `UserError` for a file in another encoding, which the new line would damage. */
 export function appendToLedger(file: string, entry: Erasure): void {
-  const isCut = existsSync(file) && !readFileSync(file, 'utf8').endsWith('\n');
+  const isCut = existsSync(file) && !readTextFile(file).endsWith('\n');
   appendFileSync(file, `${isCut ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });
 }
 
