@@ -1,8 +1,7 @@
 /**
- * The source of the service, loaded once more for each simulated machine: with its own modules, and
- * with the clock, the timers and the randomness of that machine in place of Node's.
- *
- * A variant is the source with one mistake. It is loaded in the same way.
+ * Loads the source of the service for each simulated isolate. Each has its own modules, and its own
+ * clock, timers and random numbers instead of Node's. A variant of the service is the source with
+ * one mistake.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,7 +10,7 @@ import { resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { context } from 'esbuild';
 
-/** A file of the service with a plausible mistake. Its changed source may call `makeWrong`. */
+/** A plausible mistake in one file of the service. The changed source can call `makeWrong`. */
 export type Mistake = {
   file: string;
   change: (source: string) => string;
@@ -27,7 +26,7 @@ export type Service = {
   RateCounter: new (ctx: object, env: object) => Instance;
 };
 
-/** Loads the service for one machine. */
+/** Loads the service with the global objects of one isolate. */
 export type Source = (globals: object) => Service;
 
 const require = createRequire(import.meta.url);
@@ -35,14 +34,14 @@ const require = createRequire(import.meta.url);
 const ENTRY = `
   export { createApp } from './src/app.ts';
   export { RateCounter } from './src/rate-limit/counter.ts';`;
-/** Replaces the platform's class. */
+/** Source that replaces the platform's class. */
 const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
 
-/** The mistake of the bundle that is being made. */
+/** The mistake in the bundle that is being built; undefined for the real service. */
 let mistake: Mistake | undefined;
 let bundling: ReturnType<typeof startBundling> | undefined;
 
-/** esbuild reads the packages once: a further bundle takes the time of the changed file. */
+/** Starts esbuild, which reads the packages only once. Later bundles read only the changed file. */
 function startBundling() {
   return context({
     stdin: { contents: ENTRY, resolveDir: '.' },
@@ -67,15 +66,15 @@ function startBundling() {
   });
 }
 
-/** Bundles are made one after the other. */
-export async function bundleSource(made?: Mistake): Promise<Source> {
-  mistake = made;
+/** Bundles the source, with a mistake if one is given. Bundles must be built one after the other. */
+export async function bundleSource(variant?: Mistake): Promise<Source> {
+  mistake = variant;
   bundling ??= startBundling();
   const { outputFiles } = await (await bundling).rebuild();
   const [bundle] = outputFiles;
   return (globals) => {
     const module = { exports: {} as Service };
-    const scope = { require, module, makeWrong: made?.makeWrong, ...globals };
+    const scope = { require, module, makeWrong: variant?.makeWrong, ...globals };
     compileFunction(bundle?.text ?? '', Object.keys(scope))(...Object.values(scope));
     return module.exports;
   };
@@ -86,7 +85,7 @@ export async function endBundling(): Promise<void> {
   bundling = undefined;
 }
 
-/** Methods of workerd's byte arrays that Node does not have yet. */
+// Node does not have these methods of workerd's byte arrays yet.
 Object.defineProperty(Uint8Array.prototype, 'toHex', {
   configurable: true,
   value(this: Uint8Array) {

@@ -1,6 +1,4 @@
-/**
- * A computer of the deployment: the source, loaded once, with a clock, timers and randomness.
- */
+/** A simulated isolate: the source of the service, with its own clock, timers and random numbers. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, createHmac } from 'node:crypto';
@@ -9,33 +7,33 @@ import type { Service, Source } from './bundle.ts';
 import { Random } from './random.ts';
 import { type Event, type Owner, Scheduler } from './scheduler.ts';
 
-/** The piece of work that the running code belongs to, and its share of the randomness. */
-type Task = { name: string; random: Random; roughness: number };
+/** The task that the running code belongs to. A task has its own random numbers. */
+type Task = { name: string; random: Random; faultRate: number };
 
 export const tasks = new AsyncLocalStorage<Task>();
-const OUTSIDE: Task = { name: 'none', random: new Random('none'), roughness: 0 };
+const OUTSIDE: Task = { name: 'none', random: new Random('none'), faultRate: 0 };
 
-export function taskNow(): Task {
+export function getTask(): Task {
   return tasks.getStore() ?? OUTSIDE;
 }
 
-/** One isolate. When it is killed, nothing goes on that it waited for. */
-type Isolate = Owner & { name: string; serve: (request: Request) => Promise<Response> };
+/** The running app of an isolate. After it is killed, none of its calls and timers continue. */
+type AppInstance = Owner & { name: string; serve: (request: Request) => Promise<Response> };
 
-export class Machine {
-  /** The clock is ahead of the true time by these milliseconds. */
+export class Isolate {
+  /** Milliseconds by which the clock is ahead of the true time. */
   clockOffset = 0;
   place = '';
   scheduler = new Scheduler();
-  /** Its isolates run one after the other. */
-  isolate: Isolate = { isAlive: true, name: 'none', serve: async () => Response.error() };
+  /** The current instance. A restart replaces it, but does not load the source again. */
+  instance: AppInstance = { isAlive: true, name: 'none', serve: async () => Response.error() };
   readonly service: Service;
 
   constructor(source: Source) {
     this.service = source(this.#globals());
   }
 
-  /** Returns the time by the machine's clock. */
+  /** Returns the time by the isolate's clock. */
   now(): number {
     return this.scheduler.now + this.scheduler.clockError + this.clockOffset;
   }
@@ -52,9 +50,9 @@ export class Machine {
     }
     return {
       Date: SimulatedDate,
-      Math: Object.create(Math, { random: { value: () => taskNow().random.next() } }),
+      Math: Object.create(Math, { random: { value: () => getTask().random.next() } }),
       setTimeout: (work: (...values: unknown[]) => void, delay: number, ...values: unknown[]) =>
-        this.scheduler.schedule(delay, () => work(...values), this.isolate),
+        this.scheduler.schedule(delay, () => work(...values), this.instance),
       clearTimeout: (timer?: Event) => {
         if (timer !== undefined) timer.owner = { isAlive: false };
       },
@@ -64,7 +62,7 @@ export class Machine {
   }
 }
 
-/** The platform's `crypto`. Its promises settle at once: Node's wait for other threads. */
+/** The platform's `crypto`. Its promises settle immediately, but Node's wait for other threads. */
 const CRYPTO = {
   subtle: {
     digest: async (_: string, bytes: Uint8Array) =>
@@ -75,5 +73,5 @@ const CRYPTO = {
     timingSafeEqual: (a: ArrayBuffer, b: Uint8Array) => Buffer.from(a).equals(b),
   },
   randomUUID: () =>
-    v4({ random: Uint8Array.from({ length: 16 }, () => taskNow().random.between(0, 255)) }),
+    v4({ random: Uint8Array.from({ length: 16 }, () => getTask().random.between(0, 255)) }),
 };

@@ -1,29 +1,27 @@
-/** KV as each place sees it. */
-
-const REMEMBERED_MS = 60_000;
+const CACHED_MS = 60_000;
 
 type Entry = { value: string | null; until: number };
 
 /**
- * The last write wins. Each place keeps a value that it has read, or a miss, for a minute. It
- * sees the writes of other places only when that minute has ended.
+ * A simulated KV. The last write wins. Each data centre caches a value that it has read, or a miss,
+ * for a minute. Until then it does not see the writes of other data centres.
  */
 export class Kv {
   readonly #entries = new Map<string, Entry>();
-  /** Place and key → the value that the place has read. */
-  readonly #remembered = new Map<string, Entry>();
+  /** Data centre and key → cached value. */
+  readonly #cached = new Map<string, Entry>();
 
   get(place: string, key: string, now: number): string | null {
-    const remembered = this.#remembered.get(`${place} ${key}`);
-    if (remembered !== undefined && remembered.until > now) return remembered.value;
+    const cached = this.#cached.get(`${place} ${key}`);
+    if (cached !== undefined && cached.until > now) return cached.value;
     const entry = this.#entries.get(key);
     const value = entry !== undefined && entry.until > now ? entry.value : null;
-    this.#remembered.set(`${place} ${key}`, { value, until: now + REMEMBERED_MS });
+    this.#cached.set(`${place} ${key}`, { value, until: now + CACHED_MS });
     return value;
   }
 
   put(place: string, key: string, value: string, until: number): void {
     this.#entries.set(key, { value, until });
-    this.#remembered.delete(`${place} ${key}`);
+    this.#cached.delete(`${place} ${key}`);
   }
 }

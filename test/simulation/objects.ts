@@ -1,24 +1,24 @@
 /**
- * Durable Objects: one instance per name, of the real class, over a storage that outlives it. An
- * object that is evicted loses its memory. Its machine has its own clock.
+ * Simulated Durable Objects: an instance of the real class per name, whose storage outlives it. An
+ * evicted object loses its memory.
  */
 
 import type { Instance } from './bundle.ts';
-import type { Machine } from './isolate.ts';
+import type { Isolate } from './isolate.ts';
 import type { Random } from './random.ts';
 
-/** An object that has not been called for this time loses its memory. */
+/** Time without a call after which an object loses its memory. */
 const IDLE_MS = 10_000;
-/** An alarm may come some time after it is due. */
+/** Maximum delay of an alarm. */
 const MAX_ALARM_DELAY_MS = 2_000;
 
-/** What a counter stores for a policy: bucket → reporter → number of requests. */
+/** Stored value of a counter: bucket → reporter → number of requests. */
 type Stored = { spans: ReadonlyMap<number, ReadonlyMap<string, number>> };
 
 export class CounterObject {
-  /** Bucket and reporter → largest number of requests that was ever stored. */
+  /** Bucket → reporter → largest number of requests that was stored in this run. */
   readonly largestCounts = new Map<number, Map<string, number>>();
-  readonly #machine: Machine;
+  readonly #isolate: Isolate;
   readonly #random: Random;
   readonly #clockOffset: number;
   readonly #entries = new Map<string, unknown>();
@@ -26,8 +26,8 @@ export class CounterObject {
   #instance: Instance | undefined;
   #idleFrom = Number.POSITIVE_INFINITY;
 
-  constructor(machine: Machine, random: Random, clockOffset = 0) {
-    this.#machine = machine;
+  constructor(isolate: Isolate, random: Random, clockOffset = 0) {
+    this.#isolate = isolate;
     this.#random = random;
     this.#clockOffset = clockOffset;
   }
@@ -40,9 +40,9 @@ export class CounterObject {
     this.#instance = undefined;
   }
 
-  /** Calls a method, which must return at once, as the platform does: with copies. */
+  /** Calls a synchronous method. Copies its arguments and its result, as the platform does. */
   call(method: string, values: readonly unknown[]): object {
-    const result = this.#running()[method]?.(...structuredClone([...values]));
+    const result = this.#getInstance()[method]?.(...structuredClone([...values]));
     return { ...structuredClone(Object(result)), [Symbol.dispose]: () => {} };
   }
 
@@ -75,21 +75,21 @@ export class CounterObject {
 
   #setAlarm(at: number): void {
     this.#alarm = at;
-    const { scheduler } = this.#machine;
+    const { scheduler } = this.#isolate;
     const lateMs = this.#random.next() * MAX_ALARM_DELAY_MS;
     const now = scheduler.now + scheduler.clockError + this.#clockOffset;
     scheduler.schedule(at - now + lateMs, () => {
-      if (this.#alarm === at) void this.#running().alarm?.();
+      if (this.#alarm === at) void this.#getInstance().alarm?.();
     });
   }
 
-  /** Returns the running instance, a new one after an idle time. */
-  #running(): Instance {
-    const machine = this.#machine;
-    if (machine.scheduler.now >= this.#idleFrom) this.evict();
-    this.#idleFrom = machine.scheduler.now + IDLE_MS;
-    machine.clockOffset = this.#clockOffset;
-    this.#instance ??= new machine.service.RateCounter(this.#context(), {});
+  /** Returns the running instance, or starts one after an eviction. */
+  #getInstance(): Instance {
+    const isolate = this.#isolate;
+    if (isolate.scheduler.now >= this.#idleFrom) this.evict();
+    this.#idleFrom = isolate.scheduler.now + IDLE_MS;
+    isolate.clockOffset = this.#clockOffset;
+    this.#instance ??= new isolate.service.RateCounter(this.#context(), {});
     return this.#instance;
   }
 }

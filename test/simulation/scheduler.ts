@@ -1,12 +1,12 @@
 /**
- * Virtual time. Each call or timer that the service waits for is an event here. Events happen one
- * after the other, and all work that one event starts ends before the next event.
+ * Virtual time. Each call or timer that the service waits for is an event. Events happen one after
+ * the other. All work that an event starts ends before the next event.
  */
 
 /** Milliseconds since the epoch at which every run begins. */
 export const START = Date.parse('2027-01-15T09:30:00.000Z');
 
-/** Events of an owner that is dead do not happen. */
+/** The instance that waits for an event. The event does not happen after the instance was killed. */
 export type Owner = { isAlive: boolean };
 
 export type Event = { at: number; owner: Owner; happen: () => void };
@@ -14,25 +14,33 @@ export type Event = { at: number; owner: Owner; happen: () => void };
 export class Scheduler {
   /** The true time, in milliseconds since the epoch. */
   now = START;
-  /** All clocks are ahead of the true time by these milliseconds, and some more of their own. */
+  /** Milliseconds by which all clocks are ahead of the true time, in addition to their own offsets. */
   clockError = 0;
-  /** The next event is the last one. */
+  /** The latest event comes first, so that the next event can be popped. */
   readonly #events: Event[] = [];
   #readings = 0;
 
-  /** Makes something happen in `delay` milliseconds, a whole number of them. */
+  /** Schedules an event in `delay` milliseconds, rounded up. */
   schedule(delay: number, happen: () => void, owner: Owner = { isAlive: true }): Event {
     const at = this.now + Math.ceil(Math.max(0, delay));
     const event = { at, owner, happen };
-    this.#events.splice(this.#events.findLastIndex((other) => other.at > at) + 1, 0, event);
+    this.#events.splice(this.#findIndex(at), 0, event);
     return event;
   }
 
-  /**
-   * Reads the bytes of a body, for which time stands still: Node reads some of them on other
-   * threads.
-   */
-  async reading<T>(work: Promise<T>): Promise<T> {
+  /** Returns the index behind all events that are later than a time. */
+  #findIndex(at: number): number {
+    let [low, high] = [0, this.#events.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#events[middle]?.at ?? 0) > at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Stops the time while a body is read, because Node reads parts of it on other threads. */
+  async read<T>(work: Promise<T>): Promise<T> {
     this.#readings += 1;
     try {
       return await work;
@@ -41,21 +49,21 @@ export class Scheduler {
     }
   }
 
-  /** Lets everything happen up to a time. */
+  /** Runs all events up to a time. */
   async runUntil(end: number): Promise<void> {
-    await this.#rest();
+    await this.#settle();
     for (let event = this.#events.at(-1); event && event.at <= end; event = this.#events.at(-1)) {
       this.#events.pop();
       if (!event.owner.isAlive) continue;
       this.now = event.at;
       event.happen();
-      await this.#rest();
+      await this.#settle();
     }
     this.now = Math.max(this.now, end);
   }
 
-  /** Waits until all promises that can go on have gone on. */
-  async #rest(): Promise<void> {
+  /** Waits until all promises are settled, or wait for an event. */
+  async #settle(): Promise<void> {
     do await new Promise((resolve) => setImmediate(resolve));
     while (this.#readings > 0);
   }

@@ -1,69 +1,76 @@
-/** Runs plans, looks for broken promises, and shortens a plan that breaks one. */
+/** Runs plans, finds broken promises, and shortens a plan that breaks one. */
 
-import { type Fleet, World, type WorldOptions } from './environment.ts';
+import { Environment, type EnvironmentOptions, type IsolatePool } from './environment.ts';
 import type { Random } from './random.ts';
 import { START } from './scheduler.ts';
 
-/** Something that happens in a run, at a time after its start. */
+/** A request, or another event that the plan of a run contains. */
 export type Operation = {
+  /** Time after the start of the run. */
   atMs: number;
-  /**
-   * Unique in its plan. The random numbers of the operation depend on the seed and on this alone.
-   */
+  /** Unique in its plan. The random numbers of the operation depend only on it and on the seed. */
   name: string;
-  /** The share of its calls that go wrong, from 0 to 1. */
-  roughness?: number;
-  perform: (world: World) => unknown;
+  /** Share of its calls that fail or are late, from 0 to 1. */
+  faultRate?: number;
+  perform: (environment: Environment) => unknown;
 };
 
-/** A promise that was broken, and how. */
+/** A broken promise. `how` describes the case. */
 export type Violation = { promise: string; how: string };
 
-/** All that happens in one run, and the promises. */
-export type Plan = WorldOptions & {
+/** The operations of one run, and the check of its promises. */
+export type Plan = EnvironmentOptions & {
   operations: readonly Operation[];
   endMs: number;
-  violationsIn: (world: World) => Violation[];
+  findViolations: (environment: Environment) => Violation[];
 };
 
-/** Makes the plan of a seed, for one run. */
+/** Makes the plan of one run from a seed. */
 export type Part = (seed: string) => Plan;
 
-/** Runs the plan of a seed, without some of its operations. */
-export async function run(part: Part, fleet: Fleet, seed: string, without = new Set<string>()) {
+/** `without` has the names of the operations to skip. */
+type RunOptions = { without?: ReadonlySet<string>; hasHistory?: boolean };
+
+/** Runs the plan of a seed. */
+export async function run(
+  part: Part,
+  pool: IsolatePool,
+  seed: string,
+  { without = new Set(), hasHistory = false }: RunOptions = {},
+) {
   const plan = part(seed);
-  const world = new World(fleet, plan);
-  for (const { atMs, name, roughness = 0, perform } of plan.operations) {
+  const environment = new Environment(pool, { ...plan, hasHistory });
+  for (const { atMs, name, faultRate = 0, perform } of plan.operations) {
     if (without.has(name)) continue;
-    world.scheduler.schedule(atMs, () => {
-      void world.run(name, roughness, () => perform(world));
+    environment.scheduler.schedule(atMs, () => {
+      void environment.run(name, faultRate, () => perform(environment));
     });
   }
-  await world.scheduler.runUntil(START + plan.endMs);
-  return { world, violations: plan.violationsIn(world) };
+  await environment.scheduler.runUntil(START + plan.endMs);
+  return { environment, violations: plan.findViolations(environment) };
 }
 
 /**
- * Explains a broken promise as a failed test shows it: the history of a short plan. Drops each
- * operation without which the promise is broken too.
+ * Explains a broken promise by the history of a short plan, for the message of the failed test. Drops
+ * each operation that is not needed to break the promise.
  */
-export async function explain(part: Part, fleet: Fleet, seed: string, promise: string) {
+export async function explain(part: Part, pool: IsolatePool, seed: string, promise: string) {
   const without = new Set<string>();
   const isPromise = (violation: Violation) => violation.promise === promise;
-  const { operations, machines } = part(seed);
+  const { operations, isolates } = part(seed);
   for (const { name } of operations) {
     without.add(name);
-    const { violations } = await run(part, fleet, seed, without);
+    const { violations } = await run(part, pool, seed, { without });
     if (!violations.some(isPromise)) without.delete(name);
   }
-  const { world, violations } = await run(part, fleet, seed, without);
+  const { environment, violations } = await run(part, pool, seed, { without, hasHistory: true });
   const how = violations.find(isPromise)?.how;
-  const clocks = `machines: ${JSON.stringify(machines)}`;
-  return [`seed ${seed} breaks: ${promise}`, how, clocks, ...world.history].join('\n');
+  const clocks = `isolates: ${JSON.stringify(isolates)}`;
+  return [`seed ${seed} breaks: ${promise}`, how, clocks, ...environment.history].join('\n');
 }
 
-/** Returns machines in one or two places, with clocks up to 2 s from the true time. */
-export function machinesOf(random: Random, count: number): Plan['machines'] {
+/** Returns isolates in one or two data centres. Their clocks are up to 2 s from the true time. */
+export function makeIsolates(random: Random, count: number): Plan['isolates'] {
   return Array.from({ length: count }, () => ({
     clockOffset: random.chance(0.3) ? 0 : random.between(-2_000, 2_000),
     place: random.pick(['Madrid', 'Madrid', 'Lisbon']),

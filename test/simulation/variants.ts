@@ -1,6 +1,6 @@
 /**
- * Known-bad variants of the service. Each has a plausible mistake, which the simulation must find:
- * a check that finds no mistake proves nothing.
+ * Variants of the service with one plausible mistake. The simulation must find every mistake,
+ * because a check that finds none proves nothing.
  */
 
 import type { firstWithin } from '../../src/deadline.ts';
@@ -13,10 +13,10 @@ import type {
 } from '../../src/rate-limit/counter-arithmetic.ts';
 import type { Mistake } from './bundle.ts';
 
-/** What is done wrong → how. */
+/** Description of a mistake → the mistake. */
 type Variants = Record<string, Mistake>;
 
-/** Replaces an exported function of a file by what `makeWrong` makes of it. */
+/** Replaces an exported function of a file by the result of `makeWrong`. */
 const badFunction =
   <F>(file: string, name: string) =>
   (makeWrong: (real: F) => F): Mistake => ({
@@ -26,7 +26,7 @@ const badFunction =
     makeWrong,
   });
 
-/** Replaces text in a function that cannot be wrapped: a private one, or a line of a long one. */
+/** Replaces text in a function that cannot be wrapped, such as a private method. */
 const badText =
   (file: string) =>
   (right: string, wrong: string): Mistake => ({
@@ -49,18 +49,20 @@ export const BAD_EVENTS: Variants = {
   'the key is checked, then the event is inserted': badAccept(
     (accept) => async (database, requests, context) => {
       const keys = JSON.stringify(requests.map(({ keyId }) => keyId));
-      const held = await database
+      const existingEvent = await database
         .prepare('SELECT 1 FROM events WHERE key_id IN (SELECT value FROM json_each(?))')
         .bind(keys)
         .first();
-      const keysValidSince = held ? context.keysValidSince : Number.MAX_SAFE_INTEGER;
+      const keysValidSince = existingEvent ? context.keysValidSince : Number.MAX_SAFE_INTEGER;
       return accept(database, requests, { ...context, keysValidSince });
     },
   ),
   'the events of a batch are stored one by one': badAccept(
     (accept) => async (database, requests, context) => {
       const decisions = [];
-      for (const each of requests) decisions.push(...(await accept(database, [each], context)));
+      for (const request of requests) {
+        decisions.push(...(await accept(database, [request], context)));
+      }
       return decisions;
     },
   ),
