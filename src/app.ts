@@ -1,7 +1,4 @@
-/**
- * The service: its middleware in order, then its capabilities. The order is the policy. Comments
- * such as `Feed read, 3` number the steps of the walks in docs/explain/architecture.md.
- */
+/** The service: its middleware, then its capabilities. The order of the middleware is the policy. */
 
 import { Hono } from 'hono';
 import type { AppEnv } from './app-env.ts';

@@ -53,6 +53,19 @@ it('the documents name files and folders that exist, and the code documents', ()
   expect([...named, ...inCode].filter((name) => globSync(name).length === 0)).toEqual([]);
 });
 
+it('docs/explain/architecture.md names functions and files that exist', () => {
+  const files = globSync('{src,tools}/**/*.ts');
+  const source = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+  const names = getCodes(getProse('docs/explain/architecture.md')).filter((code) =>
+    /^#?[A-Za-z_.#]+$|^[\w/-]+\.ts$/.test(code),
+  );
+  const isMissing = (name: string) =>
+    name.endsWith('.ts')
+      ? !files.some((file) => file === name || file.endsWith(`/${name}`))
+      : name.split('.').some((part) => !new RegExp(`(?<!\\w)${part}(?!\\w)`).test(source));
+  expect(names.filter(isMissing)).toEqual([]);
+});
+
 it('the README leads to the index of docs, and this to every document', () => {
   expect(readDocument('README.md')).toContain('](docs/README.md)');
   const linked = [...readDocument('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(
