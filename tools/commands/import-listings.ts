@@ -111,7 +111,6 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
   let outcome: ImportOutcome;
   try {
     const { loadListings } = await import('../import/load-listings.ts');
-    // Import, 1.
     outcome = await loadListings(await request.readFile(), request, open);
   } catch (error) {
     const message = messageOf(error);

@@ -10,8 +10,8 @@
  *     write/       the changes                    → an undo file, then one transaction
  *     report/      the outcome                    → output, and a call of the build hook
  *
- * A dry run ends after `plan`. An import that lost a race begins again with the catalogue. Comments
- * such as `Import, 5` number the steps of the walk in docs/explain/architecture.md.
+ * A dry run ends after `plan`. An import that lost a race begins again with the catalogue.
+ * docs/explain/architecture.md walks through the functions.
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
@@ -79,7 +79,6 @@ async function attemptImport(
   if (planned.kind === 'rejected') return planned;
   const { effect } = planned;
   if (!options.isDryRun) {
-    // Import, 5.
     const isNew = effect.listings.length + effect.recordChanges.length > 0;
     const result = isNew
       ? await applyWithUndo(effect, author, stored, options)

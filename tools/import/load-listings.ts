@@ -30,7 +30,7 @@ export async function loadListings(
   const site = publicSiteUrl().safeParse(vars.get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   return open(target, async (opened) => {
-    // Import, 2. Before the first `npm run dev`, a dry run compares with an empty store.
+    // Before the first `npm run dev`, a dry run compares with an empty store.
     const isFresh = isDryRun && !isRemote && (await readTables(opened)).length === 0;
     const database = isFresh ? wrapSqlite(new DatabaseSync(':memory:')) : opened;
     await rejectNewer(database);

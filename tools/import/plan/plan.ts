@@ -56,7 +56,6 @@ export function plan(
   author: Author,
 ): Plan {
   const { prunes = false, overwrite = false, many = false } = options;
-  // Import, 3.
   const file = mergeWithStore(written, stored, { ...author, overwrite });
   const { properties, removed } = file;
   const locations = findRecordChanges('location', stored.locations, removed, file.locations);
@@ -79,7 +78,6 @@ export function plan(
   });
   const outside = listOutside(listings, pruned, recordChanges, known, stored);
 
-  // Import, 4.
   const found = findChanges(
     [...listings, ...outside],
     recordChanges,
