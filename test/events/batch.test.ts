@@ -1,5 +1,5 @@
 /**
- * A batch of events: each item has the guarantee of a single event, and all are stored or none is.
+ * Batches of events. Each item has the guarantee of a single event. Either all are stored, or none.
  */
 
 import { env } from 'cloudflare:workers';
@@ -21,7 +21,7 @@ const items = (count: number, fields: Item = {}) =>
 const sendBatch = (events: unknown, changes: Partial<Env> = {}, init: RequestInit = {}) =>
   sendWith(changes, PATH, { ...ingestInit({ events }), ...init });
 
-async function resultsOf(response: Response): Promise<IngestResult[]> {
+async function readResults(response: Response): Promise<IngestResult[]> {
   await expectStatus(response, 200);
   const list = await response.json<{
     data: IngestResult[];
@@ -32,10 +32,10 @@ async function resultsOf(response: Response): Promise<IngestResult[]> {
   return list.data;
 }
 
-const outcomesOf = async (response: Response) =>
-  (await resultsOf(response)).map(({ outcome }) => outcome);
+const readOutcomes = async (response: Response) =>
+  (await readResults(response)).map(({ outcome }) => outcome);
 
-const countOf = (aggregateId: string) =>
+const countEvents = (aggregateId: string) =>
   env.DB.prepare('select count(*) as n from events where aggregate_id = ?')
     .bind(aggregateId)
     .first<number>('n');
@@ -44,7 +44,7 @@ describe('POST /api/public/events/ingest/batch', () => {
   it('stores the events in the order sent, each under the id of its key', async () => {
     const aggregate_id = freshKey();
     const events = items(5, { aggregate_id });
-    const results = await resultsOf(await sendBatch(events));
+    const results = await readResults(await sendBatch(events));
     const ids = events.map(({ idempotency_key }) => deriveEventId(String(idempotency_key)));
     expect(results).toEqual(
       events.map(({ idempotency_key }, index) => ({
@@ -65,15 +65,15 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(data.map(({ id }) => id)).toEqual(ids);
   });
 
-  it('decides about each item by its own key: accepted, replayed or a conflict with its details', async () => {
-    const [stored, held, fresh] = [freshKey(), freshKey(), freshKey()];
-    await ingest(bookingCreated(), stored);
-    await ingest(bookingCreated(), held);
-    const results = await resultsOf(
+  it('decides about each item by its key', async () => {
+    const [storedKey, usedKey, newKey] = [freshKey(), freshKey(), freshKey()];
+    await ingest(bookingCreated(), storedKey);
+    await ingest(bookingCreated(), usedKey);
+    const results = await readResults(
       await sendBatch([
-        item(held, { payload: { guests: 3, currency: 'EUR' } }),
-        item(fresh),
-        item(stored),
+        item(usedKey, { payload: { guests: 3, currency: 'EUR' } }),
+        item(newKey),
+        item(storedKey),
       ]),
     );
     expect(results.map(({ outcome }) => outcome)).toEqual(['conflict', 'accepted', 'replayed']);
@@ -81,10 +81,10 @@ describe('POST /api/public/events/ingest/batch', () => {
       event: null,
       error: { code: 'idempotency_key_in_use', details: [{ path: 'payload.guests' }] },
     });
-    await expectStatus(await ingest(bookingCreated(), fresh), 200);
+    await expectStatus(await ingest(bookingCreated(), newKey), 200);
   });
 
-  it('reads the stored bodies of its first four conflicts only, in a round trip of their own', async () => {
+  it('reads the stored bodies of only its first four conflicts, in a separate round trip', async () => {
     const payload = { text: 'x'.repeat(200 * 1_024) };
     const keys = Array.from({ length: 8 }, freshKey);
     for (const some of [keys.slice(0, 4), keys.slice(4)]) {
@@ -96,7 +96,7 @@ describe('POST /api/public/events/ingest/batch', () => {
       bytes.push(JSON.stringify(results).length);
       return results;
     });
-    const results = await resultsOf(
+    const results = await readResults(
       await sendBatch(
         keys.map((key, index) => item(key, index % 2 === 0 ? {} : { payload: { guests: -1 } })),
         { DB },
@@ -113,22 +113,22 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(others).toEqual([]);
   });
 
-  it('looks up a key before the schema of its item is checked, in its own round trip', async () => {
-    const held = freshKey();
-    await ingest(bookingCreated(), held);
+  it('looks up the key of an invalid item in a separate round trip', async () => {
+    const usedKey = freshKey();
+    await ingest(bookingCreated(), usedKey);
     const { env: counted, costs } = countCosts(env);
-    const batch = [item(held, { payload: { guests: -1 }, extra: 1 }), item(freshKey())];
-    expect(await outcomesOf(await sendBatch(batch, counted))).toEqual(['conflict', 'accepted']);
-    // The lookup, the insert, and the body that holds the key.
+    const batch = [item(usedKey, { payload: { guests: -1 }, extra: 1 }), item(freshKey())];
+    expect(await readOutcomes(await sendBatch(batch, counted))).toEqual(['conflict', 'accepted']);
+    // The look-up, the insert, and the stored body.
     expect(costs).toMatchObject({ d1RoundTrips: 3, d1RowsWritten: 4 });
   });
 });
 
 describe('a batch with an invalid item', () => {
-  it('names every problem and stores nothing', async () => {
+  it('stores nothing and names every problem', async () => {
     const aggregate_id = freshKey();
-    const [twice, held] = [freshKey(), freshKey()];
-    await ingest(bookingCreated({ aggregate_id: 'held' }), held);
+    const [twice, usedKey] = [freshKey(), freshKey()];
+    await ingest(bookingCreated({ aggregate_id: 'used' }), usedKey);
     const response = await sendBatch(
       [
         item(freshKey(), { aggregate_id }),
@@ -137,8 +137,8 @@ describe('a batch with an invalid item', () => {
         item(twice, { aggregate_id }),
         'text',
         item(twice, { aggregate_id }),
-        item(held, { aggregate_id }),
-        item(held, { aggregate_id }),
+        item(usedKey, { aggregate_id }),
+        item(usedKey, { aggregate_id }),
         item('', { aggregate_id, event_type: 'none' }),
       ],
       {},
@@ -153,7 +153,7 @@ describe('a batch with an invalid item', () => {
       'events.8.idempotency_key',
       'events.8.event_type',
     ]);
-    expect(await countOf(aggregate_id)).toBe(0);
+    expect(await countEvents(aggregate_id)).toBe(0);
   });
 
   it.each([' k', 'k\t', 'a\nb', 'a\u007f'])(
@@ -167,12 +167,12 @@ describe('a batch with an invalid item', () => {
     ['no event', [], 'events', /at least 1/],
     ['101 events', items(101), 'events', /at most 100/],
     ['no list', { 0: item('k') }, 'events', /array/],
-  ])('of %s is rejected, and the bound is named', async (_, events, path, message) => {
+  ])('names the bound that %s breaks', async (_, events, path, message) => {
     const messages = await expectProblems(await sendBatch(events), [path]);
     expect(messages).toEqual([expect.stringMatching(message)]);
   });
 
-  it('has events of 256 KiB as canonical JSON at most, and of 1 MiB together', async () => {
+  it('limits the canonical JSON of its events to 256 KiB each and 1 MiB together', async () => {
     // 5 bytes as sent and 17 bytes as canonical JSON.
     const numbers = (count: number) => ({ numbers: Array(count).fill('1e15') });
     const sendNumbers = (count: number, events: number) => {
@@ -185,7 +185,7 @@ describe('a batch with an invalid item', () => {
     await expectStatus(await sendNumbers(14_000, 4), 200);
   });
 
-  it('takes 1 MiB and no more', async () => {
+  it('has at most 1 MiB', async () => {
     const filled = (bytes: number) => {
       const text = JSON.stringify({ events: items(100) });
       return text + ' '.repeat(bytes - text.length);
@@ -195,10 +195,10 @@ describe('a batch with an invalid item', () => {
     await expectError(await sendBatch([], {}, body(1_048_577)), 413, 'payload_too_large');
   });
 
-  it('rejects an unknown field, and the header of a single event', async () => {
+  it('rejects an unknown field as well as the header of a single event', async () => {
     const init = ingestInit({ events: items(1), source: 'outbox' }, freshKey());
     const response = await sendWith({}, PATH, init);
-    const [, advice] = await expectProblems(response, ['source', 'Idempotency-Key']);
-    expect(advice).toContain('idempotency_key');
+    const [, message] = await expectProblems(response, ['source', 'Idempotency-Key']);
+    expect(message).toContain('idempotency_key');
   });
 });

@@ -31,9 +31,9 @@ beforeAll(async () => {
   ).run();
 });
 
-const idOf = (seq: number) => `${seq.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
+const makeId = (seq: number) => `${seq.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
 /** Far from what a list by time reads. */
-const ID_OF_FIRST_READ: Record<string, string> = { asc: idOf(1), desc: idOf(COUNT) };
+const FIRST_READ_ID: Record<string, string> = { asc: makeId(1), desc: makeId(COUNT) };
 
 const time = (seq: number) => new Date(BEGAN_AT + 1_000 * seq).toISOString();
 
@@ -92,7 +92,7 @@ describe.each(['asc', 'desc'])('in the order %s', (order) => {
     [`created_after=${time(COUNT + 31)}`, '0'],
     [`created_before=${time(-31)}`, '0'],
     [
-      `after_id=${ID_OF_FIRST_READ[order]}&created_after=${time(25_000)}&created_before=${time(25_200)}`,
+      `after_id=${FIRST_READ_ID[order]}&created_after=${time(25_000)}&created_before=${time(25_200)}`,
       `created_at > ${BEGAN_AT + 25_000_000} and created_at < ${BEGAN_AT + 25_200_000}`,
     ],
   ])('%s finds its events by bisection', async (query, condition) => {
@@ -107,21 +107,21 @@ describe.each(['asc', 'desc'])('in the order %s', (order) => {
     ['', 100],
     ['aggregate_id=bk_7', 20],
     ['aggregate_id=bk_7&type=booking.created', 20],
-    [`id=${idOf(1)},${idOf(COUNT)}`, 2],
-  ])('an index or the limit bounds the rows of a page: %s', async (query, count) => {
+    [`id=${makeId(1)},${makeId(COUNT)}`, 2],
+  ])('%s reads few rows because of an index or the limit', async (query, count) => {
     const { rows, seqs } = await readPage(`order=${order}&${query}`);
     expect(rows).toBeLessThanOrEqual(101 + OVERHEAD);
     expect(seqs).toHaveLength(count);
   });
 });
 
-it('an empty page that is not the last one is returned at once, with wait too', async () => {
+it('returns an empty page that is not the last one without waiting', async () => {
   const page = await readPage('order=asc&wait=25&type=none');
   expect(page).toMatchObject({ seqs: [], has_more: true });
   expect(page.resume_cursor).toBe(page.next_cursor);
 });
 
-it('a full page reads no further than its last event', async () => {
+it('reads only up to the last event of a full page', async () => {
   const { rows } = await readPage('type=booking.created');
   expect(rows).toBeLessThanOrEqual(102 + OVERHEAD);
 });

@@ -9,7 +9,7 @@ import { document, findProblems } from '../support/documented.ts';
 type DateField = 'check_in' | 'occurred_at';
 
 /** Returns the message about a field; undefined if the service and the document accept it. */
-function rejectionOf(field: DateField, value: unknown): string | undefined {
+function findRejection(field: DateField, value: unknown): string | undefined {
   const body = {
     event_type: 'booking.created',
     aggregate_id: 'bk_1',
@@ -103,22 +103,22 @@ const TIMESTAMPS_ONLY: [writer: string, value: unknown, reason: string][] = [
 
 describe('a date of a payload', () => {
   it.each(ACCEPTED)('is accepted as %s writes it', (_, value) => {
-    expect(rejectionOf('occurred_at', value)).toBeUndefined();
-    expect(rejectionOf('check_in', value)).toBeUndefined();
+    expect(findRejection('occurred_at', value)).toBeUndefined();
+    expect(findRejection('check_in', value)).toBeUndefined();
     const padded = typeof value === 'string' ? `\t ${value} \t` : value;
-    expect(rejectionOf('check_in', padded)).toBeUndefined();
+    expect(findRejection('check_in', padded)).toBeUndefined();
   });
 
   it.each(REJECTED)('is rejected as %s writes it (%j): %s', (_, value) => {
-    expect(rejectionOf('occurred_at', value)).toMatch(/must be a date such as/);
-    expect(rejectionOf('check_in', value)).toMatch(/must be a date such as/);
+    expect(findRejection('occurred_at', value)).toMatch(/must be a date such as/);
+    expect(findRejection('check_in', value)).toMatch(/must be a date such as/);
   });
 
   it.each(TIMESTAMPS_ONLY)(
     'is only accepted as a timestamp when %s writes it (%j): %s',
     (_, value) => {
-      expect(rejectionOf('occurred_at', value)).toBeUndefined();
-      expect(rejectionOf('check_in', value)).toMatch(/must be a date such as/);
+      expect(findRejection('occurred_at', value)).toBeUndefined();
+      expect(findRejection('check_in', value)).toMatch(/must be a date such as/);
     },
   );
 });
@@ -212,20 +212,20 @@ describe('the pattern of a date', () => {
     [[], false],
     [['2027-07-03'], false],
   ])('decides about %j', (value, isDay, isTimestamp = isDay) => {
-    expect(rejectionOf('check_in', value) === undefined).toBe(isDay);
-    expect(rejectionOf('occurred_at', value) === undefined).toBe(isTimestamp);
+    expect(findRejection('check_in', value) === undefined).toBe(isDay);
+    expect(findRejection('occurred_at', value) === undefined).toBe(isTimestamp);
   });
 
   it('takes linear time', () => {
     for (const part of [' ', '\t', '0', '2027-07-03 ', '2027-07-03T1', '16:00 ']) {
       const startedAt = performance.now();
-      rejectionOf('check_in', `${part.repeat(200_000 / part.length)}\n`);
+      findRejection('check_in', `${part.repeat(200_000 / part.length)}\n`);
       expect(performance.now() - startedAt).toBeLessThan(2_000);
     }
   });
 });
 
-describe('the explanation of a wrong date', () => {
+describe('explainWrongDate', () => {
   it.each([
     ['2027-06-31', '2027-06-31 is not a day of the calendar. It '],
     [' 20270631T150000Z', '20270631 is not a day of the calendar. It '],
@@ -237,7 +237,7 @@ describe('the explanation of a wrong date', () => {
     ['soon', ''],
     [20270631, ''],
     [{}, ''],
-  ])('of %j is %j', (value, message) => {
+  ])('explains %j by %j', (value, message) => {
     expect(explainWrongDate(value)).toBe(message);
   });
 });
@@ -281,7 +281,7 @@ describe('the order of a stay', () => {
     ['2027-07-03', '2027-07-01x', true],
     ['2027-07-03', ['2027-07-01'], true],
     ['2027-07-03', { dateTime: { date: '2027-07-01' } }, true],
-  ])('of %j and %j is right: %j', (check_in, check_out, expected) => {
+  ])('is decided for %j and %j (%j)', (check_in, check_out, expected) => {
     expect(isInOrder({ check_in, check_out })).toBe(expected);
   });
 });

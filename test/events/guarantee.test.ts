@@ -1,6 +1,6 @@
 /**
- * An event is accepted once: one example of each rule of keys, and of each fault of the stores.
- * test/simulation proves the rules for random orders of requests and faults, and
+ * The guarantee that an event is accepted once, with one example of each rule of keys and of each
+ * fault of the stores. test/simulation checks the rules for random orders of requests and faults, and
  * test/faults.test.ts the status for each fault.
  */
 
@@ -42,14 +42,14 @@ const freshKey = () => crypto.randomUUID();
 const ingestWith = (changes: Partial<Env>, body: unknown, key?: string) =>
   sendWith(changes, PATH, ingestInit(body, key));
 
-/** Stops the clock. Returns what moves it on. */
+/** Stops the clock, and returns a function that advances it. */
 function stopClock() {
   vi.useFakeTimers({ toFake: ['Date'] });
   return (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 }
 
-/** Sends all bodies at once and returns the ids of the responses by status. */
-async function raceOf(bodies: unknown[], key: string) {
+/** Sends all bodies concurrently, and returns the ids of the responses by status. */
+async function raceBodies(bodies: unknown[], key: string) {
   const responses = await Promise.all(bodies.map((body) => ingestWith({}, body, key)));
   const ids: Record<number, unknown[]> = {};
   for (const response of responses) {
@@ -59,79 +59,76 @@ async function raceOf(bodies: unknown[], key: string) {
   return ids;
 }
 
-async function storedUnder(key: string): Promise<number | null> {
+async function countStored(key: string): Promise<number | null> {
   return env.DB.prepare('SELECT count(*) AS n FROM events WHERE key_id = ?')
     .bind(deriveEventId(key))
     .first<number>('n');
 }
 
-it('exactly one of concurrent requests is accepted, the same body is replayed, others are rejected', async () => {
+it('accepts exactly one of concurrent requests with one key', async () => {
   const [twinKey, rivalKey] = [freshKey(), freshKey()];
-  const twins = await raceOf(Array(8).fill(A), twinKey);
+  const twins = await raceBodies(Array(8).fill(A), twinKey);
   const id = deriveEventId(twinKey);
   expect(twins).toEqual({ 200: Array(7).fill(id), 202: [id] });
   const bodies = Array.from({ length: 8 }, (_, guests) =>
     bookingCreated({ payload: { guests: guests + 1 } }),
   );
-  const rivals = await raceOf(bodies, rivalKey);
+  const rivals = await raceBodies(bodies, rivalKey);
   expect(rivals[202]).toHaveLength(1);
   expect(rivals[409]).toHaveLength(7);
-  expect([await storedUnder(twinKey), await storedUnder(rivalKey)]).toEqual([1, 1]);
+  expect([await countStored(twinKey), await countStored(rivalKey)]).toEqual([1, 1]);
 });
 
 it.each([
-  ['with a key', 'hang-up'],
+  ['with a key', 'disconnect'],
   ['without a key', undefined],
-])(
-  'the commit of an event %s, and the work after it, go on when the client hangs up',
-  async (_, prefix) => {
-    const gate = Promise.withResolvers<void>();
-    const order: string[] = [];
-    const DB = interceptD1(env.DB, async (call) => {
-      await gate.promise;
-      const results = await call();
-      order.push('committed');
-      return results;
-    });
-    const kept: Promise<unknown>[] = [];
-    const ctx: ExecutionContext = Object.assign(createExecutionContext(), {
-      waitUntil: (work: Promise<unknown>) => kept.push(work),
-    });
-    const key = prefix && `${prefix}-${freshKey()}`;
-    const init = ingestInit(bookingCreated(), key, { 'x-api-key': API_KEY });
-    const request = new Request(`https://api.example.com${PATH}`, init);
-    const responding = createApp().fetch(request, { ...env, DB }, ctx);
-    await vi.waitFor(() => expect(kept).toHaveLength(1));
-    const isKept = Promise.all(kept).then(() => order.push('nothing is kept any more'));
-    gate.resolve();
-    const response = await responding;
-    await expectDocumented(request, response);
-    const { id } = await expectEvent(response, 202);
-    await isKept;
-    expect(order).toEqual(['committed', 'nothing is kept any more']);
-    await Promise.all(kept);
-    expect(await env.IDEMPOTENCY.get(id)).toEqual(key === undefined ? null : expect.any(String));
-  },
-);
+])('completes the commit of an event %s when the client disconnects', async (_, prefix) => {
+  const start = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const DB = interceptD1(env.DB, async (call) => {
+    await start.promise;
+    const results = await call();
+    order.push('committed');
+    return results;
+  });
+  const backgroundWork: Promise<unknown>[] = [];
+  const ctx: ExecutionContext = Object.assign(createExecutionContext(), {
+    waitUntil: (work: Promise<unknown>) => backgroundWork.push(work),
+  });
+  const key = prefix && `${prefix}-${freshKey()}`;
+  const init = ingestInit(bookingCreated(), key, { 'x-api-key': API_KEY });
+  const request = new Request(`https://api.example.com${PATH}`, init);
+  const responding = createApp().fetch(request, { ...env, DB }, ctx);
+  await vi.waitFor(() => expect(backgroundWork).toHaveLength(1));
+  const settled = Promise.all(backgroundWork).then(() => order.push('settled'));
+  start.resolve();
+  const response = await responding;
+  await expectDocumented(request, response);
+  const { id } = await expectEvent(response, 202);
+  await settled;
+  expect(order).toEqual(['committed', 'settled']);
+  await Promise.all(backgroundWork);
+  expect(await env.IDEMPOTENCY.get(id)).toEqual(key === undefined ? null : expect.any(String));
+});
 
 it.each<[how: string, misbehave: () => Promise<never>]>([
   ['cannot be read', () => Promise.reject(new Error(OUT_OF_ORDER))],
   ['does not come within a second', () => new Promise(() => undefined)],
-])('a 409 whose stored body %s has no details, and logs the failure', async (_, misbehave) => {
+])('leaves out the details of a 409 whose stored body %s', async (_, misbehave) => {
   const key = freshKey();
   await expectEvent(await ingestWith({}, A, key), 202);
   const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const asked = Promise.withResolvers<void>();
+  const secondCall = Promise.withResolvers<void>();
   let calls = 0;
   const DB = interceptD1(env.DB, (call) => {
     calls += 1;
     if (calls === 1) return call();
-    asked.resolve();
+    secondCall.resolve();
     return misbehave();
   });
   const responding = callWith({ DB }, PATH, ingestInit(B, key));
-  await asked.promise;
+  await secondCall.promise;
   await vi.advanceTimersByTimeAsync(1_000);
   const { details } = await expectError((await responding).response, 409, 'idempotency_key_in_use');
   expect(details).toBeUndefined();
@@ -139,7 +136,7 @@ it.each<[how: string, misbehave: () => Promise<never>]>([
 });
 
 describe('while D1 is down', () => {
-  it('KV replays the body that it knows, and rejects others without details', async () => {
+  it('replays the body of KV but rejects others without details', async () => {
     const key = freshKey();
     const first = await expectEvent(await ingestWith({}, A, key), 202);
     const response = await ingestWith(DOWN, A, key);
@@ -152,13 +149,13 @@ describe('while D1 is down', () => {
     }
   });
 
-  it('an entry of KV is valid until the last millisecond of its 24 hours', async () => {
-    const pass = stopClock();
+  it('uses an entry of KV until the last millisecond of its 24 hours', async () => {
+    const advance = stopClock();
     const key = freshKey();
     await ingestWith({}, A, key);
-    pass(24 * HOUR_MS - 1);
+    advance(24 * HOUR_MS - 1);
     await expectEvent(await ingestWith(DOWN, A, key), 200);
-    pass(1);
+    advance(1);
     await expectError(await ingestWith(DOWN, A, key), 500, 'internal_error');
     await expectError(await ingestWith(DOWN, B, key), 500, 'internal_error');
   });
@@ -182,15 +179,15 @@ describe('a fault that the caller does not see', () => {
   });
 });
 
-it('KV replays before D1 responds, and the later fault of D1 is logged', async () => {
+it('logs an error of D1 that occurs after the replay by KV', async () => {
   const key = freshKey();
   await ingestWith({}, A, key);
   const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
-  const gate = Promise.withResolvers<never>();
-  const DB = delayD1(env.DB, gate.promise);
+  const d1Response = Promise.withResolvers<never>();
+  const DB = delayD1(env.DB, d1Response.promise);
   const { response, settled } = await callWith({ DB }, PATH, ingestInit(A, key));
   await expectStatus(response, 200);
-  gate.reject(new Error(OUT_OF_ORDER));
+  d1Response.reject(new Error(OUT_OF_ORDER));
   await settled;
   expect(log.mock.calls.join()).toContain('D1 failed; KV responded');
 });
@@ -199,14 +196,14 @@ describe('when the response of D1 is lost after the commit', () => {
   const lost = (times: number, message = CONNECTION_LOST) =>
     failingD1(env.DB, { isAfterCommit: true, message, times });
 
-  it('the request recognizes its own commit, is accepted, and KV caches the response', async () => {
+  it('accepts the event that the request itself has committed', async () => {
     const key = freshKey();
     await expectEvent(await ingestWith({ DB: lost(1) }, A, key), 202);
-    expect(await storedUnder(key)).toBe(1);
+    expect(await countStored(key)).toBe(1);
     await expectEvent(await ingestWith(DOWN, A, key), 200);
   });
 
-  it('an event without a key is stored once', async () => {
+  it('stores an event without a key once', async () => {
     const aggregate_id = freshKey();
     const response = await ingestWith({ DB: lost(2) }, { ...A, aggregate_id });
     const { id } = await expectEvent(response, 202);
@@ -218,18 +215,18 @@ describe('when the response of D1 is lost after the commit', () => {
 });
 
 describe('after 24 hours', () => {
-  it('each body of a key keeps its id, and the newest holds the key', async () => {
-    const pass = stopClock();
+  it('lets the newest body use the key while each body keeps its id', async () => {
+    const advance = stopClock();
     const key = freshKey();
     const keyId = deriveEventId(key);
     const a = await expectEvent(await ingest(A, key), 202);
     expect(a.id).toBe(keyId);
 
-    pass(24 * HOUR_MS - 1);
+    advance(24 * HOUR_MS - 1);
     await expectStatus(await ingest(A, key), 200);
     await expectStatus(await ingest(B, key), 409);
-    // The replay does not lengthen the time.
-    pass(1);
+    // The replay does not extend the 24 hours.
+    advance(1);
     const b = await expectEvent(await ingest(B, key), 202);
     const canonical =
       '{"aggregate_id":"bk_1","aggregate_type":"booking","event_type":"booking.created","payload":{"guests":2}}';
@@ -238,10 +235,10 @@ describe('after 24 hours', () => {
     await expectStatus(await ingest(C, key), 409);
     expect((await expectEvent(await ingest(B, key), 200)).id).toBe(b.id);
 
-    pass(24 * HOUR_MS);
+    advance(24 * HOUR_MS);
     expect(await expectEvent(await ingest(A, key), 200)).toEqual({ ...a, status: 'idempotent' });
     expect((await expectEvent(await ingest(B, key), 200)).id).toBe(b.id);
-    expect(await storedUnder(key)).toBe(2);
+    expect(await countStored(key)).toBe(2);
 
     const c = await expectEvent(await ingest(C, key), 202);
     expect(new Set([a.id, b.id, c.id]).size).toBe(3);
@@ -250,14 +247,14 @@ describe('after 24 hours', () => {
   });
 });
 
-describe('the stored events of a key decide before the schema', () => {
-  it('and replay a body that is no longer valid, within 24 hours and after', async () => {
-    const pass = stopClock();
+describe('a key in use', () => {
+  it('replays a body that the current schema rejects', async () => {
+    const advance = stopClock();
     const key = freshKey();
     const keyId = deriveEventId(key);
     const body =
       '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.former","payload":{"guests":"two"}}';
-    // An event that an older catalogue accepted and the present one rejects.
+    // An event that an earlier catalogue accepted and the current one rejects.
     await env.DB.prepare(
       `INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
        VALUES (?1, ?1, ?2, 'r', 'booking.former', 'booking', 'b', '{"guests":"two"}', ?3)`,
@@ -266,12 +263,12 @@ describe('the stored events of a key decide before the schema', () => {
       .run();
     const replay = { id: keyId, type: 'booking.former', status: 'idempotent' };
     expect(await expectEvent(await ingest(body, key), 200)).toMatchObject(replay);
-    pass(25 * HOUR_MS);
+    advance(25 * HOUR_MS);
     expect(await expectEvent(await ingest(body, key), 200)).toMatchObject(replay);
   });
 
-  it('and reject another body with a 409, even an invalid one, until the key is free again', async () => {
-    const pass = stopClock();
+  it('rejects an invalid body with a 409 for 24 hours', async () => {
+    const advance = stopClock();
     const key = freshKey();
     await ingest(A, key);
     const other = { event_type: 'none', extra: 1, payload: { guests: -1 } };
@@ -283,7 +280,7 @@ describe('the stored events of a key decide before the schema', () => {
       'aggregate_id',
       'aggregate_type',
     ]);
-    pass(24 * HOUR_MS);
+    advance(24 * HOUR_MS);
     await expectStatus(await ingest(INVALID, key), 400);
   });
 });

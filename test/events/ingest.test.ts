@@ -10,7 +10,7 @@ const freshKey = () => crypto.randomUUID();
 const sendBatch = (body: unknown) => send(`${INGEST}/batch`, ingestInit(body));
 
 describe('POST /api/public/events/ingest', () => {
-  it('accepts an event as pending, and replays the response for the same key and body', async () => {
+  it('replays the response to a pending event for the same key and body', async () => {
     const key = freshKey();
     const response = await ingest(bookingCreated(), key);
     const event = await expectEvent(response, 202);
@@ -27,7 +27,7 @@ describe('POST /api/public/events/ingest', () => {
     ['a caller with events:read', 'reader', true],
     ['another sender', 'other', false],
   ])(
-    'rejects another body under the key, and shows the paths that differ to %s: %s, %s',
+    'shows the paths at which the bodies of a key differ to %s (%s, %s)',
     async (_, caller, isShown) => {
       const keys = new Map([
         ['sender', await namedKey('sender', ['events:write'])],
@@ -44,10 +44,10 @@ describe('POST /api/public/events/ingest', () => {
       const guess = bookingCreated({ payload: { guests: 3, currency: 'EUR' } });
       const paths = isShown ? ['payload.guests'] : undefined;
       const single = await sendAs(caller, INGEST, guess, key);
-      // Beside a payload that any caller may see: the caller's own.
-      const ownKey = freshKey();
-      await expectEvent(await sendAs(caller, INGEST, bookingCreated(), ownKey), 202);
-      const events = [key, ownKey].map((each) => ({ ...guess, idempotency_key: each }));
+      // The second event belongs to the caller, who can always see its payload.
+      const callerKey = freshKey();
+      await expectEvent(await sendAs(caller, INGEST, bookingCreated(), callerKey), 202);
+      const events = [key, callerKey].map((idempotency_key) => ({ ...guess, idempotency_key }));
       const batch = await sendAs(caller, `${INGEST}/batch`, { events });
       const { data } = await batch.json<{ data: { error: { details?: { path: string }[] } }[] }>();
       const error = await expectError(single, 409, 'idempotency_key_in_use');
@@ -57,7 +57,7 @@ describe('POST /api/public/events/ingest', () => {
     },
   );
 
-  it('gives a keyed event the UUID version 5 of its key', async () => {
+  it('gives an event with a key the UUID version 5 of the key', async () => {
     for (const key of ['"Quoted"', 'quoted', ' with  SPACES ', 'ünïcödé', 'k'.repeat(255)]) {
       const { id } = await expectEvent(await ingest(bookingCreated(), key), 202);
       expect(id).toBe(deriveEventId(key.trim()));
@@ -69,7 +69,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(documented.id).toBe('6bf0acc7-c31d-50b8-a7c2-7bfcd7964fd4');
   });
 
-  it('accepts a body without a key every time, under random ids', async () => {
+  it('accepts a body without a key every time under a random id', async () => {
     const body = bookingCreated();
     const one = await expectEvent(await ingest(body), 202);
     const other = await expectEvent(await ingest(body), 202);
@@ -95,7 +95,7 @@ describe('POST /api/public/events/ingest', () => {
   });
 });
 
-describe('the schema of a request', () => {
+describe('the fields of a request', () => {
   it.each([
     ['event_type', { event_type: 'no.such.kind' }],
     ['event_type', { event_type: 'toString' }],
@@ -131,7 +131,7 @@ describe('the schema of a request', () => {
     ]);
   });
 
-  it('calls each missing field required, and event_id unknown', async () => {
+  it('distinguishes missing fields from the unknown field event_id', async () => {
     const paths = ['event_type', 'aggregate_id', 'aggregate_type', 'payload', 'event_id'];
     const types = /^is required: one of .*booking\.created.*booking\.cancelled/;
     expect(await expectProblems(await ingest({ event_id: 'x' }), paths)).toEqual([
@@ -146,7 +146,7 @@ it.each([
   ['empty', '', 'must be at least 1 character long'],
   ['longer than 255 characters', 'k'.repeat(256), expect.any(String)],
   ['not UTF-8', 'k\ufffd', expect.stringContaining('Latin-1: use ASCII')],
-])('an Idempotency-Key is rejected when it is %s', async (_, key, message) => {
+])('rejects an Idempotency-Key that is %s', async (_, key, message) => {
   const messages = await expectProblems(await ingest(bookingCreated(), key), ['Idempotency-Key']);
   expect(messages).toEqual([message]);
 });
@@ -154,7 +154,7 @@ it.each([
 describe('the body of a request', () => {
   const wrapped = (json: string) =>
     `{"event_type":"booking.created","aggregate_id":"b","aggregate_type":"booking","payload":${json}}`;
-  const inBatch = (event: string, key = freshKey()) =>
+  const sendInBatch = (event: string, key = freshKey()) =>
     sendBatch(`{"events":[${event.replace('{', `{"idempotency_key":"${key}",`)}]}`);
   const nested = (levels: number) => `{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`;
 
@@ -166,7 +166,7 @@ describe('the body of a request', () => {
     ],
     ['empty', 'The body is empty.', ''],
     ['an array', 'The body must be a JSON object', '[]'],
-    ['a text', 'The body must be a JSON object.', '"booking"'],
+    ['a string', 'The body must be a JSON object.', '"booking"'],
     ['not UTF-8', 'The body is not UTF-8 text.', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('is rejected as a whole when it is %s', async (_, message, body) => {
     const response = await send(INGEST, { ...ingestInit(''), body });
@@ -187,10 +187,10 @@ describe('the body of a request', () => {
       ...['payload.a.0', 'payload.a.1.__proto__', 'payload.b'],
     ],
     [nested(65), `payload.a${'.0'.repeat(62)}`],
-  ])('is rejected when its payload is %s, in a batch too', async (json, ...paths) => {
+  ])('is rejected with the payload %s, alone or in a batch', async (json, ...paths) => {
     await expectProblems(await ingest(wrapped(json), freshKey()), paths);
-    const ofItem = paths.map((path) => `events.0.${path}`);
-    await expectProblems(await inBatch(wrapped(json)), ofItem);
+    const batchPaths = paths.map((path) => `events.0.${path}`);
+    await expectProblems(await sendInBatch(wrapped(json)), batchPaths);
   });
 
   const TOO_MANY_DIGITS =
@@ -211,19 +211,21 @@ describe('the body of a request', () => {
     const paths = ['aggregate_id', 'payload.guests', 'payload.a.1.n'];
     expect(await expectProblems(await ingest(event), paths)).toEqual(Array(3).fill(message));
     const batchPaths = paths.map((path) => `events.0.${path}`);
-    expect(await expectProblems(await inBatch(event), batchPaths)).toEqual(Array(3).fill(message));
+    expect(await expectProblems(await sendInBatch(event), batchPaths)).toEqual(
+      Array(3).fill(message),
+    );
     const outside = `{"events":[],"n":${sent}}`;
     expect(await expectProblems(await sendBatch(outside), ['n'])).toEqual([message]);
   });
 
-  it('may nest 64 levels, the event being the first, in a batch too', async () => {
+  it('may have 64 levels of nesting, alone or in a batch', async () => {
     await expectEvent(await ingest(wrapped(nested(64))), 202);
-    const response = await inBatch(wrapped(nested(64)));
+    const response = await sendInBatch(wrapped(nested(64)));
     expect(await response.json()).toMatchObject({ data: [{ outcome: 'accepted' }] });
   });
 
   it.each(['1e999', '{"__proto__":1}', '{"\\ud83d":1}'])(
-    'is rejected with 50 places at most that have %s',
+    'is rejected with at most 50 paths of the value %s',
     async (value) => {
       const many = wrapped(`{"a":[${Array(80).fill(value).join()}]}`);
       const error = await expectError(await ingest(many, freshKey()), 400, 'validation_error');
@@ -231,17 +233,17 @@ describe('the body of a request', () => {
     },
   );
 
-  it('is rejected with the names that occur twice in one object, held or not, in a batch too', async () => {
+  it('is rejected with the names that occur twice in one object, although the key is in use', async () => {
     const key = freshKey();
     const twice = wrapped('{"a":1,"\\u0061":2,"items":[{"b":1,"b":1}]}');
     await expectEvent(await ingest(wrapped('{"a":2,"items":[{"b":1}]}'), key), 202);
-    for (const sent of [ingest(twice, key), inBatch(twice, key)]) {
+    for (const sent of [ingest(twice, key), sendInBatch(twice, key)]) {
       const messages = await expectProblems(await sent, ['']);
       expect(messages).toEqual(['A name occurs twice in one object: ["a","b"].']);
     }
   });
 
-  it('has one problem per value, in a batch too', async () => {
+  it('gets one problem per value, alone or in a batch', async () => {
     const payload = { occurred_at: 'hush', check_in: 'soon', currency: 'x', guest_email: 'x' };
     const event = bookingCreated({ payload, aggregate_id: '', aggregate_type: '\0'.repeat(256) });
     const paths = [
@@ -251,29 +253,32 @@ describe('the body of a request', () => {
     ];
     const [, message] = await expectProblems(await ingest(event), paths);
     expect(message).toBe('must be at most 255 characters long');
-    const ofItem = ['idempotency_key', ...paths].map((path) => `events.0.${path}`);
+    const batchPaths = ['idempotency_key', ...paths].map((path) => `events.0.${path}`);
     const events = [{ ...event, idempotency_key: ' '.repeat(256) }];
-    await expectProblems(await sendBatch({ events }), ofItem);
+    await expectProblems(await sendBatch({ events }), batchPaths);
   });
 
-  it.each([undefined, 'a-key'])('has at most 256 KiB as canonical JSON, key %s', async (key) => {
-    // 5 bytes as sent and 17 bytes as canonical JSON.
-    const numbers = (count: number) => wrapped(`{"n":[${Array(count).fill('1e15').join()}]}`);
-    await expectProblems(await ingest(numbers(16_000), key), ['']);
-    await expectEvent(await ingest(numbers(15_000), key), 202);
-  });
+  it.each([undefined, 'a-key'])(
+    'has at most 256 KiB as canonical JSON with the key %s',
+    async (key) => {
+      // 5 bytes as sent and 17 bytes as canonical JSON.
+      const numbers = (count: number) => wrapped(`{"n":[${Array(count).fill('1e15').join()}]}`);
+      await expectProblems(await ingest(numbers(16_000), key), ['']);
+      await expectEvent(await ingest(numbers(15_000), key), 202);
+    },
+  );
 
   it.each([
     [262_144, 202],
     [262_145, 413],
-  ])('of %i bytes, in chunks or not, gets a %i', async (bytes, status) => {
+  ])('has %i bytes and gets a %i, in chunks or not', async (bytes, status) => {
     const text = wrapped('{}').padEnd(bytes);
     const init = { ...ingestInit(''), body: new Blob([text]).stream(), duplex: 'half' };
     await expectStatus(await send(INGEST, init), status);
     await expectStatus(await ingest(text), status);
   });
 
-  it('without Content-Length is dropped beyond 256 KiB and cut off at 16 MiB', async () => {
+  it('is read up to 16 MiB if it has no Content-Length', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -293,8 +298,8 @@ describe('the body of a request', () => {
     [{}, 415],
     [{ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 415],
     [{ 'Content-Type': 'Application/JSON; charset=utf-8' }, 202],
-  ])('with the headers %j gets a %i', async (headers, status) => {
-    // Text would get a media type from `fetch`.
+  ])('has the headers %j and gets a %i', async (headers, status) => {
+    // `fetch` would add a media type to text.
     const body = new TextEncoder().encode(JSON.stringify(bookingCreated()));
     const response = await send(INGEST, { method: 'POST', headers, body });
     await expectStatus(response, status);

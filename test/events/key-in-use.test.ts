@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeDifferences } from '../../src/events/key-in-use.ts';
 
-const pathsOf = (a: unknown, b: unknown) => describeDifferences(a, b).map(({ path }) => path);
+const listPaths = (a: unknown, b: unknown) => describeDifferences(a, b).map(({ path }) => path);
 
 it.each<[paths: string[], a: unknown, b: unknown]>([
   [['a'], { a: 1 }, { a: 2 }],
@@ -16,11 +16,11 @@ it.each<[paths: string[], a: unknown, b: unknown]>([
   [['x', 'y'], { x: 1, y: 2 }, { x: 2, y: 1 }],
   [[''], 1, 2],
 ])('finds the paths %j', (paths, a, b) => {
-  expect(pathsOf(a, b)).toEqual(paths);
+  expect(listPaths(a, b)).toEqual(paths);
 });
 
-it('finds at most 50 paths, and cuts long names', () => {
+it('finds at most 50 paths with short names', () => {
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
-  expect(pathsOf(many, {})).toHaveLength(50);
-  expect(pathsOf({ ['x'.repeat(200_000)]: 1 }, {})).toEqual([`${'x'.repeat(500)}…`]);
+  expect(listPaths(many, {})).toHaveLength(50);
+  expect(listPaths({ ['x'.repeat(200_000)]: 1 }, {})).toEqual([`${'x'.repeat(500)}…`]);
 });

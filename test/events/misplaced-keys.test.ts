@@ -1,4 +1,4 @@
-/** A key where the service does not look for it: ignored, it would store an event per retry. */
+/** Keys in places that the service does not read. If it ignored them, each retry would be stored. */
 
 import { expect, it } from 'vitest';
 import { batchItem, bookingCreated, ingestInit, listEvents } from '../support/events.ts';
@@ -46,7 +46,7 @@ const CASES: Case[] = [
 ];
 
 it.each(CASES)(
-  'a key as %s is rejected by the paths %j and told its place, and nothing is stored: %s',
+  'rejects a key as %s, by the paths %j of %s',
   async (_, paths, path, headers, fields) => {
     const id = crypto.randomUUID();
     const response = await post(path, id, headers, fields);
@@ -68,7 +68,7 @@ it.each<[path: string, headers: Headers]>([
   [`${INGEST}?idempotency_key=k`, { 'Idempotency-Key': crypto.randomUUID() }],
   [`${BATCH}?idempotency_key=k`, {}],
 ])(
-  '%s with %j is stored: other parameters are ignored, and a misspelt key beside a key',
+  'stores %s with %j, because the misspelt name or parameter is ignored',
   async (path, headers) => {
     const id = crypto.randomUUID();
     await expectStatus(await post(path, id, headers), path.startsWith(BATCH) ? 200 : 202);

@@ -53,7 +53,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  it('names the key that posted it, in the list and by its id', async () => {
+  it('names the key that posted an event', async () => {
     const { key, entry } = await namedKey('booking-system', ['events:write']);
     for (const name of ['received-1', undefined]) {
       const post = ingestInit(bookingCreated(), name, { 'x-api-key': key });
@@ -68,22 +68,22 @@ describe('the list of events', () => {
     expect(one.received_from).toBe('booking-system');
   });
 
-  it('filters by types, comma-separated or repeated, and by aggregate', async () => {
+  it('filters by aggregate and by types, comma-separated or repeated', async () => {
     const ids = await acceptInOrder(8, (index) => ({
       event_type: index % 2 ? 'booking.cancelled' : 'booking.created',
       aggregate_type: index < 4 ? 'booking' : 'stay',
       aggregate_id: `agg-${index % 4}`,
     }));
-    for (const [query, ...places] of [
+    for (const [query, ...indexes] of [
       ['type=booking.cancelled', 1, 3, 5, 7],
       ['aggregate_type=stay', 4, 5, 6, 7],
       ['aggregate_id=agg-1', 1, 5],
       ['aggregate_id=agg-1&aggregate_type=booking&type=booking.cancelled', 1],
       ['type=none'],
-      ['type=old.kind,booking.created&type=none', 0, 2, 4, 6],
+      ['type=old.type,booking.created&type=none', 0, 2, 4, 6],
       ['type=%5B%22booking.created%22%5D'],
     ] as [string, ...number[]][]) {
-      expect(await idsOn(`order=asc&${query}`), query).toEqual(places.map((place) => ids[place]));
+      expect(await idsOn(`order=asc&${query}`), query).toEqual(indexes.map((index) => ids[index]));
     }
   });
 
@@ -125,7 +125,7 @@ describe('the list of events', () => {
     expect(await idsOn(`order=asc&cursor=${page.resume_cursor}`)).toEqual([second]);
   });
 
-  it('leads forward from the first page of the default order, and no later page resumes', async () => {
+  it('resumes only from the first page of the default order', async () => {
     const stored = await acceptInOrder(3, () => ({ aggregate_id: 'home' }));
     await acceptInOrder(1, () => ({ aggregate_id: 'other' }));
     const filters = 'limit=2&aggregate_id=home';
@@ -159,7 +159,7 @@ describe('the list of events', () => {
     expect(await idsOn(`order=asc&cursor=${page.resume_cursor}`)).toEqual(later);
   });
 
-  it('selects the stored events of up to 100 ids on one page, beside the other filters', async () => {
+  it('selects the stored events of up to 100 ids on one page, with the other filters', async () => {
     const stored = await acceptInOrder(30, (index) => ({ aggregate_id: index < 10 ? 'a' : 'b' }));
     const others = Array.from({ length: 70 }, () => crypto.randomUUID());
     const ids = [...stored.toReversed(), ...others].join();
@@ -200,34 +200,34 @@ describe('the list of events', () => {
     expect(messages).toEqual([message]);
   });
 
-  it('rejects a wait without order=asc beside another bad parameter', async () => {
+  it('rejects a wait without order=asc together with another bad parameter', async () => {
     await expectProblems(await get(`${LIST}?wait=5&limit=0`), ['limit', 'wait']);
   });
 });
 
 describe('one event', () => {
-  it('is found by its id in either case, as the list shows it', async () => {
+  it('is found by its id in either case', async () => {
     const [id] = await acceptInOrder(1);
-    const [listed] = (await listEvents()).data;
+    const [listItem] = (await listEvents()).data;
     for (const path of [`${LIST}/${id}`, `${LIST}/${id?.toUpperCase()}`]) {
       const response = await get(path);
       await expectStatus(response, 200);
-      expect(storedEvent.parse(await response.json())).toEqual(listed);
+      expect(storedEvent.parse(await response.json())).toEqual(listItem);
     }
   });
 
-  it('is a 404 when no event has the id or the id is no UUID', async () => {
+  it('is a 404 for an unknown or malformed id', async () => {
     for (const id of ['00000000-0000-4000-8000-000000000000', 'x', '%00', "'--"]) {
       await expectError(await get(`${LIST}/${id}`), 404, 'resource_missing');
     }
   });
 });
 
-it('an event of a type that a later version has stored is served, as it is after a deployment is undone', async () => {
+it('serves an event whose type only a later version accepts', async () => {
   const ids = await acceptInOrder(2);
   const later = env.DB.prepare(`UPDATE events SET type = 'stay.begun' WHERE id = ?`);
   await later.bind(ids[1]).run();
-  // The document cannot describe it.
+  // The document does not describe this type.
   const read = async (path: string) => {
     const response = await sendUndescribed({}, `${LIST}${path}`);
     await expectStatus(response, 200);

@@ -1,6 +1,6 @@
 /**
- * Events that a rewind of the database has undone, and that their senders send again. KV still has
- * them for 24 hours: see "After a restore" in the runbook.
+ * Events that a rewind of the database has undone and that their senders send again. KV still has them
+ * for 24 hours. "After a restore" in the runbook describes this.
  */
 
 import { env } from 'cloudflare:workers';
@@ -13,8 +13,8 @@ const SINGLE = '/api/public/events/ingest';
 const BATCH = `${SINGLE}/batch`;
 const A = bookingCreated();
 
-/** Accepts an event, and undoes it as a rewind does: its row is gone, and KV keeps its response. */
-async function undone(): Promise<{ key: string; id: string }> {
+/** Accepts an event and undoes it as a rewind does. Its row is gone, but KV keeps its response. */
+async function undoEvent(): Promise<{ key: string; id: string }> {
   const key = crypto.randomUUID();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
   const { id } = await expectEvent(response, 202);
@@ -26,16 +26,16 @@ async function undone(): Promise<{ key: string; id: string }> {
   return { key, id };
 }
 
-it('is stored again by the request that KV replays', async () => {
-  const { key, id } = await undone();
+it('stores an undone event again although KV replays its response', async () => {
+  const { key, id } = await undoEvent();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
   expect(await expectEvent(response, 200)).toMatchObject({ id, status: 'idempotent' });
   await settled;
   expect((await listEvents()).data).toMatchObject([{ id }]);
 });
 
-it('is never acknowledged before it is stored where it comes in a batch', async () => {
-  const { key, id } = await undone();
+it('stores an undone event of a batch before it is acknowledged', async () => {
+  const { key, id } = await undoEvent();
   const init = ingestInit({ events: [{ ...A, idempotency_key: key }] });
   await expectError(await sendWith(DOWN, BATCH, init), 500, 'internal_error');
   const response = await sendWith({}, BATCH, init);

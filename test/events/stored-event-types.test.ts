@@ -40,7 +40,7 @@ const EVER_ACCEPTED: Record<string, Record<string, string[]>> = {
 
 const payload = z.object({ properties: z.record(z.string(), z.object({ type: z.unknown() })) });
 
-it('stored events are described for ever: each event type, with every type that its fields have had', () => {
+it('describes every event type ever accepted with every type of its fields', () => {
   const { StoredEvent, ...schemas } = openapi.components.schemas;
   const byName = new Map<string, unknown>(Object.entries(schemas));
   const described = Object.entries(StoredEvent.discriminator.mapping).map(([kind, reference]) => {
@@ -53,7 +53,7 @@ it('stored events are described for ever: each event type, with every type that 
   expect(Object.fromEntries(described), hint).toEqual(EVER_ACCEPTED);
 });
 
-it('a stored event is described when it was accepted under looser bounds', async () => {
+it('describes a stored event that was accepted under wider bounds', async () => {
   const payload = { guests: 0.5, check_in: 'tomorrow', currency: '€' };
   const { id } = await expectEvent(await ingest(bookingCreated()), 202);
   const update = env.DB.prepare('UPDATE events SET payload = ? WHERE id = ?');

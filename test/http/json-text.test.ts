@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseNumbersAsText, repeatedNames } from '../../src/http/json-text.ts';
 
-describe('the repeated names of JSON text', () => {
+describe('repeatedNames', () => {
   it.each([
     ['{"a":1,"a":2,"a":3}', ['a']],
     ['{"a":1,"\\u0061":2}', ['a']],
@@ -13,11 +13,11 @@ describe('the repeated names of JSON text', () => {
     ['{"\\\\":1,"\\"":2,"\\\\" :3}', ['\\']],
     ['{"a":{"b":1},"b":{"a":1,"b":[{"a":1},{"a":1}]}}', []],
     ['{"note":"a: \\"b\\": c","b":["a","a"],"a":{}}', []],
-  ])('in %s are %j', (text, names) => {
+  ])('finds in %s the names %j', (text, names) => {
     expect(repeatedNames(text)).toEqual(names);
   });
 
-  it('in the text of a value are none', () => {
+  it('finds nothing in the text of a value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(repeatedNames(JSON.stringify(value, null, 1))).toEqual([]);
@@ -26,17 +26,17 @@ describe('the repeated names of JSON text', () => {
   });
 });
 
-describe('the numbers of JSON text', () => {
+describe('parseNumbersAsText', () => {
   it.each([
     ['{"n":9007199254740993,"m":[-1.50,1e400]}', { n: '9007199254740993', m: ['-1.50', '1e400'] }],
     [' [ 1E+2 , -0 ,0.10]', ['1E+2', '-0', '0.10']],
     ['{"a1":"2, \\"3\\": 4","\\\\":5}', { a1: '2, "3": 4', '\\': '5' }],
     ['[true,null,"1"]', [true, null, '1']],
-  ])('in %s are parsed as text', (text, value) => {
+  ])('parses %s', (text, value) => {
     expect(parseNumbersAsText(text)).toEqual(value);
   });
 
-  it('are parsed as text at any depth', () => {
+  it('parses any depth', () => {
     const depth = 100_000;
     expect(() => parseNumbersAsText(`${'['.repeat(depth)}1${']'.repeat(depth)}`)).not.toThrow();
   });
