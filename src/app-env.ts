@@ -1,4 +1,4 @@
-/** What Hono's context has in this service: the bindings, and what a middleware finds out of a request. */
+/** The types of Hono's context in this service: the bindings, and the variables that middleware sets. */
 
 import type { PresentedKey } from './auth/named-keys.ts';
 
@@ -7,7 +7,7 @@ export type AppEnv = {
   Variables: {
     client?: string;
     key?: PresentedKey | undefined;
-    /** The recognized caller, also in the log: the key's name, `api-key` or `bearer`. */
+    /** The recognized caller, as in the log: the name of the key, `api-key` or `bearer`. */
     caller?: string;
     rejectedOrigin?: string | undefined;
   };

@@ -28,13 +28,12 @@ const TABLES = [
 ];
 
 type AppOptions = {
-  /** Routes with their full paths. */
+  /** Routes with their complete paths. */
   developmentPages?: Hono<AppEnv>;
-  /** See `requireHttpsAndConfig`. */
+  /** Whether the environment `development` is malformed, as `requireHttpsAndConfig` describes. */
   isDeployed?: boolean;
 };
 
-/** Builds the service. */
 export function createApp({ developmentPages, isDeployed = false }: AppOptions = {}) {
   const app = new Hono<AppEnv>();
   // The rate limit needs the paths of these routes before they are mounted.

@@ -1,7 +1,9 @@
 /**
- * The Worker's vars and secrets, parsed once per isolate. `wrangler.toml` has every default. While
- * a var is malformed, no route runs: a request gets a 500, and the log names the var. A missing
- * `API_KEY` or key set only closes the routes that need it.
+ * Parses the Worker's vars and secrets, once per isolate. `wrangler.toml` has the defaults.
+ *
+ *     a var                                requests
+ *     is malformed                         all get a 500, and the log names the var
+ *     `API_KEY` or the key set is missing  get a 401 where they need it
  */
 
 import * as z from 'zod';
@@ -14,16 +16,16 @@ import { wholeNumber } from './schema/numbers.ts';
 const DEVELOPMENT = 'development';
 export const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;
 
-/** The largest number that every client can read in a header. */
+/** Maximum number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
 
-/** With two slashes before its host: the URL parser accepts any number. */
+/** Makes the schema of a URL with exactly two slashes before its host. The URL parser accepts any number. */
 const httpUrl = () =>
   z
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
     .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
 
-/** The site that shows the listings, without a trailing slash. */
+/** Makes the schema of the site that shows the listings. Its output has no trailing slash. */
 export const publicSiteUrl = () =>
   httpUrl()
     .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
@@ -52,7 +54,7 @@ function makeVars() {
     JURISDICTION: z
       .enum(['', 'eu', 'us', 'fedramp'], { error: 'must be eu, us, fedramp or empty' })
       .default(''),
-    /** At least 60: the shortest expiry of a KV entry. */
+    /** At least 60, because a KV entry cannot expire earlier. */
     IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
     FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
     FEED_STALE_SECONDS: wholeNumber(0, 86_400),
@@ -75,7 +77,7 @@ const makeVarsSchema = () =>
     corsOrigins: values.CORS_ORIGINS,
     /** Requests per window, by counter. */
     rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
-    /** Where the counters are. The local runtime knows no jurisdictions. */
+    /** Jurisdiction of the rate counters. The local runtime does not support jurisdictions. */
     jurisdiction:
       values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
         ? undefined
@@ -97,15 +99,15 @@ const makeVarsSchema = () =>
 
 type Vars = ReturnType<typeof makeVars>;
 
-/** The parsed vars. Each fault is a sentence about a malformed var. */
-export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { faults: readonly string[] };
+/** The parsed vars. `problems` has a message about each malformed var. */
+export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { problems: readonly string[] };
 
 type RequiredVar = {
   [Name in keyof Vars]: undefined extends z.input<Vars[Name]> ? never : Name;
 }[keyof Vars];
 
-/** In place of malformed vars, so that the 500 still has its headers. */
-const REPLACEMENTS: Readonly<Record<string, string>> = {
+/** Values that replace malformed vars, so that the 500 still has its headers. */
+const FALLBACK_VARS: Readonly<Record<string, string>> = {
   PUBLIC_SITE_URL: 'https://unknown.invalid',
   RATE_LIMIT_DEFAULT: '100',
   RATE_LIMIT_INGEST: '200',
@@ -117,32 +119,32 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 
 const configs = new WeakMap<Env, Config>();
 
-/** Never throws. */
+/** Returns the parsed vars. Never throws. */
 export function readConfig(env: Env): Config {
-  const known = configs.get(env);
-  if (known !== undefined) return known;
+  const parsedConfig = configs.get(env);
+  if (parsedConfig !== undefined) return parsedConfig;
   const schema = makeVarsSchema();
   const { data, error } = schema.safeParse(env, ZOD_OPTIONS);
   const names = error?.issues.map(({ path: [name] }) => String(name)) ?? [];
-  const replacements = Object.fromEntries(names.map((name) => [name, REPLACEMENTS[name]]));
-  const values = data ?? schema.parse({ ...env, ...replacements });
-  const config = { ...values, faults: formatFaults(error) };
+  const fallbacks = Object.fromEntries(names.map((name) => [name, FALLBACK_VARS[name]]));
+  const values = data ?? schema.parse({ ...env, ...fallbacks });
+  const config = { ...values, problems: formatProblems(error) };
   configs.set(env, config);
   return config;
 }
 
-/** Returns a sentence about each malformed var. `dev` and `deploy` check them. */
-export function findFaults(vars: object): string[] {
-  return formatFaults(makeVarsSchema().safeParse(vars, ZOD_OPTIONS).error);
+/** Returns a message about each malformed var, for `dev` and `deploy`. */
+export function findVarProblems(vars: object): string[] {
+  return formatProblems(makeVarsSchema().safeParse(vars, ZOD_OPTIONS).error);
 }
 
-function formatFaults(error: z.ZodError | undefined): string[] {
+function formatProblems(error: z.ZodError | undefined): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
 /**
- * Reads `JWT_JWKS`. A set whose entries are all ignored is malformed: no token would be valid. An
- * empty set is well-formed, and turns tokens off.
+ * Reads `JWT_JWKS`. A set whose entries are all ignored is malformed, because no token would be valid.
+ * An empty set is well-formed and turns tokens off.
  */
 function parseLocalKeySet(text: string, context: z.RefinementCtx): KeySet | null {
   const keySet = readKeySet(parseJson(text));
@@ -152,7 +154,7 @@ function parseLocalKeySet(text: string, context: z.RefinementCtx): KeySet | null
   return null;
 }
 
-/** RFC 6454 section 6.2. Hybrid apps have other schemes, e.g. `capacitor://localhost`. */
+/** Whether a text is an origin (RFC 6454 section 6.2). Hybrid apps have other schemes, e.g. `capacitor://localhost`. */
 function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) {
     return URL.canParse(text) && new URL(text).origin === text && !text.includes('*');

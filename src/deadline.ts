@@ -1,4 +1,4 @@
-/** Time limits. Late work continues, and its result is ignored. */
+/** Limits the time of calls. Late work continues, but its result is ignored. */
 
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
@@ -6,7 +6,7 @@ class DeadlineExceeded extends Error {
 
 const LATE = Symbol('late');
 
-/** Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`. */
+/** Returns the result of `work`. Throws `DeadlineExceeded` after `milliseconds`. */
 export async function withDeadline<T>(
   work: Promise<T>,
   milliseconds: number,
@@ -17,7 +17,7 @@ export async function withDeadline<T>(
   return result;
 }
 
-/** Resolves as `work` does, or with `late` after `milliseconds`. */
+/** Returns the result of `work`, or `late` after `milliseconds`. */
 export async function firstWithin<T, Late>(
   work: Promise<T>,
   milliseconds: number,

@@ -1,8 +1,8 @@
-/** The release, as in package.json: the bundle does not contain that file. */
+/** The release. It is repeated from package.json, which the bundle does not contain. */
 
 export const RELEASE = '2.0.0';
 
-/** The id of the deployment, else the release: outside of Cloudflare, the binding is missing. */
-export function deploymentId({ CF_VERSION_METADATA: metadata }: Partial<Env>): string {
+/** Returns the id of the deployment, or the release outside of Cloudflare, where the binding is missing. */
+export function getDeploymentId({ CF_VERSION_METADATA: metadata }: Partial<Env>): string {
   return metadata?.id || RELEASE;
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { logError } from '../http/log.ts';
-import { sentOnce } from '../http/repeated-header.ts';
+import { mergeRepeated } from '../http/repeated-header.ts';
 import {
   endOfDay,
   FULL_ACCESS_CALLER,
@@ -45,7 +45,7 @@ export function identifyKey(
   now: number,
 ): PresentedKey | undefined {
   if (header === undefined) return undefined;
-  const presentedKey = sentOnce(header);
+  const presentedKey = mergeRepeated(header);
   const configuredKeys = keysByConfig.get(config) ?? digestKeys(config);
   keysByConfig.set(config, configuredKeys);
   const presentedDigest = hash('sha256', presentedKey, 'buffer');

@@ -9,7 +9,7 @@ import type { AppEnv } from '../app-env.ts';
 import { type Config, readConfig } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
-import { sentOnce } from '../http/repeated-header.ts';
+import { mergeRepeated } from '../http/repeated-header.ts';
 import { PERMISSIONS_CLAIM, verifyBearer } from './bearer.ts';
 import { type PresentedKey, type Scope, TOKEN_CALLER } from './named-keys.ts';
 
@@ -140,7 +140,7 @@ async function verifyToken(
   jwt: Config['jwt'],
 ): Promise<'admitted' | Rejection> {
   if (!acceptsTokens) return reject(1, 'authentication_invalid', KEY_ONLY, API_KEY_CHALLENGE);
-  const verdict = await verifyBearer(sentOnce(authorization), jwt, FEED_PERMISSION);
+  const verdict = await verifyBearer(mergeRepeated(authorization), jwt, FEED_PERMISSION);
   if (verdict.outcome === 'valid') return 'admitted';
   setLogFields({ token_fault: verdict.reason });
   switch (verdict.outcome) {

@@ -8,9 +8,9 @@ import {
   decodeCursor,
   encodeCursor,
   invalidCursor,
-  jsonWithField,
-  listJson,
   MAX_PAGE_SIZE,
+  writePage,
+  writeWithField,
 } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
@@ -94,7 +94,7 @@ export async function readEvents(
   const isLaterPageOfDesc = order === 'desc' && after !== undefined;
   const resume_cursor = isLaterPageOfDesc ? null : makeCursor(resume, 'asc');
   return {
-    json: listJson(documents, next_cursor, { resume_cursor }),
+    json: writePage(documents, next_cursor, { resume_cursor }),
     isEnd: documents.length === 0 && next === undefined,
     position: { generation, seq: resume },
   };
@@ -240,5 +240,5 @@ function formatEvent({ payload, ...row }: EventRow): string | undefined {
   const { aggregate_id, aggregate_type, received_from } = row;
   const erased_at = row.erased_at === null ? null : new Date(row.erased_at).toISOString();
   const stored = { aggregate_id, aggregate_type, received_from, erased_at };
-  return jsonWithField({ ...makeEventResource(row), ...stored }, 'payload', payload);
+  return writeWithField({ ...makeEventResource(row), ...stored }, 'payload', payload);
 }

@@ -3,9 +3,9 @@
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { addHint } from '../http/hints.ts';
-import { waitParameter } from '../http/long-poll.ts';
+import { makeWaitParameter } from '../http/long-poll.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
-import { listMetadata, listOf } from '../http/query.ts';
+import { makeListMetadata, makeListSchema } from '../http/query.ts';
 import { withMetadata } from '../schema/metadata.ts';
 import { UUID_PATTERN, uuid } from '../schema/uuid.ts';
 import { explainWrongDate } from './dates.ts';
@@ -24,7 +24,7 @@ const SEPARATOR_CHARACTERS = 2;
 
 /** Makes the schema of a list. Its output is JSON text, which a statement binds as one value. */
 function valueList(value: z.ZodType<string, string>, longest: number, max: number, noun: string) {
-  return listOf(value, max * (longest + SEPARATOR_CHARACTERS))
+  return makeListSchema(value, max * (longest + SEPARATOR_CHARACTERS))
     .refine((values) => values.length <= max, `must be at most ${max} ${noun}`)
     .transform((values) => JSON.stringify([...new Set(values)].sort()));
 }
@@ -87,7 +87,7 @@ const FILTERS = {
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
-        ...listMetadata(
+        ...makeListMetadata(
           { type: 'string', pattern: UUID_PATTERN, minLength: 36, maxLength: 36 },
           MAX_PAGE_SIZE,
         ),
@@ -100,7 +100,7 @@ const FILTERS = {
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only events of these types: comma-separated, repeated, or both.',
-        ...listMetadata({ type: 'string', ...NAME_BOUNDS }, MAX_EVENT_TYPES),
+        ...makeListMetadata({ type: 'string', ...NAME_BOUNDS }, MAX_EVENT_TYPES),
       }),
     condition: (types) => sql`${events.type} in (select value from json_each(${types}))`,
   },
@@ -161,7 +161,7 @@ export const listParameters = z
       pagingParameters.cursor.unwrap().optional(),
       'The `next_cursor` or the `resume_cursor` of an earlier response, unchanged and with the same filters; `limit` and `wait` may change.',
     ),
-    wait: waitParameter('order=asc', 'an event'),
+    wait: makeWaitParameter('order=asc', 'an event'),
   })
   .refine(({ wait, order }) => wait === undefined || order === 'asc', {
     path: ['wait'],

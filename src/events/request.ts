@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
 import { addHint } from '../http/hints.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
-import { sentOnce } from '../http/repeated-header.ts';
+import { mergeRepeated } from '../http/repeated-header.ts';
 import { type Parsed, parseWith, UNKNOWN_FIELD } from '../http/validation-problems.ts';
 import { withMetadata } from '../schema/metadata.ts';
 import { EVENT_TYPES, name } from './event-types.ts';
@@ -87,7 +87,10 @@ const HEADER_VALUE_RULE =
 /** The schema of a key, in the header or in a batch. */
 export const idempotencyKey = z
   .string()
-  .refine((key) => sentOnce(key) === key, 'was sent twice: a key is one value (RFC 9651, Item)')
+  .refine(
+    (key) => mergeRepeated(key) === key,
+    'was sent twice: a key is one value (RFC 9651, Item)',
+  )
   .pipe(name.regex(HEADER_VALUE, HEADER_VALUE_RULE));
 
 /** An object, so that the path of a problem is the name of the header. */

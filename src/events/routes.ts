@@ -10,7 +10,7 @@ import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { setLogFields } from '../http/log.ts';
 import { pollWhile } from '../http/long-poll.ts';
-import { listJson } from '../http/paging.ts';
+import { writePage } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { isUuid } from '../schema/uuid.ts';
 import { BATCH_BODY, ingestBatch, KEY_HEADER_OF_BATCH } from './batch.ts';
@@ -73,7 +73,7 @@ export function ingestRoutes() {
       const outcome = await work;
       if (outcome.kind === 'invalid') throw validationError(outcome.problems);
       const results = outcome.results.map((result) => JSON.stringify(result));
-      return json(listJson(results, null));
+      return json(writePage(results, null));
     });
 }
 

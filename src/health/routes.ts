@@ -1,6 +1,7 @@
 /**
- * `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. The detailed
- * one checks the dependencies in parallel, each for 2 s at most and without a write.
+ * The health checks for monitors, without credentials: `GET /api/health`, and `GET
+ * /api/health/detailed`, which checks the dependencies in parallel, each for at most 2 s and without a
+ * write.
  */
 
 import { getTableColumns, getTableName } from 'drizzle-orm';
@@ -24,31 +25,31 @@ const CACHED_SECONDS = 5;
 type HealthOptions = {
   /** The tables that this release needs. */
   tables: readonly SQLiteTable[];
-  /** Calls a rate counter, and changes nothing. */
+  /** Calls a rate counter without changing it. */
   callCounter: (env: Env) => Promise<void>;
 };
 
-/** Mounted at /api/health. */
+/** Creates the routes under /api/health. */
 export function healthRoutes(options: HealthOptions) {
-  const getHealth = cachedCheck(options);
+  const getHealth = createCachedCheck(options);
   return new Hono<AppEnv>()
     .get('/', openToAll(), (c) => c.json(makeHealth('ok'), 200, NO_STORE))
     .get('/detailed', openToAll(), async (c) => {
       const health = await getHealth(c.env);
       return health.status === 'down'
-        ? renderError(databaseDown(), c, health)
+        ? renderError(createDatabaseDown(), c, health)
         : c.json(health, 200, NO_STORE);
     });
 }
 
-/** 503 `service_unavailable`. A client may retry when the cached result has expired. */
-function databaseDown(): ApiError {
+/** Builds the 503 `service_unavailable`. A client can retry when the cached result has expired. */
+function createDatabaseDown(): ApiError {
   const headers = { 'Retry-After': String(CACHED_SECONDS) };
   return new ApiError('service_unavailable', 'The database is down.', { headers });
 }
 
-/** Makes a check whose result is cached for 5 s. */
-function cachedCheck(options: HealthOptions) {
+/** Creates a check whose result is cached for 5 s. */
+function createCachedCheck(options: HealthOptions) {
   type Health = Awaited<ReturnType<typeof checkHealth>>;
   let last: { finishedAt: number; health: Health } | undefined;
   return async (env: Env): Promise<Health> => {
@@ -62,9 +63,9 @@ function cachedCheck(options: HealthOptions) {
 type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
 type Dependency = Dependencies[keyof Dependencies];
 
-/** Never rejects. `degraded`: a dependency is down, but not the database. */
+/** Checks all dependencies. Never rejects. `degraded` means that the database is up and another dependency is down. */
 async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
-  const query = schemaQuery(tables);
+  const query = writeSchemaQuery(tables);
   const [database, idempotency_cache, rate_limiter] = await Promise.all([
     check('database', () => readD1(() => env.DB.prepare(query).first())),
     check('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
@@ -95,8 +96,8 @@ async function check(name: keyof Dependencies, call: () => Promise<unknown>): Pr
   return { status, latency_ms: Date.now() - startedAt };
 }
 
-/** Names every column, and reads no row: D1 rejects the query if a migration is missing. */
-function schemaQuery(tables: readonly SQLiteTable[]): string {
+/** Writes a query that names every column and reads no row. D1 rejects it if a migration is missing. */
+function writeSchemaQuery(tables: readonly SQLiteTable[]): string {
   const checks = tables.map((table) => {
     const name = getTableName(table);
     const columns = Object.values(getTableColumns(table)).map(

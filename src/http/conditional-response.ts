@@ -1,22 +1,24 @@
-/** Conditional requests (RFC 9110 section 13). */
+/** Responds to conditional requests (RFC 9110 section 13). */
 
 import type { Context } from 'hono';
 
-/** Makes a 304 if `If-None-Match` has the `ETag`, else a 200. */
-export function conditionalResponse(c: Context, body: Blob, headers: Headers): Response {
-  const sent = c.req.header('If-None-Match');
-  const isUnchanged = sent !== undefined && namesTag(sent, headers.get('ETag') ?? '');
+/** Creates a 304 if `If-None-Match` contains the `ETag`, and a 200 otherwise. */
+export function createConditionalResponse(c: Context, body: Blob, headers: Headers): Response {
+  const ifNoneMatch = c.req.header('If-None-Match');
+  const isUnchanged =
+    ifNoneMatch !== undefined && includesTag(ifNoneMatch, headers.get('ETag') ?? '');
   return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : 200, headers });
 }
 
 /**
- * A proxy that compresses marks the tag `W/`, or adds a suffix: `"…-gzip"` (Apache), `"…;gzip"`,
- * `"…-br"`. Compare weakly (RFC 9110 section 13.1.2), without the suffix.
+ * Whether `If-None-Match` contains an `ETag`. A proxy that compresses marks the tag with `W/` or adds a
+ * suffix: `"…-gzip"` (Apache), `"…;gzip"`, `"…-br"`. So tags are compared weakly (RFC 9110 section
+ * 13.1.2) and without the suffix.
  */
-function namesTag(ifNoneMatch: string, etag: string): boolean {
+function includesTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some((tag) => {
-    const own = tag.trim().replace(/^W\//, '');
-    return own.replace(/[-;](gzip|br)"$/, '"') === etag;
+    const strongTag = tag.trim().replace(/^W\//, '');
+    return strongTag.replace(/[-;](gzip|br)"$/, '"') === etag;
   });
 }

@@ -1,6 +1,6 @@
-/** Errors: their codes, their class, and the paths of problems. */
+/** The errors of the API: their codes, their class, and the paths of their problems. */
 
-/** Error code → HTTP status and category. A new code is one line here. */
+/** HTTP status and category of each error code. */
 export const ERROR_CODES = {
   validation_error: { status: 400, type: 'invalid_request_error' },
   invalid_cursor: { status: 400, type: 'invalid_request_error' },
@@ -22,27 +22,27 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'];
 
 /**
- * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body.
- * `field` is the path for the log, without any text of the caller; by default `body`. `code` is of
- * the error, if this is its one problem.
+ * One problem of a request. `path` is dotted (`payload.items.0.id`), and `""` is the complete body.
+ * `field` is the path for the log, without any text of the caller; by default `body`. `code` is the
+ * code of the error if it has no other problem.
  */
 export type Problem = { path: string; message: string; field?: string; code?: 'invalid_cursor' };
 
-/** In one response. */
+/** Maximum number of problems in one response. */
 export const MAX_PROBLEMS = 50;
 
 type ErrorOptions = {
-  /** The bad field, by the caller's name for it. */
+  /** The invalid field, as the caller names it. */
   param?: string;
   details?: readonly Problem[];
-  /** Logged as `error_param`: see `Problem`. */
+  /** Path for the log, as in `Problem`. Logged as `error_param`. */
   field?: string | undefined;
   headers?: Readonly<Record<string, string>>;
-  /** Logged and never shown. */
+  /** Logged, but never shown. */
   cause?: unknown;
 };
 
-/** `renderError` makes the response. */
+/** An error that `renderError` turns into a response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -68,8 +68,8 @@ export class ApiError extends Error {
 const NOT_VALID: Problem = { path: '', message: 'The request is not valid.' };
 
 /**
- * 400 `validation_error`, about the first problem. A value has one problem: of several at one path,
- * the response has the first.
+ * Builds a 400 `validation_error` about the first problem. If two or more problems have one path, the
+ * response has only the first of them.
  */
 export function validationError(
   problems: readonly Problem[],
@@ -77,7 +77,7 @@ export function validationError(
 ): ApiError {
   const [{ path, message, field } = NOT_VALID] = problems;
   const byPath = new Map<string, Problem>();
-  for (const each of problems) if (!byPath.has(each.path)) byPath.set(each.path, each);
+  for (const problem of problems) if (!byPath.has(problem.path)) byPath.set(problem.path, problem);
   return new ApiError('validation_error', path === '' ? message : `${path}: ${message}`, {
     ...options,
     ...(path !== '' && { param: path }),
@@ -86,12 +86,12 @@ export function validationError(
   });
 }
 
-/** 404 `resource_missing`. */
+/** Builds a 404 `resource_missing`. */
 export function resourceMissing(message: string, headers?: Record<string, string>): ApiError {
   return new ApiError('resource_missing', message, headers && { headers });
 }
 
-/** 500 `internal_error`. `retryAfterSeconds`, a whole number, is for a transient fault. */
+/** Builds a 500 `internal_error`. `retryAfterSeconds` is a whole number, for a transient failure. */
 export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiError {
   return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {
     cause,
@@ -99,15 +99,15 @@ export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiE
   });
 }
 
-/** Leaves out the indices of a path, for `Problem.field`. */
+/** Joins the names of a path without its indices, for `Problem.field`. */
 export function formatField(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
 
-/** A caller's name may be as long as the body. */
+/** Maximum length of a path in a response. A name that a caller sends may be as long as the body. */
 export const MAX_PATH_CHARACTERS = 501;
 
-/** Cuts a long path. */
+/** Joins the names and indices of a path, and cuts a long path. */
 export function formatPath(segments: readonly (string | number)[]): string {
   const path = segments.join('.').toWellFormed();
   return path.length < MAX_PATH_CHARACTERS

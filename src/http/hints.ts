@@ -1,7 +1,7 @@
 /**
- * Hints: what a sender can do about a usual mistake, in a sentence after the message. They change no
- * status, code or path. A hint about the values of one schema, or about the names of one table, stands
- * there; this file has those that any request may get.
+ * Finds hints: sentences after a message that tell the sender of a common mistake what to do. They
+ * change no status, code or path. This file has the hints that any request may get. A hint that only
+ * one schema or table can give is next to that schema or table.
  */
 
 import type { Context } from 'hono';

@@ -16,7 +16,7 @@ import {
 } from './errors.ts';
 import { addHint, findValueHint } from './hints.ts';
 import { parseNumbersAsText, repeatedNames } from './json-text.ts';
-import { sentOnce } from './repeated-header.ts';
+import { mergeRepeated } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
@@ -51,11 +51,11 @@ export function jsonObject({
   return async function jsonObject(c, next) {
     const { headers } = c.req.raw;
     // Parameters are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
-    const [mediaType = ''] = sentOnce(headers.get('Content-Type') ?? '').split(';');
+    const [mediaType = ''] = mergeRepeated(headers.get('Content-Type') ?? '').split(';');
     if (mediaType.trim().toLowerCase() !== 'application/json') {
       throw new ApiError(UNSUPPORTED, 'Send the body as Content-Type: application/json.');
     }
-    const coding = sentOnce(headers.get('Content-Encoding') ?? 'identity');
+    const coding = mergeRepeated(headers.get('Content-Encoding') ?? 'identity');
     if (coding.trim().toLowerCase() !== 'identity') {
       throw new ApiError(UNSUPPORTED, 'Send the body without a Content-Encoding.', {
         headers: { 'Accept-Encoding': 'identity' },

@@ -1,7 +1,7 @@
 /**
- * The service's log: one JSON object per line, without any credential, key, query or payload. All
- * code may log a fault under the id of its request, or add a field to the request's line:
- * AsyncLocalStorage carries the request into `waitUntil` too.
+ * Writes the log of the service: one JSON object per line, without any credential, key, query or
+ * payload. All code can log an error under the id of its request, or add a field to the request's
+ * line, because AsyncLocalStorage carries the request, also into `waitUntil`.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -9,42 +9,42 @@ import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
 import type { AppEnv } from '../app-env.ts';
-import { deploymentId } from '../release.ts';
+import { getDeploymentId } from '../release.ts';
 import type { ErrorCode } from './errors.ts';
 import { resolveRequestId } from './request-id.ts';
 
-type Notes = {
+type LogFields = {
   error_code?: ErrorCode;
   error_param?: string;
-  /** Why a bearer token was rejected: jose's code and the bad claim, or the lacking permission. */
+  /** Reason why a token was rejected: jose's code and the claim, or the missing permission. */
   token_fault?: string;
   key_fault?: string;
   client_fault?: 'no address' | 'malformed address';
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   outcome?: 'accepted' | 'replayed' | 'conflict';
   counter_ms?: number;
-  /** Of all calls of D1 together, parallel ones too. */
+  /** Sum of all calls of D1, also of parallel ones. */
   database_ms?: number;
   database_attempts?: number;
 };
 
 type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
 
-const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
+const requests = new AsyncLocalStorage<{ id: string; fields: LogFields }>();
 
-/** Logs each request, and sets `Server-Timing` (W3C). `npm run dev` shows the path with its query. */
+/** Logs each request, and sets `Server-Timing` (W3C). With `showsPaths`, a line has the path and its query. */
 export function accessLog({ showsPaths = false } = {}) {
   let origin: ReturnType<typeof readOrigin> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();
     const id = resolveRequestId(c);
-    const notes: Notes = {};
-    await requests.run({ id, notes }, next);
+    const fields: LogFields = {};
+    await requests.run({ id, fields }, next);
     const duration = Date.now() - startedAt;
     const { headers } = c.res;
-    // Only /api has this header.
+    // Only responses of /api have this header.
     if (headers.has('X-RateLimit-Limit')) {
-      const { counter_ms, database_ms } = notes;
+      const { counter_ms, database_ms } = fields;
       const timings = [
         counter_ms !== undefined && `counter;dur=${counter_ms}`,
         database_ms !== undefined && `database;dur=${database_ms}`,
@@ -52,7 +52,7 @@ export function accessLog({ showsPaths = false } = {}) {
       ];
       headers.set('Server-Timing', timings.filter(Boolean).join(', '));
     }
-    // Once per isolate: an isolate stays in its data centre, and reading `cf` is slow.
+    // Read once, because an isolate stays in its data centre, and reading `cf` is slow.
     origin ??= readOrigin(c);
     const line = {
       level: 'info',
@@ -65,7 +65,7 @@ export function accessLog({ showsPaths = false } = {}) {
       duration_ms: duration,
       caller: c.get('caller'),
       rejected_origin: c.get('rejectedOrigin'),
-      ...notes,
+      ...fields,
       ...origin,
     };
     console.log(JSON.stringify(line).replace(CONTROLS, escapeControl));
@@ -73,25 +73,25 @@ export function accessLog({ showsPaths = false } = {}) {
 }
 
 /** Adds fields to the current request's line. */
-export function setLogFields(notes: Notes): void {
+export function setLogFields(fields: LogFields): void {
   const request = requests.getStore();
-  if (request !== undefined) Object.assign(request.notes, notes);
+  if (request !== undefined) Object.assign(request.fields, fields);
 }
 
-/** Adds `more` to a sum in the current request's line. Worker clocks advance on I/O only. */
+/** Adds `more` to a sum in the current request's line. */
 export function addToLogField(sum: Sum, more: number): void {
   const request = requests.getStore();
-  if (request !== undefined) request.notes[sum] = (request.notes[sum] ?? 0) + more;
+  if (request !== undefined) request.fields[sum] = (request.fields[sum] ?? 0) + more;
 }
 
-/** Under the id of the current request. */
+/** Logs an error under the id of the current request. */
 export function logError(message: string, cause: unknown): void {
   const request_id = requests.getStore()?.id;
   const line = { level: 'error', message, request_id, cause: formatStack(cause) };
   console.error(JSON.stringify(line).replace(CONTROLS, escapeControl));
 }
 
-/** What JSON leaves as it is, and a terminal obeys: a request id may have it. */
+/** Control characters that JSON does not escape and a terminal obeys. A request id may contain them. */
 const CONTROLS = /[\x7f-\x9f\u2028\u2029]/g;
 
 function escapeControl(character: string): string {
@@ -100,11 +100,11 @@ function escapeControl(character: string): string {
 
 function formatStack(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
-  const own = error.stack ?? `${error.name}: ${error.message}`;
-  return error.cause === undefined ? own : `${own}\ncaused by ${formatStack(error.cause)}`;
+  const stack = error.stack ?? `${error.name}: ${error.message}`;
+  return error.cause === undefined ? stack : `${stack}\ncaused by ${formatStack(error.cause)}`;
 }
 
-/** `colo` is the data centre. */
+/** Returns the data centre (`colo`) and the version of the isolate. */
 function readOrigin({ req, env }: Context<AppEnv>) {
-  return { colo: req.raw.cf?.colo, version: deploymentId(env) };
+  return { colo: req.raw.cf?.colo, version: getDeploymentId(env) };
 }

@@ -1,8 +1,10 @@
 /**
- * The query parameter `wait`: a request reads its list once a second until the list has an item. If
- * its client disconnects, the platform cancels the request without running any `finally`
- * (developers.cloudflare.com/workers/platform/limits, "Duration"). So a wait also has a latest end.
- * A runtime that aborts the request's signal instead lets the wait end at once.
+ * Long polling (RFC 6202) with the query parameter `wait`: a request reads its list once a second until
+ * the list has an item.
+ *
+ * If the client disconnects, Cloudflare cancels the request without running any `finally`
+ * (developers.cloudflare.com/workers/platform/limits, "Duration"), so each poll also has a latest end.
+ * Other runtimes abort the request's signal, which ends the poll immediately.
  */
 
 import type { Context } from 'hono';
@@ -14,25 +16,27 @@ import { logError } from './log.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
-/** Per isolate, and per client and list. A further request does not poll. */
-const MAX_WAITING = 50;
-const MAX_WAITING_PER_CLIENT = 5;
+/** Maximum number of concurrent polls per isolate. Other requests do not poll. */
+const MAX_POLLS = 50;
+/** Maximum number of concurrent polls of one client in one list, per isolate. */
+const MAX_POLLS_PER_CLIENT = 5;
 
-/** `wait` needs the parameter `needed`, and waits for `awaited`. */
-export function waitParameter(needed: string, awaited: string) {
-  const description = `Whole seconds, only with \`${needed}\`. If the response would be empty, the service waits for ${awaited}, for at most this time.`;
+/** Makes the schema of `wait`, which needs the parameter `cursorName` and waits for `items`. */
+export function makeWaitParameter(cursorName: string, items: string) {
+  const description = `Whole seconds, only with \`${cursorName}\`. If the response would be empty, the service waits for ${items}, for at most this time.`;
   return withMetadata(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
-/** `owner` is a client and its list. `endsAt`: milliseconds since the epoch. */
-type Wait = { owner: string; endsAt: number };
+/** `pollerKey` identifies a client and its list. `endsAt` is in milliseconds since the epoch. */
+type Poll = { pollerKey: string; endsAt: number };
 
-const waits = new Set<Wait>();
+const polls = new Set<Poll>();
 
 /**
- * Reads at once, and then once a second while the result is empty, for `seconds` at most and until
- * the client disconnects. `read` gets the previous result. A later read that fails is repeated. An
- * empty result of a request that may not poll comes after a second: its client would ask again.
+ * Reads immediately, and then once a second while the result is empty, for at most `seconds` and until
+ * the client disconnects. `read` gets the previous result. A later read that fails is repeated. If the
+ * request may not poll, an empty result is returned after a second, because its client would repeat the
+ * request immediately.
  */
 export async function pollWhile<Result>(
   c: Context<AppEnv>,
@@ -42,8 +46,8 @@ export async function pollWhile<Result>(
 ): Promise<Result> {
   let result = await read();
   if (seconds === 0 || !isEmpty(result)) return result;
-  const wait = startWait(c, seconds);
-  if (wait === undefined) {
+  const poll = startPoll(c, seconds);
+  if (poll === undefined) {
     await pause(POLL_MS);
     return result;
   }
@@ -53,30 +57,31 @@ export async function pollWhile<Result>(
     while (remainingMs > 0 && isEmpty(result) && !signal.aborted) {
       await pause(Math.min(remainingMs, POLL_MS));
       if (signal.aborted) break;
-      result = await read(result).catch((error) => keepResultAfterFault(error, result));
-      remainingMs = wait.endsAt - Date.now();
+      result = await read(result).catch((error) => keepResultAfterFailure(error, result));
+      remainingMs = poll.endsAt - Date.now();
     }
     return result;
   } finally {
-    waits.delete(wait);
+    polls.delete(poll);
   }
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Undefined if too many wait already. */
-function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
+/** Starts a poll. Returns undefined if there are too many. */
+function startPoll(c: Context<AppEnv>, seconds: number): Poll | undefined {
   const now = Date.now();
-  for (const other of waits) if (other.endsAt <= now) waits.delete(other);
-  const wait = { owner: `${c.get('client')} ${c.req.path}`, endsAt: now + seconds * 1_000 };
-  const ofOwner = [...waits].filter(({ owner }) => owner === wait.owner).length;
-  if (waits.size >= MAX_WAITING || ofOwner >= MAX_WAITING_PER_CLIENT) return undefined;
-  waits.add(wait);
-  return wait;
+  for (const poll of polls) if (poll.endsAt <= now) polls.delete(poll);
+  const pollerKey = `${c.get('client')} ${c.req.path}`;
+  const pollsOfClient = [...polls].filter((poll) => poll.pollerKey === pollerKey).length;
+  if (polls.size >= MAX_POLLS || pollsOfClient >= MAX_POLLS_PER_CLIENT) return undefined;
+  const poll = { pollerKey, endsAt: now + seconds * 1_000 };
+  polls.add(poll);
+  return poll;
 }
 
-/** Throws a 4xx, and logs a fault. */
-function keepResultAfterFault<Result>(error: unknown, result: Result): Result {
+/** Throws a 4xx. Logs any other error, and returns the result. */
+function keepResultAfterFailure<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
   logError('a waiting request reads again after a failure', error);
   return result;

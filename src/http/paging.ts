@@ -1,7 +1,11 @@
 /**
- * How lists page. A cursor is base64url of an 8-byte check and a JSON text: form, list, hash of the
- * filters, position, e.g. `[2,"events","03afa0251fe2a868",[41]]`. The check detects an altered
- * cursor. It is no signature: a forger may list these rows anyway.
+ * Reads and writes the pages and the cursors of lists. A cursor is base64url of an 8-byte check and
+ * JSON text: form, list, hash of the filters, position, e.g.
+ *
+ *     [2,"events","03afa0251fe2a868",[41]]
+ *
+ * The check detects an altered cursor. It is not a signature, because a client that forges a cursor may
+ * list these rows anyway.
  */
 
 import { Buffer } from 'node:buffer';
@@ -12,10 +16,10 @@ import { wholeNumber } from '../schema/numbers.ts';
 import { ApiError } from './errors.ts';
 import { parseJson } from './json-text.ts';
 
-/** Raise it when the meaning of a position changes. */
+/** Version of cursors. Raise it when the meaning of a position changes. */
 const CURSOR_FORM = 2;
 const CHECK_BYTES = 8;
-/** The longest cursor has about 500 characters. */
+/** Maximum length of a cursor. The longest that the service writes has about 500 characters. */
 export const MAX_CURSOR_CHARACTERS = 1_000;
 
 const encoder = new TextEncoder();
@@ -27,11 +31,11 @@ const CURSOR_METADATA = {
   override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
 };
 
-const NOT_OF_LIST = 'is not of this list with these filters. Start again without it.';
+const OTHER_LIST = 'does not belong to this list with these filters. Start again without a cursor.';
 
 /**
- * `limit` and `cursor`, as every list takes them. The schema rejects a cursor that `encodeCursor` did
- * not make, and `decodeCursor` one of another scope.
+ * The parameters `limit` and `cursor` of every list. The schema rejects a cursor that `encodeCursor`
+ * did not write, and `decodeCursor` rejects a cursor of another scope.
  */
 export const pagingParameters = {
   limit: wholeNumber(1, MAX_PAGE_SIZE)
@@ -44,7 +48,8 @@ export const pagingParameters = {
     z
       .string()
       .refine(isIntact, {
-        error: ({ input }) => (input === '' ? 'is empty. A first page has none.' : NOT_OF_LIST),
+        error: ({ input }) =>
+          input === '' ? 'is empty. Leave it out for the first page.' : OTHER_LIST,
         params: { code: 'invalid_cursor' },
       })
       .register(z.globalRegistry, CURSOR_METADATA)
@@ -53,8 +58,8 @@ export const pagingParameters = {
   ),
 };
 
-/** Writes a page of JSON texts. `more` are further fields, such as `resume_cursor`. */
-export function listJson(
+/** Writes a page of items in JSON. `more` has other fields of the page, such as `resume_cursor`. */
+export function writePage(
   documents: readonly string[],
   next: string | null,
   more: Readonly<Record<string, string | null>> = {},
@@ -63,27 +68,27 @@ export function listJson(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** Adds a field whose value is JSON text already. */
-export function jsonWithField(object: object, name: string, json: string): string {
+/** Writes an object with an additional field, whose value is JSON text. */
+export function writeWithField(object: object, name: string, json: string): string {
   const fields = JSON.stringify(object).slice(0, -1);
   return `${fields},"${name}":${json}}`;
 }
 
 export type CursorScope = {
   list: string;
-  /** In canonical form, without `limit`: equal filters have equal JSON texts. */
+  /** Filters in canonical form, without `limit`. Equal filters have equal JSON. */
   filters?: object;
 };
 
-/** Makes the cursor for the rows after `position`. */
+/** Writes the cursor for the rows after `position`. */
 export function encodeCursor(scope: CursorScope, position: unknown): string {
   const text = encoder.encode(
-    JSON.stringify([CURSOR_FORM, scope.list, digestOfFilters(scope), position]),
+    JSON.stringify([CURSOR_FORM, scope.list, digestFilters(scope), position]),
   );
   return Buffer.concat([computeCheck(text), text]).toString('base64url');
 }
 
-/** Returns the position in a cursor. Throws `invalid_cursor` for one that has another scope. */
+/** Returns the position in a cursor. Throws `invalid_cursor` for a cursor of another scope. */
 export function decodeCursor<Position>(
   cursor: string | undefined,
   scope: CursorScope,
@@ -92,8 +97,8 @@ export function decodeCursor<Position>(
 ): Position | undefined {
   if (cursor === undefined) return undefined;
   const text = readText(cursor);
-  const filters = digestOfFilters(scope);
-  // A check can be forged, so the text may be no JSON.
+  const filters = digestFilters(scope);
+  // The check can be forged, so the text is not always JSON.
   const content = z
     .tuple([z.literal(CURSOR_FORM), z.literal(scope.list), z.literal(filters), positionSchema])
     .safeParse(text && parseJson(new TextDecoder().decode(text)));
@@ -101,14 +106,14 @@ export function decodeCursor<Position>(
   return content.data[3];
 }
 
-/** Whether `encodeCursor` made the cursor, for any scope. */
+/** Whether `encodeCursor` wrote the cursor, for any scope. */
 function isIntact(cursor: string): boolean {
   return readText(cursor) !== undefined;
 }
 
-/** 400 `invalid_cursor`. `fault` follows the noun. */
-export function invalidCursor(param = 'cursor', fault = NOT_OF_LIST): ApiError {
-  return new ApiError('invalid_cursor', `The cursor ${fault}`, { param });
+/** Builds a 400 `invalid_cursor`. `problem` continues the sentence "The cursor …". */
+export function invalidCursor(param = 'cursor', problem = OTHER_LIST): ApiError {
+  return new ApiError('invalid_cursor', `The cursor ${problem}`, { param });
 }
 
 function readText(cursor: string): Uint8Array | undefined {
@@ -119,7 +124,7 @@ function readText(cursor: string): Uint8Array | undefined {
   return bytes.subarray(0, CHECK_BYTES).equals(computeCheck(text)) ? text : undefined;
 }
 
-function digestOfFilters({ filters }: CursorScope): string {
+function digestFilters({ filters }: CursorScope): string {
   return filters === undefined
     ? ''
     : computeCheck(encoder.encode(JSON.stringify(filters))).toString('hex');

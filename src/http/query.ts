@@ -1,7 +1,11 @@
 /**
- * Query parameters. Each has one schema, which bounds its value; the object of all of them rejects
- * unknown names. Where a parameter is a list, `status=a,b` is the same as `status=a&status=b`,
- * `status[]=a&status[]=b` (axios) and `status[0]=a&status[1]=b` (PHP).
+ * Validates query parameters. Each parameter has one schema, which bounds its value, and unknown names
+ * are rejected. A list may be written in any of these ways:
+ *
+ *     status=a,b
+ *     status=a&status=b
+ *     status[]=a&status[]=b      axios
+ *     status[0]=a&status[1]=b    PHP
  */
 
 import { zValidator } from '@hono/zod-validator';
@@ -11,14 +15,14 @@ import { addHint } from './hints.ts';
 import { invalidCursor } from './paging.ts';
 import { messageFor, toProblems } from './validation-problems.ts';
 
-/** Parameter → its value, or its values in the order sent. */
+/** The value of each parameter, or its values in the order in which they were sent. */
 type SentQuery = Readonly<Record<string, string | string[]>>;
 
-/** Parameters that links append, and that scripts append against caches. They are ignored. */
+/** Matches the parameters that links append, and that scripts append to avoid caches. They are ignored. */
 const APPENDED =
   /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref|t|v|cb|ts|(no)?cache)$/i;
 
-/** At the end of a name. Any number: a list has the order in which its values were sent. */
+/** Matches the index at the end of a name. Its number is ignored, because values are read in the order sent. */
 const INDEX = /\[\d*\]$/;
 
 /**
@@ -102,30 +106,35 @@ function suggestName(name: string, knownNames: readonly string[]): string | unde
   return meantName && `Use ${meantName}.`;
 }
 
-/** A list of `enumList` that names no more than needed has fewer characters. */
+/** Maximum length of a list. A list of all values of an enum is shorter. */
 const MAX_LIST_CHARACTERS = 1_000;
 
-/** The schema of a list, e.g. `listed, sold_out`. A repeated parameter is joined with commas. */
-export function listOf(value: z.ZodType<string, string>, maxCharacters = MAX_LIST_CHARACTERS) {
+/** Makes the schema of a list, e.g. `listed, sold_out`. A repeated parameter is joined with commas. */
+export function makeListSchema(
+  value: z.ZodType<string, string>,
+  maxCharacters = MAX_LIST_CHARACTERS,
+) {
   return z
     .string()
     .max(maxCharacters, `must be at most ${maxCharacters} characters long`)
-    .transform((sent) => sent.split(',').map((each) => each.trim()))
+    .transform((text) => text.split(',').map((value) => value.trim()))
     .pipe(z.array(value));
 }
 
-/** Makes the schema of a list of some `names`. The output is deduplicated, in their order. */
-export function enumList<const Known extends readonly [string, ...string[]]>(names: Known) {
-  return listOf(z.enum(names)).transform((chosen): Known[number][] => {
-    const listed = new Set<string>(chosen);
-    return names.filter((known) => listed.has(known));
+/** Makes the schema of a list of `names`. The output is deduplicated and in the order of `names`. */
+export function makeEnumListSchema<const Names extends readonly [string, ...string[]]>(
+  names: Names,
+) {
+  return makeListSchema(z.enum(names)).transform((values): Names[number][] => {
+    const chosenNames = new Set<string>(values);
+    return names.filter((name) => chosenNames.has(name));
   });
 }
 
 const LIST_STYLE = { style: 'form', explode: false } as const;
 
-/** OpenAPI metadata of a parameter that lists `items` with commas, for `register`. */
-export function listMetadata(items: Record<string, unknown>, maxItems: number): z.GlobalMeta {
+/** Makes the OpenAPI metadata of a parameter that lists `items` with commas, for `register`. */
+export function makeListMetadata(items: Record<string, unknown>, maxItems: number): z.GlobalMeta {
   const array = { type: 'array', items, minItems: 1, maxItems };
   return {
     override: ({ jsonSchema }) => void Object.assign(jsonSchema, array, { maxLength: undefined }),

@@ -1,4 +1,4 @@
-/** The one renderer of errors. It needs nothing of other middleware, and never throws. */
+/** Renders every error of the service. Needs nothing that other middleware sets, and never throws. */
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -7,7 +7,7 @@ import { addHint, findSetupHint } from './hints.ts';
 import { logError, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
 
-/** For `app.onError`. The cause of a 5xx is logged and never shown. */
+/** Renders a thrown value. Logs the cause of a 5xx, which is never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
   if (error.status >= 500) logError('request failed', error.cause ?? error);
@@ -24,7 +24,7 @@ function toApiError(thrown: unknown): ApiError {
   return internalError(thrown);
 }
 
-/** `resource` has fields of the body beside the envelope. */
+/** Renders an error. `resource` has other fields of the body, in addition to the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
   setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   const request = {
@@ -37,7 +37,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(
-    { ...resource, ...errorBody(error, request, message) },
+    { ...resource, ...createErrorBody(error, request, message) },
     {
       status: error.status,
       headers: {
@@ -52,8 +52,8 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 /** `path` has no query. `respondedAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
-/** Older clients read the top level. A problem shows its path and its message, and nothing else. */
-export function errorBody(error: ApiError, request: ErrorRequest, message = error.message) {
+/** Builds the body of an error. Older clients read the top level. Of a problem, only path and message are shown. */
+export function createErrorBody(error: ApiError, request: ErrorRequest, message = error.message) {
   const { details } = error;
   return {
     error: {

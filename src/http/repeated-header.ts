@@ -1,16 +1,16 @@
-/** A header that was sent twice: the Fetch API joins its values to one, with `, ` between them. */
+/** Reads a header that was sent twice. The Fetch API joins its values with `, `. */
 
 /**
- * Returns the value of a header that was sent once, or several times with one value. Any other
- * value is returned as it is.
+ * Returns the value of a header that was repeated with the same value. Returns any other value
+ * unchanged.
  *
- * @example sentOnce('a, a') // 'a'
- * @example sentOnce('a, b') // 'a, b'
+ * @example mergeRepeated('a, a') // 'a'
+ * @example mergeRepeated('a, b') // 'a, b'
  */
-export function sentOnce(value: string): string {
+export function mergeRepeated(value: string): string {
   if (!value.includes(', ')) return value;
   const list = `${value}, `;
-  // The length of a part divides the length of the list, so few parts are compared.
+  // The length of a part must divide the length of the list, so few parts are compared.
   for (let count = Math.floor(list.length / 2); count > 1; count -= 1) {
     if (list.length % count > 0) continue;
     const part = list.slice(0, list.length / count);

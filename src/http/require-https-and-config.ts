@@ -1,4 +1,4 @@
-/** What a request passes before any route: https, and vars that are well-formed. */
+/** Rejects requests by plain http, and all requests while a var is malformed. */
 
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
@@ -7,24 +7,24 @@ import { ApiError } from './errors.ts';
 import { isFromLocalhost } from './localhost.ts';
 
 /**
- * Rejects plain http with 403 `https_required`, except in development and at the machine itself.
+ * Rejects plain http with 403 `https_required`, except in development and on localhost.
  *
- * While any var is malformed, every route is a 500 `internal_error`, and the log names the var. With
- * `isDeployed`, the environment `development` counts as malformed, except at the machine itself,
- * where `wrangler dev` serves.
+ * While a var is malformed, every route responds with 500 `internal_error`, and the log names the var.
+ * With `isDeployed`, the environment `development` counts as malformed, except on localhost, where
+ * `wrangler dev` serves.
  */
 export function requireHttpsAndConfig({ isDeployed }: { isDeployed: boolean }) {
   return createMiddleware<AppEnv>(async function requireHttpsAndConfig(c, next) {
     const config = readConfig(c.env);
     if (c.req.url.startsWith('http:') && !config.isDevelopment && !isFromLocalhost(c)) {
-      const advice = 'If the request had a key, replace the key: it has travelled in clear.';
-      throw new ApiError('https_required', `Send the request to https. ${advice}`);
+      const hint = 'If the request had a key, replace the key: it has travelled in clear.';
+      throw new ApiError('https_required', `Send the request to https. ${hint}`);
     }
     const isMisplaced = isDeployed && config.isDevelopment && !isFromLocalhost(c);
-    const faults = isMisplaced ? [...config.faults, NOT_DEVELOPMENT] : config.faults;
-    if (faults.length > 0) {
+    const problems = isMisplaced ? [...config.problems, NOT_DEVELOPMENT] : config.problems;
+    if (problems.length > 0) {
       throw new ApiError('internal_error', 'The service is misconfigured.', {
-        cause: new Error(`malformed configuration: ${faults.join('; ')}`),
+        cause: new Error(`malformed configuration: ${problems.join('; ')}`),
       });
     }
     return next();

@@ -1,6 +1,6 @@
 /**
- * What every response has, also a 429 and a 500: `X-Request-ID`, security headers for data that is
- * never run, and CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
+ * Sets the headers that every response has, also a 429 and a 500: `X-Request-ID`, the security headers
+ * of data that is never run, and CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
  */
 
 import type { Context } from 'hono';
@@ -38,21 +38,21 @@ const EXPOSED_HEADERS = [
 ].join(',');
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
-/** A site under development has its own port. */
+/** Matches an origin on localhost. A site under development has its own port. */
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
- * Sets the headers of every response, and responds to preflights. Renders a thrown value that is no
- * `Error`, because Hono gives only an `Error` to `app.onError`. A development page keeps its own
+ * Sets the headers of every response, and responds to preflights. Renders a thrown value that is not
+ * an `Error`, because Hono gives only an `Error` to `app.onError`. A development page keeps its own
  * Content-Security-Policy.
  */
 export function responseHeaders() {
   return createMiddleware<AppEnv>(async function responseHeaders(c, next) {
     const config = readConfig(c.env);
     const origin = c.req.header('Origin');
-    const allowed = origin === undefined ? null : allowedOrigin(origin, config);
+    const allowed = origin === undefined ? null : findAllowedOrigin(origin, config);
     const hasCors = config.corsOrigins.length > 0 || config.isDevelopment;
-    // An OPTIONS without this header is no preflight: its route responds with 405.
+    // An OPTIONS without this header is not a preflight, so its route responds with 405.
     const isPreflight =
       c.req.method === 'OPTIONS' && c.req.header('Access-Control-Request-Method') !== undefined;
     if (isPreflight && allowed === null) c.set('rejectedOrigin', origin?.slice(0, 100));
@@ -74,16 +74,16 @@ export function responseHeaders() {
   });
 }
 
-/** For `Access-Control-Allow-Origin`. */
-function allowedOrigin(origin: string, { corsOrigins, isDevelopment }: Config): string | null {
+/** Returns the value of `Access-Control-Allow-Origin`; null if the origin is not allowed. */
+function findAllowedOrigin(origin: string, { corsOrigins, isDevelopment }: Config): string | null {
   if (corsOrigins.includes('*')) return '*';
   const isLocal = isDevelopment && LOCAL_ORIGIN.test(origin);
   return isLocal || corsOrigins.includes(origin) ? origin : null;
 }
 
 /**
- * Grants every header that the preflight asks for: libraries for monitoring and caching add their
- * own, and the origin is the control.
+ * Grants every header that the preflight requests, because libraries for monitoring and caching add
+ * headers of their own. The origin is the control.
  */
 function grantPreflight({ req, res: { headers } }: Context): void {
   const requested = req.header('Access-Control-Request-Headers');

@@ -11,11 +11,11 @@ import type {
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { ApiError, ERROR_CODES, type ErrorCode } from '../http/errors.ts';
-import { listJson } from '../http/paging.ts';
-import { errorBody } from '../http/render-error.ts';
+import { writePage } from '../http/paging.ts';
+import { createErrorBody } from '../http/render-error.ts';
 import { ERROR_MEANINGS, errorResource, requestIdText } from './error-resource.ts';
 import { getErrorHeaders } from './headers.ts';
-import type { listOf } from './list-resource.ts';
+import type { makeListResource } from './list-resource.ts';
 
 /** The credentials that an operation accepts, and the errors of requests without them. */
 export type Access = {
@@ -49,10 +49,10 @@ type Operation = {
   errors?: readonly ErrorCode[];
 };
 
-/** The operations of one capability, by method and path, under a tag that names their reader. */
+/** The operations of one capability, under a tag that names their reader. */
 export type Chapter = {
   tag: { name: string; description: string };
-  /** By method and path: `GET /api/v1/events`. */
+  /** The operations by method and path, e.g. `GET /api/v1/events`. */
   operations: Readonly<Record<string, Operation>>;
 };
 
@@ -175,7 +175,7 @@ export function errorExample(code: ErrorCode) {
   const request = { method: 'GET', path: '/api/v1/web/properties' };
   const id = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
   const error = new ApiError(code, ERROR_MEANINGS[code]);
-  return errorBody(error, { ...request, id, respondedAt: EXAMPLE_TIME });
+  return createErrorBody(error, { ...request, id, respondedAt: EXAMPLE_TIME });
 }
 
 /** Builds a page for an example. `more` has the other fields of the list. */
@@ -183,9 +183,9 @@ export function pageExample(
   items: readonly unknown[],
   next: string | null,
   more?: Readonly<Record<string, string>>,
-): z.output<ReturnType<typeof listOf>> {
+): z.output<ReturnType<typeof makeListResource>> {
   const documents = items.map((item) => JSON.stringify(item));
-  return JSON.parse(listJson(documents, next, more));
+  return JSON.parse(writePage(documents, next, more));
 }
 
 /** Returns the examples of a list: a first page with one item, and a last page. */

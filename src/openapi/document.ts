@@ -25,33 +25,33 @@ const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   else delete jsonSchema.format;
 };
 
-/** Lets responses have unknown fields: a later release may add fields. */
+/** Allows unknown fields in responses, because a later release may add fields. */
 const openResponses: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output' || jsonSchema.additionalProperties !== false) return;
   delete jsonSchema.additionalProperties;
-  // zod repeats the keyword beside the reference of a field with its own description.
+  // zod repeats the keyword next to the reference of a field that has a description.
   for (const field of Object.values(jsonSchema.properties ?? {})) {
     if (typeof field === 'object' && field.$ref) delete field.additionalProperties;
   }
 };
 
-/** Omits storage bounds from responses: a mock would be as long. `Property` names them. */
+/** Omits storage bounds from responses, because a mock would be as long. `Property` names them. */
 const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output') return;
   if ((jsonSchema.maxLength ?? 0) > 2_000) delete jsonSchema.maxLength;
   if ((jsonSchema.maxItems ?? 0) > 100) delete jsonSchema.maxItems;
-  // A text without NUL.
+  // The pattern of text without NUL.
   if (jsonSchema.pattern === '^[^\\x00]*$') delete jsonSchema.pattern;
 };
 
 /**
  * Writes a union of types as one list, e.g. `type: [T, "null"]`: a keyword is about values of its own
- * type only. Some generators skip `anyOf` with null, which 3.0 lacks. Only a member that is itself a
+ * type only. Some generators skip `anyOf` with null, because OpenAPI 3.0 does not have it. Only a member that is itself a
  * union of objects stays in `anyOf`.
  */
 const writeTypes: ZodOpenApiOverride = (context) => {
   const { jsonSchema } = context;
-  const { anyOf = [], ...own } = jsonSchema;
+  const { anyOf = [], ...otherKeywords } = jsonSchema;
   const objects = anyOf.flatMap(getObjectForms);
   const members = anyOf.map(
     (member): JsonSchema =>
@@ -68,8 +68,8 @@ const writeTypes: ZodOpenApiOverride = (context) => {
     Object.assign(jsonSchema, member);
     if (member.enum) jsonSchema.enum = [...member.enum, null];
   }
-  Object.assign(jsonSchema, own, { type: types });
-  // Generators would read the format of a number for texts too.
+  Object.assign(jsonSchema, otherKeywords, { type: types });
+  // Generators would apply the format of a number to strings too.
   if (types.filter((type) => type !== 'null').length > 1) delete jsonSchema.format;
   delete jsonSchema.anyOf;
   const others = types.filter((type) => type !== 'object');
@@ -84,17 +84,17 @@ function getObjectForms({ anyOf = [] }: JsonSchema): JsonSchema[] {
 }
 
 type Contents = {
-  /** Markdown. A table of all errors follows it. */
+  /** Markdown, followed by a table of all errors. */
   introduction: string;
   chapters: readonly Chapter[];
   /** Length of the rate limit's window. */
   windowSeconds: number;
   securitySchemes: NonNullable<ZodOpenApiObject['components']>['securitySchemes'];
-  /** Schemas that the operations name in texts alone. */
+  /** Schemas that the operations name only in descriptions. */
   schemas: Readonly<Record<string, z.ZodType>>;
 };
 
-/** In the `strict` form, for tests, responses have no unknown fields. */
+/** Form of the document. In the `strict` form, which tests use, responses have no unknown fields. */
 export type DocumentForm = 'open' | 'strict';
 
 export function writeDocument(

@@ -1,10 +1,10 @@
-/** The schema of the error envelope. http/render-error.ts writes the envelope. */
+/** The schema of the error envelope, which http/render-error.ts writes. */
 
 import * as z from 'zod';
 import { ERROR_CODES, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
 import { withMetadata } from '../schema/metadata.ts';
 
-/** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
+/** Pattern of a field value (RFC 9110 section 5.5), in a form that every dialect of patterns can read. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
@@ -15,7 +15,7 @@ export function patternText(pattern: RegExp, maxCharacters: number): z.ZodString
 
 export const requestIdText = patternText(new RegExp(FIELD_VALUE), 200).min(1);
 
-/** A message or a path, which may repeat text that the caller sent. */
+/** Text that may repeat what the caller sent: a message or a path. */
 const echo = z.string().max(300_000);
 
 const message = echo.min(1).meta({
@@ -27,7 +27,7 @@ export const problem = z
   .strictObject({
     path: withMetadata(
       z.string().max(MAX_PATH_CHARACTERS),
-      'Path of the problem, in dots: `payload.items.0.id`. Empty for the body as a whole.',
+      'Path of the problem, separated by dots: `payload.items.0.id`. Empty for the complete body.',
       'payload.check_in',
     ),
     message: message.meta({
@@ -59,16 +59,13 @@ const error = z
       `Every problem of the request, up to ${MAX_PROBLEMS}.`,
     ),
   })
-  .meta({ id: 'ErrorInfo', description: 'The error. New clients read nothing else.' });
+  .meta({ id: 'ErrorInfo', description: 'The error. New clients read only this object.' });
 
-/** The fields of the envelope. A response may have other fields beside them. */
+/** The fields of the envelope. A response may have other fields too. */
 export const errorFields = {
   error,
   statusCode: forOlderClients(z.int32().min(400).max(599), 'the HTTP status'),
-  timestamp: forOlderClients(
-    z.iso.datetime({ precision: 3 }).max(24),
-    'when this response was made',
-  ),
+  timestamp: forOlderClients(z.iso.datetime({ precision: 3 }).max(24), 'the time of this response'),
   path: forOlderClients(echo.regex(/^\//), 'the path of the request, without its query').meta({
     examples: ['/api/v1/web/properties'],
   }),
@@ -84,20 +81,22 @@ export const errorResource = z
   .strictObject(errorFields)
   .meta({ id: 'ErrorEnvelope', description: 'An error. New clients read only `error`.' });
 
-/** The codes in the document. */
+/** The meaning of each code in the document. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   validation_error: 'A parameter, a header or the body is not valid: `details` lists the problems.',
-  invalid_cursor: 'The cursor is of another list or of other filters. Start over without one.',
+  invalid_cursor:
+    'The cursor does not belong to this list with these filters. Start again without a cursor.',
   authentication_required: 'The request has no credentials.',
   authentication_invalid: 'The credentials are not valid here.',
   permission_denied: 'The key does not have the scope, or the token does not have the permission.',
-  https_required: 'The request came by plain http. Replace the key that it had, and use https.',
+  https_required:
+    'The request came by plain http. Replace the key that it contained, and use https.',
   resource_missing: 'There is no such resource, or no such path.',
   method_not_allowed: 'The path does not have this method. `Allow` lists its methods.',
-  idempotency_key_in_use: 'Another body holds the key.',
+  idempotency_key_in_use: 'The key was used for another body.',
   payload_too_large: 'The body is too large.',
-  unsupported_media_type: 'The body is not sent as plain `application/json`.',
+  unsupported_media_type: 'The body was not sent as `application/json`, or it was compressed.',
   rate_limit_exceeded: 'Too many requests: wait for `Retry-After` seconds.',
-  internal_error: 'The service failed. Retry with growing pauses, or after `Retry-After` seconds.',
+  internal_error: 'The service failed. Retry with backoff, or after `Retry-After` seconds.',
   service_unavailable: 'The database is down.',
 };

@@ -1,4 +1,4 @@
-/** The schema of a page of a list. http/paging.ts writes pages. */
+/** The schema of a page of a list, which http/paging.ts writes. */
 
 import * as z from 'zod';
 import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
@@ -10,7 +10,8 @@ export const cursorText = z
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);
 
-export function listOf<Item extends z.ZodType>(item: Item) {
+/** Makes the schema of a page of a list. */
+export function makeListResource<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),
     data: withMetadata(z.array(item).max(MAX_PAGE_SIZE), 'The items of the page.'),
@@ -19,9 +20,12 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** A page of a list that can be followed: a client sends `resume_cursor` as `parameter`. */
-export function followedListOf<Item extends z.ZodType>(item: Item, parameter: string) {
-  return listOf(item).extend({
+/**
+ * Makes the schema of a page of a list that clients follow. A client sends `resume_cursor` as
+ * `parameter`.
+ */
+export function makeFollowedList<Item extends z.ZodType>(item: Item, parameter: string) {
+  return makeListResource(item).extend({
     resume_cursor: cursorText.meta({
       description: `Opaque, and present in every response: send it as \`${parameter}\` to get what follows this response, now or at any later time.`,
     }),

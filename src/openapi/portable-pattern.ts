@@ -1,9 +1,9 @@
 /**
- * Rewrites a regular expression for the OpenAPI document, whose readers have other dialects:
- * ECMAScript with the `u` flag, RE2, Java and Python. Python's `\d` and `\w` match characters of
- * every script, and Java has no `\0`. Pure.
+ * Rewrites a regular expression for the OpenAPI document, whose readers use other dialects: ECMAScript
+ * with the `u` flag, RE2, Java and Python. Python's `\d` and `\w` match characters of every script, and
+ * Java does not have `\0`.
  *
- * A pattern without a portable form is not changed, and a test finds it.
+ * A pattern without a portable form stays unchanged, so that a test finds it.
  *
  * @example portablePattern('^\\d+$') // '^[0-9]+$'
  */

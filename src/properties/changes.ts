@@ -18,8 +18,8 @@ import {
   decodeCursor,
   encodeCursor,
   invalidCursor,
-  jsonWithField,
-  listJson,
+  writePage,
+  writeWithField,
 } from '../http/paging.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
 import { createStatement, placeholder, queryBuilder } from '../storage/statement.ts';
@@ -136,7 +136,7 @@ export async function readChanges(
   const seq = hasMore ? end : Math.max(start, end);
   const position = { generation, seq, start };
   const cursor = changeCursor(position);
-  const json = listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
+  const json = writePage(documents, hasMore ? cursor : null, { resume_cursor: cursor });
   return { json, isEmpty: documents.length === 0, position };
 }
 
@@ -157,5 +157,5 @@ function formatChange(
     change: isRemoved ? 'removed' : 'published',
     changed_at: new Date(row.changed_at).toISOString(),
   };
-  return jsonWithField(change, 'property', locale ? pickLocales(property, locale) : property);
+  return writeWithField(change, 'property', locale ? pickLocales(property, locale) : property);
 }

@@ -16,10 +16,10 @@ import type { Context } from 'hono';
 import type { AppEnv } from '../app-env.ts';
 import { readConfig } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
-import { conditionalResponse } from '../http/conditional-response.ts';
+import { createConditionalResponse } from '../http/conditional-response.ts';
 import { internalError, resourceMissing } from '../http/errors.ts';
 import { logError, setLogFields } from '../http/log.ts';
-import { deploymentId } from '../release.ts';
+import { getDeploymentId } from '../release.ts';
 import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { pickLocales } from './locale-map.ts';
 import { CATALOGUE_VERSION_ONLY, type FeedReader } from './store.ts';
@@ -81,7 +81,7 @@ export class Feed {
   async respond<Query>(request: FeedRequest<Query>): Promise<Response> {
     const { c, reader, query, locale, fresh } = request;
     const config = readConfig(c.env);
-    this.#cache ??= new FeedCache(deploymentId(c.env), config);
+    this.#cache ??= new FeedCache(getDeploymentId(c.env), config);
     const key = JSON.stringify([reader.name, query, locale]);
     const call = { ...request, cache: this.#cache, key };
     const fwd = fresh ? 'request' : 'bypass';
@@ -256,5 +256,5 @@ function toHttpResponse(c: Context, { response, cacheStatus, ageMs }: ServedResp
     ETag: content.etag,
   });
   if (ageMs !== undefined) headers.set('Age', String(Math.floor(ageMs / 1_000)));
-  return conditionalResponse(c, content.body, headers);
+  return createConditionalResponse(c, content.body, headers);
 }

@@ -6,8 +6,8 @@ import {
   type CursorScope,
   decodeCursor,
   encodeCursor,
-  jsonWithField,
-  listJson,
+  writePage,
+  writeWithField,
 } from '../http/paging.ts';
 import { uuid } from '../schema/uuid.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
@@ -43,10 +43,10 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
       limit,
       // D1 selects null for a name that is too large.
       format: ({ id, slug, name }) =>
-        name === null ? undefined : jsonWithField({ object: 'location', id, slug }, 'name', name),
+        name === null ? undefined : writeWithField({ object: 'location', id, slug }, 'name', name),
     });
     const cursor = hasMore && last ? encodeCursor(SCOPE, [last.sort_slug, last.id]) : null;
-    return { version: state, json: listJson(documents, cursor) };
+    return { version: state, json: writePage(documents, cursor) };
   },
 };
 

@@ -4,9 +4,9 @@
  */
 
 import * as z from 'zod';
-import { waitParameter } from '../http/long-poll.ts';
+import { makeWaitParameter } from '../http/long-poll.ts';
 import { pagingParameters } from '../http/paging.ts';
-import { enumList, listMetadata } from '../http/query.ts';
+import { makeEnumListSchema, makeListMetadata } from '../http/query.ts';
 import { withMetadata } from '../schema/metadata.ts';
 import { uuid } from '../schema/uuid.ts';
 import { LOCALES } from './locale-map.ts';
@@ -17,11 +17,11 @@ import type { FILTER_COLUMNS } from './table.ts';
 /** A listing must match every filter and have one of the statuses. */
 const filterParameters = {
   type: withMetadata(propertyType.exactOptional(), 'Only listings of this type.'),
-  status: enumList(PUBLIC_STATUSES)
+  status: makeEnumListSchema(PUBLIC_STATUSES)
     .default(['listed'])
     .register(z.globalRegistry, {
       description: 'Only listings with these web statuses, comma-separated. `hidden` is rejected.',
-      ...listMetadata({ $ref: '#/components/schemas/PropertyStatus' }, PUBLIC_STATUSES.length),
+      ...makeListMetadata({ $ref: '#/components/schemas/PropertyStatus' }, PUBLIC_STATUSES.length),
     }),
   location_id: withMetadata(uuid.exactOptional(), 'Only listings at the location with this id.'),
   location: withMetadata(
@@ -35,13 +35,13 @@ const filterParameters = {
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
 /** The languages, deduplicated and sorted; undefined for all of them. */
-const locale = enumList(LOCALES)
+const locale = makeEnumListSchema(LOCALES)
   .transform((locales) => (locales.length < LOCALES.length ? locales : undefined))
   .optional()
   .register(z.globalRegistry, {
     description:
       'Only these languages of every text, comma-separated. If a text has no translation in a language, that language is absent. There is no fallback.',
-    ...listMetadata({ $ref: '#/components/schemas/Locale' }, LOCALES.length),
+    ...makeListMetadata({ $ref: '#/components/schemas/Locale' }, LOCALES.length),
   });
 
 /** Python sends `True`, and other clients `1`. */
@@ -78,7 +78,7 @@ export const changeParameters = z
       pagingParameters.cursor.unwrap().optional(),
       'The `next_cursor` or the `resume_cursor` of any earlier response, unchanged. Without it, the list begins with the complete public catalogue.',
     ),
-    wait: waitParameter('after', 'a change'),
+    wait: makeWaitParameter('after', 'a change'),
   })
   .refine((query) => query.wait === undefined || query.after !== undefined, {
     path: ['wait'],

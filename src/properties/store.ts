@@ -2,7 +2,7 @@
 
 import { and, eq, ne, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
+import { type CursorScope, decodeCursor, encodeCursor, writePage } from '../http/paging.ts';
 import { uuid } from '../schema/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
 import { nullIfOversized, readPage } from '../storage/page.ts';
@@ -111,7 +111,7 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
       format: (row) => formatListing(row, publicSiteUrl, REPRESENTATIONS[list]),
     });
     const cursor = hasMore && last ? encodeCursor(feedList, [last.display_order, last.id]) : null;
-    return { version: state, json: listJson(documents, cursor) };
+    return { version: state, json: writePage(documents, cursor) };
   },
 };
 

@@ -1,10 +1,10 @@
-/** OpenAPI metadata of schemas. */
+/** Attaches OpenAPI metadata to schemas. */
 
 import * as z from 'zod';
 
 /**
- * Attaches OpenAPI metadata to a schema, and returns the schema. Throws for a schema that has
- * metadata already: if several fields share a schema, use zod's `meta`, which makes a copy.
+ * Attaches OpenAPI metadata to a schema, and returns the schema. Throws if the schema already has
+ * metadata. If two or more fields share a schema, use zod's `meta`, which makes a copy.
  *
  * @example withMetadata(text.nullable(), 'Town.', 'Bosa')
  */

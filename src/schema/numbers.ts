@@ -1,21 +1,25 @@
-/** Schemas of numbers in digits. */
+/** Makes schemas of numbers that are written in digits. */
 
 import * as z from 'zod';
 
-/** Makes the schema of a whole number in digits: vars and query parameters are text. */
+/** Makes the schema of a whole number in digits, because vars and query parameters are text. */
 export function wholeNumber(minimum: number, maximum: number) {
   const metadata = { type: 'integer', format: 'int32', minimum, maximum };
-  // A number of 309 digits is infinite.
-  return numberOf(/^-?\d{1,300}$/, 'must be a whole number', metadata);
+  // `Number` would return infinity for 309 digits.
+  return makeNumberSchema(/^-?\d{1,300}$/, 'must be a whole number', metadata);
 }
 
-/** Makes the schema of a number in digits with a decimal point, e.g. 2.5. */
+/** Makes the schema of a number in digits, with or without a decimal point, e.g. 2.5. */
 export function decimal(minimum: number, maximum: number) {
   const metadata = { type: 'number', minimum, maximum };
-  return numberOf(/^-?\d{1,15}(\.\d{1,9})?$/, 'must be a number such as 2.5', metadata);
+  return makeNumberSchema(/^-?\d{1,15}(\.\d{1,9})?$/, 'must be a number such as 2.5', metadata);
 }
 
-function numberOf(form: RegExp, message: string, metadata: { minimum: number; maximum: number }) {
+function makeNumberSchema(
+  form: RegExp,
+  message: string,
+  metadata: { minimum: number; maximum: number },
+) {
   return z.coerce
     .string<string | number>()
     .regex(form, message)

@@ -1,8 +1,8 @@
-/** UUIDs (RFC 9562): read in either case, stored and written in lower case. */
+/** Schemas of UUIDs (RFC 9562). They are read in either case, and stored and written in lower case. */
 
 import * as z from 'zod';
 
-/** A UUID in either case. Without flags, because the OpenAPI document has it. */
+/** Matches a UUID in either case. It has no flags, because the OpenAPI document contains it. */
 const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 export const UUID_PATTERN = UUID_FORM.source;
 const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -18,12 +18,12 @@ const METADATA = {
   examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
 };
 
-/** A UUID as a caller may write it. Its output is in lower case. */
+/** A UUID in either case, with its output in lower case. */
 export const uuid = z
   .string()
   .regex(UUID_FORM, 'must be a UUID')
   .toLowerCase()
   .register(z.globalRegistry, METADATA);
 
-/** A UUID as the service writes it. */
+/** A UUID in lower case, as the service writes it. */
 export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).register(z.globalRegistry, METADATA);

@@ -94,8 +94,11 @@ it.each(parameters)('%s has a bound for %s, and takes no empty value', async (pa
     const { param, message } = await expectError(response, 400, code);
     expect(param).toBe(name);
     if (code === 'invalid_cursor') {
-      const fault = value === '' ? 'is empty. A first page has none.' : 'is not of this list';
-      expect(message).toContain(`The cursor ${fault}`);
+      const reason =
+        value === ''
+          ? 'is empty. Leave it out for the first page.'
+          : 'does not belong to this list';
+      expect(message).toContain(`The cursor ${reason}`);
     }
   }
 });

@@ -2,14 +2,14 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { listOf } from '../../src/openapi/list-resource.ts';
+import { makeListResource } from '../../src/openapi/list-resource.ts';
 import { property } from '../../src/properties/openapi/property.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get } from '../support/http.ts';
 import { makeListing, storeListings } from '../support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
-const page = listOf(property);
+const page = makeListResource(property);
 
 const ibiza = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'ibiza', name: { en: 'Ibiza' } };
 const aran = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: null, name: { es: 'Arán' } };

@@ -1,6 +1,6 @@
 /** The settings in wrangler.toml with which a deployment would do harm. */
 
-import { findFaults, NOT_DEVELOPMENT } from '../../src/config.ts';
+import { findVarProblems, NOT_DEVELOPMENT } from '../../src/config.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { type Deployment, formatTable, listResources } from './deployment.ts';
 import { getSettings } from './wrangler-toml.ts';
@@ -25,7 +25,7 @@ export function requireDeployable({ config, environment }: Deployment): void {
   const { vars } = getSettings(config, environment);
   const faults = [
     ...(vars.ENVIRONMENT === 'development' ? [NOT_DEVELOPMENT] : []),
-    ...findFaults(vars),
+    ...findVarProblems(vars),
     ...(EXAMPLE.test(`${vars.PUBLIC_SITE_URL}`)
       ? [`PUBLIC_SITE_URL is still an example's (${vars.PUBLIC_SITE_URL}): set your own`]
       : []),

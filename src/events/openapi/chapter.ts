@@ -5,7 +5,7 @@ import { ACCESS } from '../../auth/openapi/access.ts';
 import { MAX_BODY_BYTES } from '../../http/json-body.ts';
 import { defineChapter, listExamples, pageExample } from '../../openapi/chapter.ts';
 import { describeHeaders } from '../../openapi/headers.ts';
-import { listOf } from '../../openapi/list-resource.ts';
+import { makeListResource } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema/uuid.ts';
 import { BATCH_BODY } from '../batch.ts';
 import { name } from '../event-types.ts';
@@ -96,7 +96,7 @@ export const eventChapter = defineChapter(tag, {
     responses: {
       200: {
         description: 'One result per event, in the order sent.',
-        schema: listOf(ingestResult).meta({
+        schema: makeListResource(ingestResult).meta({
           id: 'IngestResultList',
           description: 'The results of a batch, all of them.',
         }),

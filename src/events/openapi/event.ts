@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { keyFields } from '../../auth/named-keys.ts';
 import { MAX_PROBLEMS } from '../../http/errors.ts';
 import { problem } from '../../openapi/error-resource.ts';
-import { cursorText, listOf } from '../../openapi/list-resource.ts';
+import { cursorText, makeListResource } from '../../openapi/list-resource.ts';
 import { withMetadata } from '../../schema/metadata.ts';
 import { lowerCaseUuid } from '../../schema/uuid.ts';
 import { name } from '../event-types.ts';
@@ -52,7 +52,7 @@ export const storedEvent = z.strictObject({
 });
 
 export function makeEventList<Item extends z.ZodType>(item: Item) {
-  return listOf(item).extend({
+  return makeListResource(item).extend({
     has_more: withMetadata(
       z.boolean(),
       'Whether the list has not been read to its end. A page may be short, or empty, and have more: continue with `next_cursor`.',

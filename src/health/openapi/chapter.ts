@@ -27,7 +27,7 @@ export const healthChapter = defineChapter(tag, {
   'GET /api/health': {
     operationId: 'getHealth',
     summary: 'Whether the service responds',
-    description: 'For monitors. It checks no dependency, and needs no credentials.',
+    description: 'For monitors. No dependency is checked, and no credentials are needed.',
     access: ACCESS.open,
     responses: {
       200: {
@@ -41,7 +41,7 @@ export const healthChapter = defineChapter(tag, {
     operationId: 'getDetailedHealth',
     summary: 'Whether the service and its dependencies are up',
     description:
-      'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. It needs no credentials.',
+      'The state of each dependency, checked at most 5 seconds ago. `degraded` means that the service works without its idempotency cache or its rate limiter. No credentials are needed.',
     access: ACCESS.open,
     responses: {
       200: {
@@ -56,7 +56,7 @@ export const healthChapter = defineChapter(tag, {
         },
       },
       503: {
-        description: 'The database is down. The error envelope is beside the health fields.',
+        description: 'The database is down. The body has the health fields and the error envelope.',
         headers: getErrorHeaders(503),
         schema: downHealth,
         examples: {

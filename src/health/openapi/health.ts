@@ -7,7 +7,7 @@ import { withMetadata } from '../../schema/metadata.ts';
 
 const common = {
   object: z.literal('health'),
-  timestamp: withMetadata(z.iso.datetime({ precision: 3 }).max(24), 'When this response was made.'),
+  timestamp: withMetadata(z.iso.datetime({ precision: 3 }).max(24), 'Time of this response.'),
   version: withMetadata(patternText(/^\d+\.\d+\.\d+$/, 30), 'Version of the service.', RELEASE),
 };
 
@@ -31,7 +31,7 @@ const dependency = z
     status: z
       .enum(['ok', 'down'])
       .meta({ id: 'DependencyStatus', description: 'Whether the dependency is up.' }),
-    latency_ms: withMetadata(z.int32().min(0), 'How long the check took, in milliseconds.'),
+    latency_ms: withMetadata(z.int32().min(0), 'Duration of the check, in milliseconds.'),
   })
   .meta({ id: 'Dependency', description: 'State of a dependency.' });
 
@@ -55,13 +55,13 @@ export const detailedHealth = z
     ...common,
     status: z.enum(['ok', 'degraded']).meta({
       id: 'HealthStatus',
-      description: '`degraded`: the database is up, another dependency is down.',
+      description: '`degraded` means that the database is up and another dependency is down.',
     }),
     ...checked,
   })
   .meta({ id: 'DetailedHealth', description: 'The service and its dependencies.' });
 
-/** The error envelope is beside the fields. */
+/** Health of the service while its database is down, with the error envelope. */
 export const downHealth = z
   .strictObject({ ...common, status: z.literal('down'), ...checked, ...errorFields })
   .meta({ id: 'DownHealth', description: 'The service while its database is down.' });

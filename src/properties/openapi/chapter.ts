@@ -5,7 +5,7 @@ import { ACCESS } from '../../auth/openapi/access.ts';
 import { defineChapter, listExamples, pageExample } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
 import { cacheStatus, describeHeaders } from '../../openapi/headers.ts';
-import { listOf } from '../../openapi/list-resource.ts';
+import { makeListResource } from '../../openapi/list-resource.ts';
 import {
   changeParameters,
   itemParameters,
@@ -73,7 +73,10 @@ export const propertyChapter = defineChapter(tag, {
     headers: requestHeaders,
     responses: cacheable({
       description: 'A page of listings.',
-      schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
+      schema: makeListResource(property).meta({
+        id: 'PropertyList',
+        description: 'A page of listings.',
+      }),
       examples: listExamples(EXAMPLES.page, NO_MATCH),
     }),
     errors: ['validation_error', 'invalid_cursor'],
@@ -88,7 +91,7 @@ export const propertyChapter = defineChapter(tag, {
     headers: requestHeaders,
     responses: cacheable({
       description: 'A page of cards.',
-      schema: listOf(propertyCard).meta({
+      schema: makeListResource(propertyCard).meta({
         id: 'PropertyCardList',
         description: 'A page of cards.',
       }),
@@ -145,7 +148,7 @@ export const propertyChapter = defineChapter(tag, {
     headers: requestHeaders,
     responses: cacheable({
       description: 'A page of locations.',
-      schema: listOf(locationResource).meta({
+      schema: makeListResource(locationResource).meta({
         id: 'LocationList',
         description: 'A page of locations.',
       }),

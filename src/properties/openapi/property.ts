@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { followedListOf } from '../../openapi/list-resource.ts';
+import { makeFollowedList } from '../../openapi/list-resource.ts';
 import { withMetadata } from '../../schema/metadata.ts';
 import { lowerCaseUuid } from '../../schema/uuid.ts';
 import { LOCALES, mapLocales } from '../locale-map.ts';
@@ -222,7 +222,7 @@ const propertyChange = z
   })
   .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
 
-export const changeList = followedListOf(propertyChange, 'after').meta({
+export const changeList = makeFollowedList(propertyChange, 'after').meta({
   id: 'PropertyChangeList',
   description: 'A page of changes.',
 });
