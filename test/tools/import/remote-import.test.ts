@@ -1,4 +1,4 @@
-/** `import-listings --remote` against a stand-in of Cloudflare that fails at each call. */
+/** `import-listings --remote` with a fake Cloudflare that fails at each call. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,20 +36,21 @@ afterEach(async () => {
   await project.remove();
 });
 
-/** Runs the command in this process, on the database of production, without pauses. */
-async function load(...options: string[]): Promise<Finished> {
+/** Runs the command in this process, without pauses, on a remote database. */
+async function loadInto(name: string, ...options: string[]): Promise<Finished> {
   const account = await openAccount(ACCOUNT_ID, [0, 0, 0, 0]);
-  const { uuid } = cloudflare.database(NAME);
+  const { uuid } = cloudflare.database(name);
   return runImportOn(restDatabase(account, uuid), importCommand, file, ...options);
 }
+const load = (...options: string[]) => loadInto(NAME, ...options);
 
 const rows = (name = NAME) => cloudflare.database(name).rows(LISTINGS);
 const stored = () => rows().map(({ slug }) => slug);
 
 describe('a remote import', () => {
-  it('finds the database by its name, needs the right to D1 only, and takes the vars of --env', async () => {
-    const run = () => project.run('import-listings.ts', file, '--remote', '--env', 'staging');
-    const { code, stdout, stderr } = await run();
+  it('uses the database and the vars of --env with a token for D1 only', async () => {
+    const args = [file, '--remote', '--env', 'staging'];
+    const { code, stdout, stderr } = await project.run('import-listings.ts', ...args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/\nTo undo it: .* --many --remote --env staging\n$/);
     const [row] = rows(`${NAME}-staging`);
@@ -57,9 +58,14 @@ describe('a remote import', () => {
     expect(JSON.parse(String(row?.document))).toMatchObject({ beds: 2 });
     expect(String(row?.rendering)).toContain('https://staging.example.com');
     expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
-    const { sqlite } = cloudflare.database(`${NAME}-staging`);
+  });
+
+  it('names the command that migrates its database', async () => {
+    const name = `${NAME}-staging`;
+    const { sqlite } = cloudflare.database(name);
     sqlite.exec('DELETE FROM d1_migrations WHERE id = (SELECT max(id) FROM d1_migrations)');
-    expect((await run()).stderr).toContain(
+    const { stderr } = await loadInto(name, '--remote', '--env', 'staging');
+    expect(stderr).toContain(
       'the remote database lacks migrations: run `npm run deploy -- --env staging` first',
     );
   });
@@ -77,7 +83,7 @@ describe('a remote import', () => {
     expect(stored()).toEqual(['one', 'two']);
   });
 
-  it('says that the outcome is not known, and names the next command, when it cannot be read back', async () => {
+  it('names the next command when the outcome is not known', async () => {
     // Every response from the transaction on is lost.
     let isGone = false;
     cloudflare.fault = (_, body) => {
