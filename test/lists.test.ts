@@ -114,7 +114,7 @@ async function readAll(list: List, limit: number): Promise<string[][]> {
   return pages;
 }
 
-async function idsOf({ sql }: List): Promise<string[]> {
+async function readIds({ sql }: List): Promise<string[]> {
   const { results } = await env.DB.prepare(sql).all<Item>();
   return idsIn(results);
 }
@@ -133,7 +133,7 @@ describe.each(lists)('$path?$query', (list) => {
   const { query, pager = 'cursor' } = list;
 
   it('is complete and in order with every page size', async () => {
-    const ids = await idsOf(list);
+    const ids = await readIds(list);
     expect(ids.length).toBeGreaterThanOrEqual(COUNT);
     for (const limit of [7, ids.length - 1, ids.length, 100]) {
       const pages = await readAll(list, limit);
@@ -150,7 +150,7 @@ describe.each(lists)('$path?$query', (list) => {
   it('accepts a cursor with another limit and another form of its filters', async () => {
     const { next_cursor } = await readPage(list, `${query}&limit=3`);
     const next = await readPage(list, `${list.same}&limit=4&${pager}=${next_cursor}`);
-    expect(idsIn(next.data)).toEqual((await idsOf(list)).slice(3, 7));
+    expect(idsIn(next.data)).toEqual((await readIds(list)).slice(3, 7));
   });
 
   it('rejects a cursor of other filters or of another list', async () => {
@@ -167,13 +167,13 @@ describe.each(lists)('$path?$query', (list) => {
   });
 
   it('repeats and misses nothing when a row is added between two pages', async () => {
-    const before = await idsOf(list);
+    const before = await readIds(list);
     const first = await readPage(list, `${query}&limit=10`);
     // The row is the first one of most lists, and the last one of two.
     await storeRow(0, -100, `a-${crypto.randomUUID()}`);
     const second = await readPage(list, `${query}&limit=100&${pager}=${first.next_cursor}`);
     const seen = idsIn([...first.data, ...second.data]);
-    const added = (await idsOf(list)).filter((id) => !before.includes(id));
+    const added = (await readIds(list)).filter((id) => !before.includes(id));
     expect(seen.filter((id) => !added.includes(id))).toEqual(before);
     expect(new Set(seen).size).toBe(seen.length);
   });

@@ -3,13 +3,14 @@
  * the stale policy until D1 responds, or until a stage allows the newest cached response. D1's
  * response is cached in both levels, also if it arrives after a stale response was served.
  *
- *     stage     begins after                serves a response that is   if D1 failed or stalled lately
- *     memory    0 ms                        fresh                       fresh
- *     edge      20 ms of the edge cache     fresh                       in the last 5 s: fresh or stale
- *     slow      300 ms of D1                stale for up to 5 minutes   in the last minute: fresh or stale
- *     stalled   2 s of D1, or its failure   fresh or stale              fresh or stale
+ *     stage     begins                       allows a response that is           after a failure of D1
+ *     memory    immediately                  fresh
+ *     edge      after at most 20 ms          fresh                               stale, for 5 s
+ *     slow      300 ms after D1 was called   fresh, or stale for up to 5 min     stale, for 60 s
+ *     stalled   2 s after D1 was called      fresh or stale
  *
- * An expired response is never served. Without a response, the request gets a 500 after 5 s.
+ * A failure of D1 ends the waits. An expired response is never served. Without a response, the
+ * request gets a 500 after 5 s.
  */
 
 import type { Context } from 'hono';
