@@ -1,18 +1,18 @@
-/** What other programs check in the whole project. The tests run at the same time. */
+/** Checks of the complete project that other programs make. They run concurrently. */
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { migrationNames } from '../tools/database/migrations.ts';
 
 it.concurrent.each([
-  ['format and lint', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
-  ['types of the bindings', 'npm', ['run', '-s', 'types', '--', '--check']],
+  ['format and code style', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
+  ['generated types of the bindings', 'npm', ['run', '-s', 'types', '--', '--check']],
   // A second checker would repeat much of the first one's work.
   ['types', 'tsc', ['--checkers', '1']],
-])('%s', async (_name, program, args) => {
+])('the project passes the check of %s', async (_name, program, args) => {
   const options = { maxBuffer: Number.POSITIVE_INFINITY };
   await promisify(execFile)(program, args, options).catch(({ message, stdout }) => {
     // The message ends with the other output.
@@ -20,11 +20,17 @@ it.concurrent.each([
   });
 });
 
-it('the migrations make the tables of the schema; npm run migration adds what is missing', async () => {
-  const number = migrationNames().at(-1)?.slice(0, 4);
-  const made = JSON.parse(readFileSync(`migrations/meta/${number}_snapshot.json`, 'utf8'));
-  const files = import.meta.glob<object>('../src/*/table.ts', { eager: true });
-  const tables = Object.assign({}, ...Object.values(files));
-  const missing = await generateSQLiteMigration(made, await generateSQLiteDrizzleJson(tables));
-  expect(missing).toEqual([]);
+describe('the migrations', () => {
+  // `npm run migration` adds what is missing.
+  it('create the tables of the schema', async () => {
+    const number = migrationNames().at(-1)?.slice(0, 4);
+    const snapshot = JSON.parse(readFileSync(`migrations/meta/${number}_snapshot.json`, 'utf8'));
+    const files = import.meta.glob<object>('../src/*/table.ts', { eager: true });
+    const tables = Object.assign({}, ...Object.values(files));
+    const missing = await generateSQLiteMigration(
+      snapshot,
+      await generateSQLiteDrizzleJson(tables),
+    );
+    expect(missing).toEqual([]);
+  });
 });

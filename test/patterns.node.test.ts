@@ -1,17 +1,18 @@
 /**
- * Every pattern of the code takes linear time: a caller, an editor or a provider may send a text that
- * is long. A pattern is run on inputs of n, 2n and 4n characters, which repeat what it looks for.
+ * Checks that every regular expression takes linear time, because a caller, an editor or a provider
+ * can send a long text. Each one is run on inputs of n, 2n and 4n characters that repeat what it
+ * looks for.
  */
 
 import { globSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 const LENGTHS = [1_000, 2_000, 4_000] as const;
-/** A linear pattern has 4, a quadratic one 16. */
+/** Maximum growth of the time from n to 4n. A linear pattern has 4, a quadratic one has 16. */
 const MAX_GROWTH = 9;
 const ATTEMPTS = 5;
-/** Shorter runs are noise: a linear pattern takes microseconds, a quadratic one many milliseconds. */
+/** Shorter times are noise. A linear pattern takes microseconds, a quadratic one many milliseconds. */
 const NOISE_MS = 2;
 
 type Pattern = { file: string; source: string; regExp: RegExp };
@@ -19,16 +20,20 @@ type Pattern = { file: string; source: string; regExp: RegExp };
 function findPatterns(): Pattern[] {
   const files = globSync(['src/**/*.{ts,tsx}', 'tools/**/*.ts']);
   return files.flatMap((file) => {
-    const found: Pattern[] = [];
+    const patterns: Pattern[] = [];
     const visit = (node: ts.Node): void => {
       if (ts.isRegularExpressionLiteral(node)) {
         const [, body = '', flags = ''] = /^\/(.*)\/(\w*)$/s.exec(node.text) ?? [];
-        found.push({ file, source: node.text, regExp: new RegExp(body, flags.replace('y', '')) });
+        patterns.push({
+          file,
+          source: node.text,
+          regExp: new RegExp(body, flags.replace('y', '')),
+        });
       }
       ts.forEachChild(node, visit);
     };
     visit(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest));
-    return found;
+    return patterns;
   });
 }
 
@@ -43,7 +48,7 @@ function findDocumentPatterns(): Pattern[] {
   return [...sources].map((source) => ({ file, source, regExp: new RegExp(source) }));
 }
 
-/** A character for each class, and each literal character and word. e.g. `\d+\.` → `0`, `.` */
+/** Lists a character for each class, the literal characters and the words, e.g. `0`, `.` for `\d+\.`. */
 function findPumps(source: string): string[] {
   const classes = {
     '\\d': '0',
@@ -54,18 +59,18 @@ function findPumps(source: string): string[] {
     '[^': '!',
     '.': 'a',
   };
-  const ofClasses = Object.entries(classes).flatMap(([name, sample]) =>
+  const classSamples = Object.entries(classes).flatMap(([name, sample]) =>
     source.includes(name) ? [sample] : [],
   );
   const literals = source.replaceAll(/\\[bBdDsSwWpPkux]/g, '').match(/[^\\()|?+*{}^$]/g) ?? [];
-  const words = source.match(/[a-z]{2,}:?/gi) ?? [];
-  return [...new Set([...ofClasses, ...literals, ...words])].slice(0, 20);
+  const literalWords = source.match(/[a-z]{2,}:?/gi) ?? [];
+  return [...new Set([...classSamples, ...literals, ...literalWords])].slice(0, 20);
 }
 
 function makeInputs(source: string) {
   const pumps = findPumps(source);
   const pairs = pumps.slice(0, 8).flatMap((one) => pumps.slice(0, 8).map((other) => one + other));
-  // A pattern that begins with `^` meets the repeats behind another character too.
+  // A pattern that begins with `^` must also be tried where another character comes first.
   return [...pumps, ...pairs].flatMap((pump) => ['', 'x'].map((prefix) => ({ pump, prefix })));
 }
 
@@ -75,8 +80,8 @@ function measure(regExp: RegExp, text: string): number {
   return performance.now() - startedAt;
 }
 
-/** The growth from n to 4n, of the fastest of some attempts. */
-function growthOf(regExp: RegExp, { pump, prefix }: { pump: string; prefix: string }): number {
+/** Measures the growth of the time from n to 4n, by the fastest of some attempts. */
+function measureGrowth(regExp: RegExp, { pump, prefix }: { pump: string; prefix: string }): number {
   const inputs = LENGTHS.map(
     (length) => `${prefix}${pump.repeat(Math.ceil(length / pump.length))}\u0000`,
   );
@@ -91,17 +96,21 @@ function growthOf(regExp: RegExp, { pump, prefix }: { pump: string; prefix: stri
   return fourN < NOISE_MS ? 1 : fourN / n;
 }
 
-it('a quadratic pattern is found', () => {
-  const growth = makeInputs('^ +| +$').map((input) => growthOf(/^ +| +$/g, input));
-  expect(Math.max(...growth)).toBeGreaterThan(MAX_GROWTH);
+describe('the measurement', () => {
+  it('finds a quadratic pattern', () => {
+    const growth = makeInputs('^ +| +$').map((input) => measureGrowth(/^ +| +$/g, input));
+    expect(Math.max(...growth)).toBeGreaterThan(MAX_GROWTH);
+  });
 });
 
-it('every pattern of src and tools takes linear time', () => {
-  const patterns = [...findPatterns(), ...findDocumentPatterns()];
-  expect(patterns.length).toBeGreaterThan(100);
-  const slow = patterns.flatMap(({ file, source, regExp }) => {
-    const input = makeInputs(source).find((each) => growthOf(regExp, each) > MAX_GROWTH);
-    return input === undefined ? [] : [{ file, source, ...input }];
+describe('src, tools and the OpenAPI document', () => {
+  it('have only patterns that take linear time', () => {
+    const patterns = [...findPatterns(), ...findDocumentPatterns()];
+    expect(patterns.length).toBeGreaterThan(100);
+    const slow = patterns.flatMap(({ file, source, regExp }) => {
+      const input = makeInputs(source).find((text) => measureGrowth(regExp, text) > MAX_GROWTH);
+      return input === undefined ? [] : [{ file, source, ...input }];
+    });
+    expect(slow).toEqual([]);
   });
-  expect(slow).toEqual([]);
 });
