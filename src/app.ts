@@ -30,18 +30,24 @@ const TABLES = [
 type AppOptions = {
   /** Routes with their complete paths. */
   developmentPages?: Hono<AppEnv>;
+  /** Whether the log shows paths with their queries, which may contain personal data. */
+  showsPaths?: boolean;
   /** Whether the environment `development` is malformed, as `requireHttpsAndConfig` describes. */
   isDeployed?: boolean;
 };
 
-export function createApp({ developmentPages, isDeployed = false }: AppOptions = {}) {
+export function createApp({
+  developmentPages,
+  showsPaths = false,
+  isDeployed = false,
+}: AppOptions = {}) {
   const app = new Hono<AppEnv>();
   // The rate limit needs the paths of these routes before they are mounted.
   const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
 
   app.onError((error, c) => renderThrown(error, c));
 
-  app.use(accessLog({ showsPaths: developmentPages !== undefined }));
+  app.use(accessLog({ showsPaths }));
   app.use(responseHeaders());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
   app.use(requireHttpsAndConfig({ isDeployed }));

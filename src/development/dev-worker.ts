@@ -15,8 +15,8 @@ export { RateCounter } from '../rate-limit/counter.ts';
 const SAMPLE_PHOTOS = 'https://photos.sample-listings.test/';
 const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
 
-const service = createApp();
-const serviceWithPages = createApp({ developmentPages: pageRoutes() });
+const service = createApp({ showsPaths: true });
+const serviceWithPages = createApp({ showsPaths: true, developmentPages: pageRoutes() });
 /** A URL cannot be parsed when the Host header is no valid authority. */
 const NO_URL = { origin: '', pathname: '' };
 /** One object for all requests with the same bindings, because the parsed vars are kept by it. */

@@ -19,7 +19,13 @@ import { withDatabase } from '../database/open.ts';
 import { hasRows } from '../database/tables.ts';
 import { ensureDevelopmentKeys } from '../development/key-pair.ts';
 import { formatLogLine, isNoise, welcome } from '../development/messages.ts';
-import { findDebuggerPort, requireFree, resolvePort } from '../development/port.ts';
+import {
+  findDebuggerPort,
+  LOOPBACK,
+  parseHost,
+  requireFree,
+  resolvePort,
+} from '../development/port.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { readListingsFile } from '../import/read/json.ts';
 
@@ -29,10 +35,16 @@ const LOCAL = { kind: 'local', environment: undefined } as const;
 const EXIT_WITH_PARENT = new URL('../development/exit-with-parent.ts', import.meta.url).href;
 
 const program = declare('dev')
-  .option('--json', 'prints each line of the log as JSON')
-  .description(`Serves the working copy on port 3001, and reloads it after each change. Another port: PORT=4000 npm run dev
+  .option('--json', 'print each line of the log as JSON')
+  .option(
+    '--host <address>',
+    'listen on this IP address, or on all with 0.0.0.0, e.g. for a phone. Everyone on that network can then use the key of .dev.vars, and read and change the local database',
+    parseHost,
+    LOOPBACK,
+  )
+  .description(`Serve the working copy on port 3001, and reload it after each change. Another port: PORT=4000 npm run dev
 The first run creates .dev.vars, a key pair for tokens and the local database, and loads sample listings.
-It prints a short line for each request, and faults with their cause.
+Prints a short line for each request, and each error with its cause.
 
 Changes: .dev.vars, .dev.key.json and .wrangler/ in the working copy, and nothing elsewhere.
 Exit codes: 0 after a signal, 1 if it could not serve, 2 for an argument.
@@ -42,20 +54,22 @@ Example: PORT=4000 npm run dev -- --json`);
 let service: ChildProcess | undefined;
 let isStopping = false;
 
-export const command: Command<{ json?: true | undefined }> = {
+type Request = { json?: true | undefined; host: string };
+
+export const command: Command<Request> = {
   program,
   parse: (args) => readArguments(program, args).values,
   run: develop,
 };
 
-async function develop({ json = false }: { json?: boolean | undefined }): Promise<number> {
+async function develop({ json, host }: Request): Promise<number> {
   const port = resolvePort(process.env.PORT || readVars().get('PORT'));
-  await requireFree(port);
+  await requireFree(host, port);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
   if (await migrateLocal()) await loadSampleListings();
-  service = serve(port, await findDebuggerPort(port), json);
+  service = serve(host, port, await findDebuggerPort(port), json === true);
   const [code] = await once(service, 'exit');
   if (isStopping) return 0;
   console.error('The service has ended.');
@@ -82,12 +96,13 @@ async function loadSampleListings(): Promise<void> {
   console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }
 
-function serve(port: number, debuggerPort: number, isJson: boolean): ChildProcess {
+function serve(host: string, port: number, debuggerPort: number, isJson: boolean): ChildProcess {
   const args = wranglerCommand(
-    ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
-    // A route of the operator's would be the host of every request.
+    ...['dev', ENTRY, '--ip', host, '--port', String(port)],
+    ...['--inspector-port', String(debuggerPort)],
+    // Otherwise a route of the operator would be the host of every request.
     '--infer-origin-from-routes=false',
-    // Stacks name functions.
+    // Stack traces then name functions.
     ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );
   const started = spawn(process.execPath, [`--import=${EXIT_WITH_PARENT}`, ...args], {
@@ -99,12 +114,12 @@ function serve(port: number, debuggerPort: number, isJson: boolean): ChildProces
     isJson ? line : formatLogLine(line, new Date().toTimeString().slice(0, 8));
   const readLines = (stream: Readable | null, onLine: (line: string) => void) =>
     stream && createInterface({ input: stream }).on('line', onLine);
-  // Wrangler writes faults to its standard error.
+  // Wrangler writes errors to its standard error.
   readLines(started.stderr, (line) => console.error(show(line)));
   readLines(started.stdout, (line) => {
     if (!isNoise(line)) console.log(show(line));
     if (!line.startsWith('[wrangler:info] Ready')) return;
-    console.log(welcome(`http://localhost:${port}`, debuggerPort, readVars()));
+    console.log(welcome(host, port, debuggerPort, readVars()));
   });
   return started;
 }

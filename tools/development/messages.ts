@@ -4,6 +4,8 @@ import { styleText } from 'node:util';
 import * as z from 'zod';
 import { firstRequests } from '../../src/development/first-requests.ts';
 import { parseJson } from '../../src/http/json-text.ts';
+import { LOCALHOST_URL } from '../../src/http/localhost.ts';
+import { formatOrigin } from './port.ts';
 
 /** Wrangler's list of bindings, and its lines of requests. */
 const NOISE =
@@ -27,9 +29,20 @@ const faultFields = z.object({
   cause: z.string(),
 });
 
+const LOOPBACK_ADDRESS = /^(127\.|::1$)/;
+const OPEN_TO_NETWORK =
+  'Everyone on this network can use this key, and read and change the local database.';
+
 export const isNoise = (line: string) => NOISE.test(line);
 
-export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<string, string>) {
+/** Returns the message about the addresses of the service, with commands to try. */
+export function welcome(
+  host: string,
+  port: number,
+  debuggerPort: number,
+  vars: ReadonlyMap<string, string>,
+): string {
+  const origin = formatOrigin(host, port);
   const [apiKey = ''] = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
   const pages = {
     'Start page': '/',
@@ -39,14 +52,18 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
     // Wrangler's.
     'Local Explorer': '/cdn-cgi/explorer',
   };
+  // Other hosts get no pages, because these show the key.
+  const hasPages = LOCALHOST_URL.test(`${origin}/`);
   const rows = [
-    ...Object.entries(pages).map(([name, path]) => [name, link(origin + path)]),
+    ...(hasPages ? Object.entries(pages).map(([name, path]) => [name, link(origin + path)]) : []),
     ['API key', apiKey],
     ['Debugger', link(`ws://127.0.0.1:${debuggerPort}/ws`)],
   ];
   return [
     `\nReady on ${link(origin)}\n`,
     ...rows.map(([name = '', value]) => `  ${name.padEnd(16)}${value}`),
+    ...(LOOPBACK_ADDRESS.test(host) ? [] : ['', OPEN_TO_NETWORK]),
+    ...(hasPages ? [] : [`The pages are at localhost only: use --host 0.0.0.0 to see them.`]),
     '\nTry:\n',
     `curl -s ${origin}/api/health`,
     ...firstRequests(origin, apiKey),

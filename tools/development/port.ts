@@ -1,11 +1,12 @@
-/** The ports that the local service and its debugger listen on. */
+/** The address and the ports that the local service and its debugger listen on. */
 
-import { createServer } from 'node:net';
+import { createServer, isIP, isIPv6 } from 'node:net';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 
+export const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 3001;
 const MAX_PORT = 65_535;
-/** 9229, where debuggers look, belongs to 3001. */
+/** Distance to the port of the service: 9229, where debuggers look, belongs to 3001. */
 const DEBUGGER_OFFSET = 6_228;
 
 export function resolvePort(text: string | undefined): number {
@@ -14,28 +15,43 @@ export function resolvePort(text: string | undefined): number {
   throw new UserError(`PORT must be a whole number from 1 to 65535, not ${JSON.stringify(text)}`);
 }
 
-/** Throws a `UserError` if the service cannot listen on the port. Wrangler would name its own option. */
-export async function requireFree(port: number): Promise<void> {
-  const fault = await findFault(port);
-  if (fault === undefined) return;
-  throw new UserError(`port ${port}: ${messageOf(fault)}. Another port: PORT=4000 npm run dev`);
+/** Throws a `UserError` for a value of `--host` that is not an IP address. */
+export function parseHost(text: string): string {
+  if (isIP(text) !== 0) return text;
+  throw new UserError(
+    `--host ${JSON.stringify(text)} is not an IP address. Use an address of this machine, such as 192.168.1.20, or 0.0.0.0 for all of them`,
+  );
+}
+
+/** Returns the origin of requests, e.g. `http://localhost:3001` for all addresses. */
+export function formatOrigin(host: string, port: number): string {
+  if ([LOOPBACK, '0.0.0.0', '::'].includes(host)) return `http://localhost:${port}`;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+/** Throws a `UserError` if the service cannot listen there. Wrangler would name its own options. */
+export async function requireFree(host: string, port: number): Promise<void> {
+  const error = await tryToListen(host, port);
+  if (error === undefined) return;
+  if (error.code === 'EADDRNOTAVAIL') {
+    throw new UserError(`--host ${host} is not an address of this machine`);
+  }
+  throw new UserError(`port ${port}: ${messageOf(error)}. Use another port: PORT=4000 npm run dev`);
 }
 
 /** Returns a fixed port for each `servicePort`, or one below if that is taken. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const isHigh = servicePort + DEBUGGER_OFFSET > MAX_PORT;
   let port = servicePort + (isHigh ? -DEBUGGER_OFFSET : DEBUGGER_OFFSET);
-  while ((await findFault(port))?.code === 'EADDRINUSE') port -= 1;
+  while ((await tryToListen(LOOPBACK, port))?.code === 'EADDRINUSE') port -= 1;
   return port;
 }
 
-/** Returns why a program cannot listen there. */
-function findFault(port: number): Promise<NodeJS.ErrnoException | undefined> {
+/** Returns the error if a program cannot listen there. */
+function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', resolve);
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () =>
-      server.close(() => resolve(undefined)),
-    );
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 }

@@ -101,8 +101,8 @@ export class ProjectCopy {
   }
 
   /** Starts `dev` and waits until it is ready. */
-  async serveByDev(port: number, environment: Record<string, string> = {}) {
-    const command = [...NODE, 'tools/commands/dev.ts'];
+  async serveByDev(port: number, environment: Record<string, string> = {}, ...args: string[]) {
+    const command = [...NODE, 'tools/commands/dev.ts', ...args];
     const { child, ended } = this.#start(command, { PORT: String(port), ...environment });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

@@ -1,8 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { getCodeBlocks } from '../../support/markdown.ts';
 import { ProjectCopy, type Service } from '../../support/node/project-copy.ts';
@@ -19,7 +23,7 @@ const listed = z.object({
 
 let project: ProjectCopy;
 let service: Service;
-/** A second one of the same working copy. */
+/** A second one of the same working copy, which listens on all addresses. */
 let second: Service;
 
 /** Of its user, with the folder of an old wrangler. */
@@ -35,7 +39,7 @@ beforeAll(async () => {
   service = await project.serveByDev(PORT, foldersAt('/dev/null'));
   home = join(project.directory, 'home');
   mkdirSync(join(home, '.wrangler'), { recursive: true });
-  second = await project.serveByDev(PORT + 1, foldersAt(home));
+  second = await project.serveByDev(PORT + 1, foldersAt(home), '--host', '0.0.0.0');
 });
 afterAll(() => project.remove());
 
@@ -77,9 +81,54 @@ it('serves with a home and a temporary folder that cannot be written, and writes
   expect(readdirSync(home, { recursive: true })).toEqual(['.wrangler']);
 });
 
+describe('on a network', () => {
+  const isExternal = ({ family, internal }: NetworkInterfaceInfo) => family === 'IPv4' && !internal;
+  /** The address of this machine for other hosts; loopback on a machine without a network. */
+  const address =
+    Object.values(networkInterfaces())
+      .flat()
+      .filter((info) => info !== undefined)
+      .find(isExternal)?.address ?? '127.0.0.1';
+
+  /** Requests a path of the second service as another host does. */
+  async function request(path: string, host = `${address}:${PORT + 1}`) {
+    const options = { host: address, port: PORT + 1, path, headers: { Host: host } };
+    const [response] = await once(get(options), 'response');
+    return { status: response.statusCode, body: await text(response) };
+  }
+
+  it('listens on loopback by default', async ({ skip }) => {
+    skip(address === '127.0.0.1', 'a network');
+    await expect(fetch(`http://${address}:${PORT}/api/health`)).rejects.toThrow();
+  });
+
+  it('serves the API to other hosts with --host', async () => {
+    expect(await request('/api/health')).toMatchObject({ status: 200 });
+    expect(second.output()).toContain(
+      '\nEveryone on this network can use this key, and read and change the local database.\n',
+    );
+  });
+
+  it('logs requests of other hosts as any other', async () => {
+    await request('/api/none?from=phone');
+    await expect.poll(second.output).toMatch(/ GET \/api\/none\?from=phone 404 \d+ ms /);
+  });
+
+  // conventions.md and `--help` say that everyone on the network can change the local database.
+  it.each([
+    ['its address', undefined, 403],
+    ['localhost', `localhost:${PORT + 1}`, 200],
+  ])(
+    'responds to other hosts at the Local Explorer if they name it %s',
+    async (_, host, status) => {
+      expect(await request('/cdn-cgi/explorer/api/d1/database', host)).toMatchObject({ status });
+    },
+  );
+});
+
 it('a taken port is an error that names PORT', async () => {
   vi.stubEnv('PORT', String(PORT));
-  const stderr = `port ${PORT}: cannot listen: address already in use. Another port: PORT=4000 npm run dev\n`;
+  const stderr = `port ${PORT}: cannot listen: address already in use. Use another port: PORT=4000 npm run dev\n`;
   expect(await project.run('dev.ts')).toEqual({ code: 1, stdout: '', stderr });
 });
 
@@ -157,4 +206,4 @@ async function killAlone({ group }: Service, victim: string): Promise<void> {
 }
 
 it('no process survives when dev itself is killed', () =>
-  killAlone(second, 'tools/commands/dev.ts$'));
+  killAlone(second, 'tools/commands/dev.ts --host 0.0.0.0$'));

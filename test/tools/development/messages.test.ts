@@ -50,7 +50,19 @@ it('a fault is shown in full, with its cause, and another line as it is', () => 
 
 it('the first API key is quoted for a shell', () => {
   const vars = new Map(Object.entries({ ...TEST_VARS, API_KEY: " the key's,other" }));
-  const shown = welcome('http://localhost:3001', 9_229, vars);
+  const shown = welcome('127.0.0.1', 3001, 9_229, vars);
   expect(shown).toContain(`-H 'x-api-key: the key'\\''s'`);
   expect(shown).not.toContain('other');
+});
+
+it.each([
+  ['127.0.0.1', true, false],
+  ['::1', true, false],
+  ['0.0.0.0', true, true],
+  ['192.168.1.20', false, true],
+])('shows for the host %s its pages (%s) and a warning (%s)', (host, hasPages, isOpen) => {
+  const shown = stripVTControlCharacters(welcome(host, 3001, 9_229, new Map()));
+  expect(shown.includes('/preview')).toBe(hasPages);
+  expect(shown.includes('use --host 0.0.0.0 to see them')).toBe(!hasPages);
+  expect(shown.includes('Everyone on this network can use this key')).toBe(isOpen);
 });

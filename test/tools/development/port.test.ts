@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
-import { findDebuggerPort, resolvePort } from '../../../tools/development/port.ts';
+import {
+  findDebuggerPort,
+  formatOrigin,
+  parseHost,
+  requireFree,
+  resolvePort,
+} from '../../../tools/development/port.ts';
 
 it.each([
   [undefined, 3001],
@@ -23,4 +29,28 @@ it("the debugger's port is 6228 above or below, or another one if that is in use
   await once(server, 'listening');
   expect(await findDebuggerPort(20_002)).toBeLessThan(26_230);
   server.close();
+});
+
+it.each(['127.0.0.1', '192.168.1.20', '0.0.0.0', '::1'])('accepts the host %s', (host) => {
+  expect(parseHost(host)).toBe(host);
+});
+
+it.each(['phone', '', '192.168.1', '192.168.1.20:3001', '*'])('rejects the host %j', (host) => {
+  expect(() => parseHost(host)).toThrow(`--host ${JSON.stringify(host)} is not an IP address.`);
+});
+
+it('names --host if the machine does not have the address', async () => {
+  // RFC 5737 reserves it for documents.
+  const listening = requireFree('203.0.113.1', 20_003);
+  await expect(listening).rejects.toThrow('--host 203.0.113.1 is not an address of this machine');
+});
+
+it.each([
+  ['127.0.0.1', 'http://localhost:3001'],
+  ['0.0.0.0', 'http://localhost:3001'],
+  ['::', 'http://localhost:3001'],
+  ['::1', 'http://[::1]:3001'],
+  ['192.168.1.20', 'http://192.168.1.20:3001'],
+])('formats the origin of the host %s as %s', (host, origin) => {
+  expect(formatOrigin(host, 3001)).toBe(origin);
 });
