@@ -42,7 +42,7 @@ describe('readCell', () => {
       path: string,
       cell: Cell | Cell['value'],
       message: string,
-      advice: string | undefined,
+      hint: string | undefined,
       repair?: Cell | Cell['value'],
     ]
   >([
@@ -127,11 +127,8 @@ describe('readCell', () => {
       'is a formula that Google Sheets has not computed yet',
       'Open the sheet, wait for its values, and download it again.',
     ],
-  ])(
-    'rejects %s %j and accepts the repair that it advises',
-    (path, cell, message, advice, repair) => {
-      expect(read(path, cell)).toEqual({ message, ...(advice && { advice }) });
-      if (repair !== undefined) expect(read(path, repair)).toHaveProperty('value');
-    },
-  );
+  ])('rejects %s %j and accepts the repair of its hint', (path, cell, message, hint, repair) => {
+    expect(read(path, cell)).toEqual({ message, ...(hint && { hint }) });
+    if (repair !== undefined) expect(read(path, repair)).toHaveProperty('value');
+  });
 });

@@ -19,7 +19,7 @@ function relationships(...pairs: [type: string, target: string][]): string {
   return `<Relationships>${rows.join('')}</Relationships>`;
 }
 
-const cell = (place: string, index: number) => `<c r="${place}" t="s"><v>${index}</v></c>`;
+const cell = (position: string, index: number) => `<c r="${position}" t="s"><v>${index}</v></c>`;
 const SHEET = `<worksheet><sheetData><row r="1">${cell('A1', 0)}${cell('B1', 1)}</row><row r="2">${cell('A2', 2)}${cell('B2', 3)}</row></sheetData></worksheet>`;
 const tab = (name: string, at: number, attributes = '') =>
   `<sheet name="${name}" sheetId="${at}" r:id="rId${at}" ${attributes}/>`;
@@ -154,16 +154,16 @@ describe('readCatalogueFile', () => {
     expect(await readRecord(bytes)).toEqual(CASA);
   });
 
-  it.each<[type: string, what: string]>([
+  it.each<[type: string, kind: string]>([
     [`${OFFICE}/chartsheet`, 'a chart'],
     [`${STRICT}/chartsheet`, 'a chart'],
     [`${OFFICE}/dialogsheet`, 'a dialog'],
     [`${MACRO}/xlMacrosheet`, 'a macro sheet'],
     [`${MACRO}/xlIntlMacrosheet`, 'a macro sheet'],
-  ])('skips a tab of the type %s and names it', async (type, what) => {
+  ])('skips a tab of the type %s and names it', async (type, kind) => {
     expect(await readRecord(withTab('Chart1', type))).toEqual({
       ...CASA,
-      notes: [`Ignored: the tab "Chart1", which is ${what}`],
+      notes: [`Ignored: the tab "Chart1", which is ${kind}`],
     });
   });
 });

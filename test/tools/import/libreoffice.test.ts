@@ -167,8 +167,11 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ['photo-alt-text', 'casa-ginebrera: photo 03-bedroom.webp: alt.fr '],
   ['video-address', 'casa-ginebrera: video other.mp4: url '],
   ['hosts-replaced', '71 listings: 0 added, 64 changed, 7 unchanged'],
-  ['column-sorted-alone', 'price_from has the value of another row, as 62 of the 62 changed cells'],
-  ['column-shifted', 'price_from has the value of another row, as 63 of the 63 changed cells'],
+  [
+    'column-sorted-alone',
+    'price_from has the value of another row, as do 62 of the 62 changed cells',
+  ],
+  ['column-shifted', 'price_from has the value of another row, as do 63 of the 63 changed cells'],
   ['column-filled-down', 'chalet-grand-meleze: city ', 'villa-azenha: city "Burgau" → "Deià"\n'],
   ['column-of-notes', NOTHING],
   ['column-unknown', 'listings!D1: "Remarks" is not a column of this sheet'],

@@ -96,8 +96,8 @@ export function unpack(file: Buffer, entry: Entry, maxBytes: number): Buffer {
 }
 
 /**
- * Returns a copy of the archive whose directory has only these entries, by their new names, and
- * those of `added`.
+ * Returns a copy of the archive whose directory has only these entries, by their new names, and the
+ * texts of `added` by their names.
  */
 export function withDirectory(
   file: Buffer,

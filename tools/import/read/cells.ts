@@ -96,11 +96,11 @@ const READERS: Record<CellKind, (cell: string | number | boolean) => ReadCell> =
   number(cell) {
     if (typeof cell === 'number') return { value: cell };
     const number = guessNumber(`${cell}`);
-    const advice =
+    const hint =
       number === undefined
         ? enterAgain('a number')
         : `Format the cell as a number and enter ${number}.`;
-    return { message: 'is not a number', advice };
+    return { message: 'is not a number', hint };
   },
   boolean(cell) {
     if (typeof cell === 'boolean') return { value: cell };
@@ -114,7 +114,7 @@ const READERS: Record<CellKind, (cell: string | number | boolean) => ReadCell> =
 const AMOUNT = /^(?:[A-Z]{3}\s)?[\p{Sc}\s]*(-?)(\d|[1-9][\d.,'’\s]*\d)[\p{Sc}\s]*$/u;
 
 /**
- * Returns the number that a string certainly means, for the advice to its editor.
+ * Returns the number that a string certainly means, for the hint to its editor.
  *
  * @example guessNumber('€ 1.295.000,50') // 1295000.5
  * @example guessNumber('295.000') // undefined: 295, or 295000
@@ -132,13 +132,13 @@ function guessNumber(text: string): number | undefined {
 
 /** Reads the digits of a number as text, unless there are more than a spreadsheet keeps. */
 function readText(cell: string | number | boolean): ReadCell {
-  if (typeof cell === 'boolean') return { message: 'is not text', advice: enterAgain('text') };
+  if (typeof cell === 'boolean') return { message: 'is not text', hint: enterAgain('text') };
   if (typeof cell === 'string') return { value: cell.replaceAll(/\r\n?/g, '\n') };
   const isShort = Math.abs(cell) < 10 ** MAX_DIGITS && !String(cell).includes('e');
   if (isShort) return { value: String(cell) };
   return {
     message: 'is a number with more than 15 digits, which a spreadsheet rounds',
-    advice: enterAgain('text'),
+    hint: enterAgain('text'),
   };
 }
 
@@ -170,7 +170,7 @@ export function readCell(column: Column, cell: Cell): ReadCell {
   const reason = checkFormula(cell);
   if (reason !== undefined) return reason;
   if (value instanceof Date || TIME.test(`${value}`)) {
-    return { message: 'is a date', advice: enterAgain(kind === 'number' ? 'a number' : 'text') };
+    return { message: 'is a date', hint: enterAgain(kind === 'number' ? 'a number' : 'text') };
   }
   if (value === null || (typeof value === 'string' && isBlank(value))) {
     return { value: kind === 'slugs' ? [] : (EMPTY[field] ?? null) };
@@ -193,7 +193,7 @@ const PICTURE_FUNCTION = /^(_xl\w+\.)*(IMAGE|DISPIMG)\(/;
 /** Returns the reason why a cell has an error or no value. */
 function checkFormula({ value, type, formula }: Cell): Reason | undefined {
   if (PICTURE_FUNCTION.test(formula ?? '')) {
-    return { message: 'is a picture that a formula shows', advice: 'Enter the value instead.' };
+    return { message: 'is a picture that a formula shows', hint: 'Enter the value instead.' };
   }
   if (type === 'error' && formula === undefined) {
     // Excel saves a picture in a cell, and a linked data type, as this error.
@@ -201,26 +201,26 @@ function checkFormula({ value, type, formula }: Cell): Reason | undefined {
       ? {
           message:
             'is a picture in the cell, a linked data type or a pasted error, which have no value',
-          advice: 'Enter the value, for example the address of the picture.',
+          hint: 'Enter the value, for example the address of the picture.',
         }
-      : { message: 'is an error, not a value', advice: 'Enter the value instead.' };
+      : { message: 'is an error, not a value', hint: 'Enter the value instead.' };
   }
   if (type === 'error' || (type === 'formula' && isFormulaError(value))) {
     return {
       message: 'is the error of a formula',
-      advice: 'Correct the formula or enter its value.',
+      hint: 'Correct the formula or enter its value.',
     };
   }
   if (formula?.includes(GOOGLE_FUNCTION) && /(\.\.\.|…)$/.test(`${value}`)) {
     return {
       message: 'is a formula that Google Sheets has not computed yet',
-      advice: 'Open the sheet, wait for its values, and download it again.',
+      hint: 'Open the sheet, wait for its values, and download it again.',
     };
   }
   if (type === 'formula' && value === null) {
     return {
       message: 'is a formula without a value',
-      advice: 'Open the workbook in a spreadsheet program and save it.',
+      hint: 'Open the workbook in a spreadsheet program and save it.',
     };
   }
   return undefined;

@@ -12,7 +12,7 @@ export type ListingsFile = RecordsFile | Workbook;
 const SAVE_AS_XLSX = 'Open it in a spreadsheet program and save it as .xlsx.';
 const NOT_A_CATALOGUE = 'Import a workbook (.xlsx or .ods) or JSON instead.';
 
-type Format = readonly [start: RegExp, what: string, remedy: string];
+type Format = readonly [start: RegExp, name: string, hint: string];
 
 /** Binary formats by their first bytes in hexadecimal digits. */
 const BINARY_FORMATS: readonly Format[] = [
@@ -85,8 +85,8 @@ export async function readCatalogueFile(
 }
 
 function rejectFormat(formats: readonly Format[], start: string): void {
-  for (const [pattern, what, remedy] of formats) {
-    if (pattern.test(start)) throw new UserError(`The file is ${what}. ${remedy}`);
+  for (const [pattern, format, hint] of formats) {
+    if (pattern.test(start)) throw new UserError(`The file is ${format}. ${hint}`);
   }
 }
 
@@ -109,7 +109,7 @@ function rejectLockFile(bytes: Uint8Array, name: string): void {
   );
 }
 
-/** How UTF-16 begins: with a byte order mark, or with a blank or a bracket of JSON. */
+/** First bytes of UTF-16: a byte order mark, a blank, or a bracket of JSON. */
 const UTF_16LE = /^(fffe|(7b|5b|20|09|0d|0a)00)/;
 const UTF_16BE = /^(feff|00(7b|5b|20|09|0d|0a))/;
 

@@ -93,8 +93,9 @@ function isFilled(row: readonly unknown[]): boolean {
 const DAY_MS = 86_400_000;
 
 /**
- * Makes numbers of the amounts that the library takes for dates: the `D` in `#,##0 [$€-42D]` is of a
- * language, Basque, and no day. Days since 1904 have no gap, unlike those since 1900.
+ * Converts amounts that the library reads as dates to numbers. In `#,##0 [$€-42D]`, the `D` belongs to
+ * the tag of a language (Basque), and does not mean a day. Days are counted from 1904, because those
+ * from 1900 have a gap.
  */
 async function correctDates(parts: WorkbookParts, sheets: Sheet[]): Promise<Sheet[]> {
   const dated = sheets.filter(({ rows }) => rows.some((row) => row.some(isDate)));
@@ -103,13 +104,13 @@ async function correctDates(parts: WorkbookParts, sheets: Sheet[]): Promise<Shee
   const range = `A1:XFD${Math.max(...sheets.map(({ rows }) => rows.length))}`;
   const styled = await read(parts, { readStyles: true, dateSystem: '1904', sheets: names, range });
   for (const { name, rows, cells } of styled.sheets) {
-    const own = dated.find((each) => each.name === name)?.rows ?? [];
-    for (const [place, { style }] of cells ?? []) {
-      const [row = 0, column = 0] = place.split(',').map(Number);
+    const sheetRows = dated.find((sheet) => sheet.name === name)?.rows ?? [];
+    for (const [position, { style }] of cells ?? []) {
+      const [row = 0, column = 0] = position.split(',').map(Number);
       const date = rows[row]?.[column];
       const format = style?.numFmt?.replaceAll(/\[\$[^\]]*\]/g, '');
       if (!isDate(date) || format === undefined || isDateFormat(format)) continue;
-      own[row]?.splice(column, 1, (date.getTime() - Date.UTC(1904, 0, 1)) / DAY_MS);
+      sheetRows[row]?.splice(column, 1, (date.getTime() - Date.UTC(1904, 0, 1)) / DAY_MS);
     }
   }
   return sheets;

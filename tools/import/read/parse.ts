@@ -21,8 +21,8 @@ function toProblems(
     const knownNames = issue.path.length === 0 ? fields : [];
     return [{ path, message, unknown: { name: unknownName, knownNames } }];
   }
-  const fieldOf = (value: unknown, name: PropertyKey) => Reflect.get(Object(value), name);
-  const value = path === '' ? undefined : issue.path.reduce(fieldOf, root);
+  const getField = (value: unknown, name: PropertyKey) => Reflect.get(Object(value), name);
+  const value = path === '' ? undefined : issue.path.reduce(getField, root);
   const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   const isMissing = isWrongKind && path !== '' && value === undefined;
   // An id follows from another key, which has its own problem then.

@@ -67,7 +67,7 @@ export type FieldProblem = {
   /** Follows the path and the value, e.g. `must be yes or no`. */
   message: string;
   /** What to do, in a sentence of its own, e.g. `Format the cell as a number and enter 295000.` */
-  advice?: string;
+  hint?: string;
   /** Shown instead of path and value: `amenity "jacuzi"`. */
   subject?: string;
   /** An unknown name, and the known ones, for a suggestion. */

@@ -30,7 +30,7 @@ const OTHER_TABS: Readonly<Record<string, string>> = {
 };
 
 /** Archives that are not a workbook, by the name of an entry in lower case. */
-const OTHER_ARCHIVES: readonly [entry: RegExp, what: string, remedy: string][] = [
+const OTHER_ARCHIVES: readonly [entry: RegExp, format: string, hint: string][] = [
   [/^xl\/workbook\.bin$/, 'an .xlsb', 'Save it as .xlsx.'],
   [/^word\/document\.xml$/, 'a Word document', 'Import a workbook (.xlsx or .ods) instead.'],
   [/^ppt\/presentation\.xml$/, 'a presentation', 'Import a workbook (.xlsx or .ods) instead.'],
@@ -45,9 +45,9 @@ const OTHER_ARCHIVES: readonly [entry: RegExp, what: string, remedy: string][] =
 export function selectParts(file: Buffer, entries: readonly Entry[]): WorkbookParts {
   const parts = new Parts(file, entries);
   const names = entries.map(({ name }) => toKey(name));
-  for (const [entry, what, remedy] of OTHER_ARCHIVES) {
+  for (const [entry, format, hint] of OTHER_ARCHIVES) {
     if (names.some((name) => entry.test(name)))
-      throw new UserError(`The file is ${what}. ${remedy}`);
+      throw new UserError(`The file is ${format}. ${hint}`);
   }
   if (names.includes('_rels/.rels')) return selectSpreadsheetParts(parts);
   if (names.some((name) => /^(content\.xml|mimetype|encrypted-package)$/.test(name))) {

@@ -133,8 +133,8 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   reject(0, 0, checkHeader(sheet, columns));
   if (problems.length > 0) return { rows: [], problems };
   for (const { startRow, startCol } of merges) {
-    const advice = 'Unmerge them and fill in each cell.';
-    reject(startRow, startCol, { message: 'is the first of several merged cells', advice });
+    const hint = 'Unmerge them and fill in each cell.';
+    reject(startRow, startCol, { message: 'is the first of several merged cells', hint });
   }
   for (const [at, cell] of header.entries()) {
     reject(0, at, checkColumn(cell, at, columns, SHEETS[sheet].columns));
@@ -142,9 +142,9 @@ function readSheet(sheet: SheetName, { rows, cells, merges = [] }: Sheet): Sheet
   const sheetRows = rows.slice(1).flatMap((row, index): SheetRow[] => {
     const stray = row.findIndex((cell, at) => isBlankCell(header[at]) && !isBlankCell(cell));
     if (stray !== -1) {
-      const advice = `Delete the cell, or enter # into ${nameCell(sheet, 0, stray)}.`;
+      const hint = `Delete the cell, or enter # into ${nameCell(sheet, 0, stray)}.`;
       const message = 'is in a column without a name';
-      reject(index + 1, stray, { value: row[stray], message, advice });
+      reject(index + 1, stray, { value: row[stray], message, hint });
     }
     if (row.every((cell, at) => columns[at] === undefined || isBlankCell(cell))) return [];
     const typed = row.map((value, at): Cell => ({ ...cells?.get(`${index + 1},${at}`), value }));
@@ -176,7 +176,7 @@ function checkHeader(
   if (hasKey && (!(sheet in LISTS) || names.includes('listing'))) return undefined;
   return {
     message: `is not a header with the column ${hasKey ? 'listing' : keys.join(' or ')}`,
-    advice: `The sheet ${sheet} needs this column, and its header in the first row.`,
+    hint: `The sheet ${sheet} needs this column, and its header in the first row.`,
   };
 }
 
@@ -190,8 +190,8 @@ function checkColumn(
   const column = headerColumns[at];
   if (column !== undefined) {
     if (headerColumns.indexOf(column) === at) return undefined;
-    const advice = 'Delete one, or begin its name with #.';
-    return { value: header, message: 'heads two columns', advice };
+    const hint = 'Delete one, or begin its name with #.';
+    return { value: header, message: 'heads two columns', hint };
   }
   const name = typeof header === 'string' ? header.trim() : String(header ?? '');
   if (name === '' || name.startsWith('#')) return undefined;
@@ -199,9 +199,9 @@ function checkColumn(
   const match =
     closestMatch(name, names) ??
     names.find((candidate) => candidate.startsWith(name.toLowerCase()));
-  const advice =
+  const hint =
     match === undefined ? 'Delete it, or begin its name with #.' : `Did you mean ${match}?`;
-  return { value: header, message: 'is not a column of this sheet', advice };
+  return { value: header, message: 'is not a column of this sheet', hint };
 }
 
 /** Reads the cells of a row. `row` and the positions of the columns count from 0. */

@@ -15,8 +15,8 @@ const MAX_QUOTED = 5;
 /** Returns a line for each cause, with the number of its problems and its first location. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
   // Problems of one cause differ only in the record, the index and the value.
-  const causes = Map.groupBy(problems, ({ location, subject, path, message, advice }) =>
-    JSON.stringify([location.kind, subject ?? hideIndexes(path), message, advice]),
+  const causes = Map.groupBy(problems, ({ location, subject, path, message, hint }) =>
+    JSON.stringify([location.kind, subject ?? hideIndexes(path), message, hint]),
   );
   return [...causes.values()].map((similar) => {
     const [first, ...others] = similar;
@@ -30,7 +30,7 @@ function formatCause(first: ImportProblem, all: readonly ImportProblem[]): strin
   const subject = first.subject ?? hideIndexes(findColumn(first));
   const cause = [subject, first.message].filter(Boolean).join(' ');
   const count = formatAffected(all, first.location.kind);
-  return `${cause}: ${count}, first ${formatFirst(first)}${formatValues(all)}${formatAdvice(first)}`;
+  return `${cause}: ${count}, first ${formatFirst(first)}${formatValues(all)}${formatHint(first)}`;
 }
 
 /** e.g. `3 listings`, `4 times in 3 rows` */
@@ -61,7 +61,7 @@ function formatProblem(problem: ImportProblem): string {
   const { subject, message } = problem;
   const subjects = subject === undefined ? [findColumn(problem), quoteValue(problem)] : [subject];
   const text = [...subjects, message].filter(Boolean).join(' ');
-  return `${formatPosition(problem)}: ${text}${formatAdvice(problem)}`;
+  return `${formatPosition(problem)}: ${text}${formatHint(problem)}`;
 }
 
 function formatValues(problems: readonly ImportProblem[]): string {
@@ -93,8 +93,8 @@ function hideIndexes(path: string): string {
 }
 
 /** e.g. `. Did you mean photos?` */
-function formatAdvice({ unknown, advice }: FieldProblem): string {
+function formatHint({ unknown, hint }: FieldProblem): string {
   const match = unknown && closestMatch(unknown.name, unknown.knownNames);
-  const sentences = [advice, match && `Did you mean ${match}?`].filter(Boolean);
-  return sentences.length === 0 ? '' : `. ${sentences.join(' ')}`;
+  const hints = [hint, match && `Did you mean ${match}?`].filter(Boolean);
+  return hints.length === 0 ? '' : `. ${hints.join(' ')}`;
 }
