@@ -218,6 +218,19 @@ describe('a cached response', () => {
     }
   });
 
+  it('is revalidated again immediately after a successful revalidation', async () => {
+    const reader = isolate({ FEED_CACHE_SECONDS: '4' });
+    for (const [second, reads] of [
+      [0, 0],
+      [3, 1],
+      [6, 2],
+    ] as const) {
+      setSecond(second);
+      expect(await reader.read()).toMatch(/^Before: .*hit; ttl=/);
+      expect(reader.costs.d1RoundTrips).toBe(reads);
+    }
+  });
+
   it('is shared only by equal requests', async () => {
     const first = await here.one.get(
       {},
