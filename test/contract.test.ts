@@ -10,7 +10,7 @@ import { WINDOW_SECONDS } from './support/vars.ts';
 const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];
 const OTHER_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Every route, with a name that no resource has in place of its path's parameter. */
+/** Every route, with a name that no resource has as the parameter of its path. */
 const routes = [
   ...new Map(
     createApp()
@@ -26,7 +26,7 @@ function call({ method, url }: { method: string; url: string }, init: RequestIni
 }
 
 /** Returns the parameter that takes a list's cursors. */
-function pagerOf(path: string): string {
+function getPager(path: string): string {
   return getQueryNames(path).find((name) => name === 'after') ?? 'cursor';
 }
 
@@ -49,13 +49,13 @@ it('finds the routes', () => {
 });
 
 describe.each(routes)('$method $path', (route) => {
-  it('carries the headers of every response, and no 5xx', async () => {
+  it('carries the headers of every response', async () => {
     const response = await call(route);
     expect(response.status).toBeLessThan(500);
     expectConventions(response);
   });
 
-  it('asks for credentials unless it is a health check', async () => {
+  it('needs credentials unless it is a health check', async () => {
     const response = await call(route, none);
     if (NO_CREDENTIALS_NEEDED.includes(route.path)) {
       await expectStatus(response, 200);
@@ -66,7 +66,7 @@ describe.each(routes)('$method $path', (route) => {
     expectConventions(response);
   });
 
-  it('counts each request, an ingest on its own, and rejects those beyond the limit', async () => {
+  it('rejects requests beyond the limit of its counter', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-01-01T00:00:00Z') });
     const limits = { RATE_LIMIT_DEFAULT: '1', RATE_LIMIT_INGEST: '1' };
     const headers = { 'CF-Connecting-IP': freshAddress() };
@@ -129,7 +129,7 @@ describe.each(readable)('GET $path', (route) => {
 const queried = readable.filter(({ path }) => !path.startsWith('/api/health'));
 
 describe.each(queried)('the query of $path', (route) => {
-  it('ignores the parameters that links append, and rejects every other unknown one', async () => {
+  it('rejects every unknown parameter except those that links append', async () => {
     const plain = await call(route);
     const appended = await call({ ...route, url: `${route.url}?utm_source=a&utm_source=b&_c=d` });
     expect(appended.status).toBe(plain.status);
@@ -144,9 +144,9 @@ describe.each(queried)('the query of $path', (route) => {
 
 const lists = readable.filter(({ path }) => getQueryNames(path).includes('limit'));
 
-it('finds the lists: each responds with a list resource', async () => {
+it('responds with a list resource exactly where a route has the parameter limit', async () => {
   expect(lists.length).toBeGreaterThan(3);
-  for (const route of readable.filter((each) => !each.path.includes(':'))) {
+  for (const route of readable.filter(({ path }) => !path.includes(':'))) {
     const response = await call(route);
     await expectStatus(response, 200);
     const { object } = z.object({ object: z.string() }).parse(await response.json());
@@ -155,8 +155,8 @@ it('finds the lists: each responds with a list resource', async () => {
 });
 
 describe.each(lists)('the list $path', (route) => {
-  it('rejects paging parameters of other APIs, and bad values of known ones', async () => {
-    const pager = pagerOf(route.path);
+  it('rejects paging parameters of other APIs and invalid values', async () => {
+    const pager = getPager(route.path);
     for (const [code, param, values] of [
       ['validation_error', 'page', ['1']],
       ['validation_error', 'resume_cursor', ['a']],

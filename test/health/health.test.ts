@@ -44,7 +44,7 @@ function isolateWith(look: () => Promise<unknown>) {
 }
 
 // test/faults.test.ts proves that it calls no dependency.
-it('GET /api/health has the version, for a key that is not valid too', async () => {
+it('responds to GET /api/health with the version, also for an invalid key', async () => {
   const response = await sendWith({}, '/api/health', { headers: { 'x-api-key': 'x' } });
   await expectStatus(response, 200);
   const body = health.parse(await response.json());
@@ -62,7 +62,7 @@ describe('GET /api/health/detailed', () => {
     expect([body.status, states]).toEqual([status, expected]);
   });
 
-  it('names the running version, and disposes of the reply of the counter', async () => {
+  it('names the running version without keeping the reply of the counter', async () => {
     const dispose = vi.fn();
     const { RATE_COUNTER } = brokenBy(async () => ({ [Symbol.dispose]: dispose }));
     const CF_VERSION_METADATA = { id: 'b7c2', tag: '3e21b28c90a4', timestamp: '2026-11-21' };
@@ -71,7 +71,7 @@ describe('GET /api/health/detailed', () => {
     expect(dispose).toHaveBeenCalledOnce();
   });
 
-  it('is a 503 with both bodies when the database fails, and only the log has the fault', async () => {
+  it('is a 503 with both bodies whose cause is only in the log', async () => {
     const faults = watchLog('error');
     const { response, text, body, states } = await read({ DB });
     expect(text).not.toContain(SECRET);
@@ -84,7 +84,7 @@ describe('GET /api/health/detailed', () => {
     expect(body).toMatchObject({ object: 'health', error });
   });
 
-  it('is down while the database lacks a table or a column of this version', async () => {
+  it('is down while a table or a column of this version is missing', async () => {
     const { results } = await env.DB.prepare(
       `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
        AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name <> 'd1_migrations'`,

@@ -1,7 +1,4 @@
-/**
- * Conventions beside the contract of each route: ids, unknown paths, unexpected failures, vars,
- * CORS.
- */
+/** Conventions that are not part of a route's contract: ids, unknown paths, failures, vars, CORS. */
 
 import { env } from 'cloudflare:workers';
 import { validator } from 'hono/validator';
@@ -27,7 +24,7 @@ it.each<[sent: string, isEchoed: boolean]>([
   [`é${'x'.repeat(200)}`, false],
   ['a\ufffd', false],
   ['', false],
-])('the request id %j is echoed exactly (%s), or replaced by a fresh one', async (id, isEchoed) => {
+])('responds to the request id %j (echoed: %s)', async (id, isEchoed) => {
   const sent = await get(LIST, { headers: { 'X-Request-ID': id } });
   const fresh = await get(LIST);
   const ids = [sent, fresh].map(({ headers }) => headers.get('X-Request-ID'));
@@ -35,7 +32,7 @@ it.each<[sent: string, isEchoed: boolean]>([
   expect(ids[0]).not.toBe(ids[1]);
 });
 
-it('an error names the path, the method and the time of its request', async () => {
+it('names the path, the method and the time of a request in its error', async () => {
   const before = Date.now();
   const response = await get(`${LIST}/none?utm_source=a`);
   const body = await response.json<{ path: string; method: string; timestamp: string }>();
@@ -45,7 +42,7 @@ it('an error names the path, the method and the time of its request', async () =
 });
 
 it.each(['/', '/api', '/api/none', '/elsewhere', `//api/v1/web/properties`, `${LIST}/a/b`])(
-  '%s has no route: 404 resource_missing, without credentials too',
+  'responds to %s with 404 resource_missing, also without credentials',
   async (path) => {
     const response = await get(path, { headers: { 'x-api-key': '' } });
     const error = await expectError(response, 404, 'resource_missing');
@@ -56,7 +53,7 @@ it.each(['/', '/api', '/api/none', '/elsewhere', `//api/v1/web/properties`, `${L
 it.each([
   ['an error', new Error('secret detail')],
   ['a string', 'secret detail'],
-])('%s that is thrown is a 500 that reveals nothing, and is logged', async (_name, thrown) => {
+])('turns %s that is thrown into a 500 whose cause is only in the log', async (_name, thrown) => {
   const lines = watchLog('error');
   const app = createApp().get('/api/v1/throws', () => {
     throw thrown;
@@ -71,7 +68,7 @@ it.each([
   expect(lines()).toMatchObject([{ level: 'error', request_id: 'trace-7', cause }]);
 });
 
-it('a request that Hono itself rejects is a 400 of the envelope', async () => {
+it('turns a request that Hono rejects into a 400 with the envelope', async () => {
   const app = createApp().post(
     '/api/v1/reads',
     validator('json', (value) => value),
@@ -86,7 +83,7 @@ it('a request that Hono itself rejects is a 400 of the envelope', async () => {
 const key = { name: 'site', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
 
 describe('a malformed var', () => {
-  it.each<[name: string, value: unknown, fault?: string]>([
+  it.each<[name: string, value: unknown, problem?: string]>([
     ['API_KEYS', 'site=feed:read', 'API_KEYS must be of type array'],
     ['API_KEYS', [{ ...key, name: 'Site' }], '.0.name must be lower-case'],
     ['API_KEYS', [{ ...key, name: 'a'.repeat(41) }], '.0.name must be at most 40 characters long'],
@@ -116,8 +113,8 @@ describe('a malformed var', () => {
     ['JWT_JWKS', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}'],
     ['JWT_JWKS', '{"keys":[{"kty":"EC","d":"private"}]}'],
   ])(
-    '%s=%j is a 500 with every header and a log line that names it',
-    async (name, value, fault = '') => {
+    '%s=%j causes a 500 with every header, whose log line names the var',
+    async (name, value, problem = '') => {
       const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
       const response = await sendWith({ [name]: value }, LIST);
       const error = await expectError(response, 500, 'internal_error');
@@ -126,13 +123,13 @@ describe('a malformed var', () => {
       expect(response.headers.get('RateLimit')).toMatch(/^"default";r=\d+;t=\d+$/);
       const line = String(logged.mock.calls[0]?.[0]);
       expect(line.split(name), line).toHaveLength(2);
-      expect(line).toContain(fault);
+      expect(line).toContain(problem);
       expect(line).not.toContain('c2VjcmV0');
     },
   );
 });
 
-it('development is a malformed var of the deployed entry, but at the machine itself', async () => {
+it('rejects the environment development in a deployed Worker, except on localhost', async () => {
   const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
   const vars = { ENVIRONMENT: 'development' };
   const statusAt = async (origin: string, headers = {}) => {
@@ -155,7 +152,7 @@ it('development is a malformed var of the deployed entry, but at the machine its
   }
 });
 
-it('vars are parsed once per isolate', () => {
+it('parses vars once per isolate', () => {
   const vars = { ...env };
   expect(readConfig(vars)).toBe(readConfig(vars));
 });
@@ -170,7 +167,7 @@ describe('CORS', () => {
     vars: object,
     { method = 'GET', path = LIST, ...headers }: Record<string, string>,
   ) => sendWith(vars, path, { method, headers });
-  const allowedBy = ({ headers }: Response) => headers.get('Access-Control-Allow-Origin');
+  const getAllowedOrigin = ({ headers }: Response) => headers.get('Access-Control-Allow-Origin');
 
   it.each<[Origin: string, vars: object, allowed: string | null]>([
     [APP, LISTED, APP],
@@ -190,12 +187,12 @@ describe('CORS', () => {
   ])('%s with %j may read %s, also by a preflight', async (Origin, vars, allowed) => {
     for (const sent of [{}, { path: '/api/none' }, PREFLIGHT]) {
       const response = await call(vars, { Origin, ...sent });
-      expect(allowedBy(response)).toBe(allowed);
+      expect(getAllowedOrigin(response)).toBe(allowed);
       expect(response.headers.has('Vary')).toBe(Object.keys(vars).length > 0);
     }
   });
 
-  it('exposes the headers that scripts need, and varies without an origin too', async () => {
+  it('exposes the headers that scripts need', async () => {
     const { headers } = await call(LISTED, { Origin: APP });
     const exposed = headers.get('Access-Control-Expose-Headers')?.toLowerCase().split(',');
     const names =
@@ -204,29 +201,35 @@ describe('CORS', () => {
     expect((await call(LISTED, {})).headers.get('Vary')).toContain('Origin');
   });
 
-  it('grants a preflight every header that it asks for, and the methods of all routes', async () => {
-    const asked = 'baggage,cache-control,idempotency-key,traceparent,x-api-key,x-invented';
+  it('grants a preflight every header that it requests', async () => {
+    const requestedHeaders =
+      'baggage,cache-control,idempotency-key,traceparent,x-api-key,x-invented';
     const simple = { ...PREFLIGHT, Origin: APP };
     const { headers } = await call(LISTED, simple);
     expect(headers.has('Access-Control-Allow-Headers')).toBe(false);
     expect(headers.get('Vary')).toContain('Access-Control-Request-Headers');
-    const response = await call(LISTED, { ...simple, 'Access-Control-Request-Headers': asked });
+    const response = await call(LISTED, {
+      ...simple,
+      'Access-Control-Request-Headers': requestedHeaders,
+    });
     await expectStatus(response, 204);
-    expect(response.headers.get('Access-Control-Allow-Headers')).toBe(asked);
+    expect(response.headers.get('Access-Control-Allow-Headers')).toBe(requestedHeaders);
     expect(response.headers.has('Access-Control-Allow-Credentials')).toBe(false);
-    const ofRoutes = createApp().routes.flatMap(({ method }) => (method === 'ALL' ? [] : method));
+    const routeMethods = createApp().routes.flatMap(({ method }) =>
+      method === 'ALL' ? [] : method,
+    );
     const methods = response.headers.get('Access-Control-Allow-Methods')?.split(',');
-    expect(methods?.sort()).toEqual([...new Set(['HEAD', ...ofRoutes])].sort());
+    expect(methods?.sort()).toEqual([...new Set(['HEAD', ...routeMethods])].sort());
   });
 
-  it('does not take a bare OPTIONS for a preflight', async () => {
+  it('does not treat a bare OPTIONS as a preflight', async () => {
     for (const [Origin, allowed] of [
       [APP, APP] as const,
       ['https://evil.example', null] as const,
     ]) {
       const response = await call(LISTED, { method: 'OPTIONS', Origin });
       await expectError(response, 405, 'method_not_allowed');
-      expect(allowedBy(response)).toBe(allowed);
+      expect(getAllowedOrigin(response)).toBe(allowed);
     }
   });
 });

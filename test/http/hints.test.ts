@@ -1,4 +1,4 @@
-/** The advice in messages. Each row is a usual mistake. */
+/** The hints in messages. Each row is a common mistake. */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
@@ -30,7 +30,7 @@ const SET_UP = 'This working copy is not set up: run `npm run dev` once.';
 const UNSET = { API_KEY: undefined };
 const item = (fields: object) => ({ ...bookingCreated(), idempotency_key: 'k', ...fields });
 
-const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
+const MISTAKES: [hint: string, ...mistakes: Mistake[]][] = [
   // test/events/misplaced-keys.test.ts has the other places.
   ['Send the Idempotency-Key header, or', post({ events: [item({ event_id: 'k' })] }, {}, BATCH)],
   ['Use cursor.', [`${LIST}?page[size]=1`], [`${EVENTS}?starting_after=a`], [`${LIST}?After=a`]],
@@ -75,26 +75,26 @@ const MISTAKES: [advice: string, ...mistakes: Mistake[]][] = [
   ],
 ];
 
-const each = MISTAKES.flatMap(([advice, ...mistakes]) =>
-  mistakes.map((mistake) => [advice, mistake] as const),
+const rows = MISTAKES.flatMap(([hint, ...mistakes]) =>
+  mistakes.map((mistake) => [hint, mistake] as const),
 );
 
-async function errorOf([url, init, vars = {}]: Mistake) {
+async function getError([url, init, vars = {}]: Mistake) {
   const response = await sendWith(vars, url, init);
   const { error } = await response.clone().json<{ error: { code: string } }>();
   return { status: response.status, ...(await expectError(response, response.status, error.code)) };
 }
 
-it.each(each)('a usual mistake gets the advice: %s (%#)', async (advice, mistake) => {
-  const { message, details } = await errorOf(mistake);
-  expect(message).toContain(`. ${advice}`);
-  if (details) expect(details.map((problem) => problem.message).join()).toContain(`. ${advice}`);
+it.each(rows)('gives the hint "%s" (%#)', async (hint, mistake) => {
+  const { message, details } = await getError(mistake);
+  expect(message).toContain(`. ${hint}`);
+  if (details) expect(details.map((problem) => problem.message).join()).toContain(`. ${hint}`);
 });
 
-it('is of each problem of a request', async () => {
+it('gives a hint for every problem of a request', async () => {
   const times = 'created_after=2027-06-01T12:00:00z&created_before=2027-06-01T12:00:00Z[UTC]';
-  const { details } = await errorOf([`${EVENTS}?${times}`]);
-  const ends = [CAPITALS, BRACKETS].map((advice) => expect.stringContaining(advice));
+  const { details } = await getError([`${EVENTS}?${times}`]);
+  const ends = [CAPITALS, BRACKETS].map((hint) => expect.stringContaining(hint));
   expect(details?.map(({ message }) => message)).toEqual(ends);
 });
 
@@ -111,12 +111,12 @@ describe.each([
 ])('the key %s, a template that was not filled in,', (key) => {
   const SHARED = 'looks like a template that was not filled in';
 
-  it('is advised on when another body holds it, and in a batch', async () => {
+  it('gets a hint where it is used for another body', async () => {
     const aggregate_id = crypto.randomUUID();
     const events = [1, 2].map((guests) => bookingCreated({ aggregate_id, payload: { guests } }));
     const [first, second] = events.map((event) => post(event, { 'Idempotency-Key': key }));
     await sendWith({}, ...(first as [string, RequestInit]));
-    const error = await errorOf(second as Mistake);
+    const error = await getError(second as Mistake);
     expect(error.code).toBe('idempotency_key_in_use');
     expect(error.message).toContain(SHARED);
 
@@ -126,7 +126,7 @@ describe.each([
     const response = await sendWith({}, url, init);
     const { data } = await response.json<{ data: { error: { message: string } }[] }>();
     expect(data[0]?.error.message).toContain(SHARED);
-    const twice = await errorOf(batch(...events));
+    const twice = await getError(batch(...events));
     expect(twice.details).toEqual([
       { path: 'events.1.idempotency_key', message: expect.stringContaining(SHARED) },
     ]);
@@ -145,25 +145,25 @@ it.each<[right: string, Mistake]>([
   ['an unknown key', withHeaders({ 'x-api-key': 'wrong' })],
   ['a working copy that is set up', [LOCAL, { headers: { 'x-api-key': 'wrong' } }]],
   ['a public host', [`https://api.example.com${EVENTS}`, {}, UNSET]],
-])('%s gets none', async (_, mistake) => {
-  const { message } = await errorOf(mistake);
-  for (const [advice] of MISTAKES) expect(message).not.toContain(advice);
+])('gives no hint for %s', async (_, mistake) => {
+  const { message } = await getError(mistake);
+  for (const [hint] of MISTAKES) expect(message).not.toContain(hint);
 });
 
-it('a working copy is not set up if its tables are missing', async () => {
+it('gives the hint to set up a working copy whose tables are missing', async () => {
   await env.DB.exec('ALTER TABLE events RENAME TO away');
-  const { status, message } = await errorOf([LOCAL]);
+  const { status, message } = await getError([LOCAL]);
   await env.DB.exec('ALTER TABLE away RENAME TO events');
   expect(status).toBe(500);
   expect(message).toContain(SET_UP);
 });
 
-it('nothing of a bad value is in the log', async () => {
+it('keeps invalid values out of the log', async () => {
   const log = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
-  await errorOf(withPayload({ guests: 'canary-1', 'canary-2': '\ud800', check_in: 'canary-3' }));
-  await errorOf(post(JSON.stringify('{"canary-4":1}')));
-  await errorOf([`${LIST}?canary-5=1&type=canary-6`]);
-  await errorOf(withHeaders({ 'x-api-key': 'wrong', Authorization: 'Bearer canary-7' }));
+  await getError(withPayload({ guests: 'canary-1', 'canary-2': '\ud800', check_in: 'canary-3' }));
+  await getError(post(JSON.stringify('{"canary-4":1}')));
+  await getError([`${LIST}?canary-5=1&type=canary-6`]);
+  await getError(withHeaders({ 'x-api-key': 'wrong', Authorization: 'Bearer canary-7' }));
   const lines = log.flatMap((spy) => spy.mock.calls).join('\n');
   expect(lines).toContain('validation_error');
   expect(lines).not.toContain('canary');

@@ -71,7 +71,7 @@ function statusOf(response: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(response)?.[1]);
 }
 
-it('X-Request-ID in UTF-8 is repeated, and one in Latin-1 is replaced', async () => {
+it('repeats an X-Request-ID only if it is UTF-8', async () => {
   const idOf = async (id: string | Uint8Array) => {
     const parts = [`GET /api/health HTTP/1.1\r\n${HOST}X-Request-ID: `, id, '\r\n\r\n'];
     return /^X-Request-ID: (.*)\r$/im.exec(await exchange(parts))?.[1];
@@ -80,7 +80,7 @@ it('X-Request-ID in UTF-8 is repeated, and one in Latin-1 is replaced', async ()
   expect(await idOf(Buffer.from('naïve', 'latin1'))).toMatch(/^req_[0-9a-f]{32}$/);
 });
 
-it('Idempotency-Key names an event by its UTF-8 text, and is rejected if it is not UTF-8', async () => {
+it('accepts an Idempotency-Key only if it is UTF-8', async () => {
   const key = 'clé-ключ-\u{1F511}';
   const stored = await exchange([`${INGEST}Idempotency-Key: ${key}\r\n${WHOLE}`]);
   expect(stored).toContain(`"id":"${deriveEventId(key)}"`);
@@ -105,7 +105,7 @@ it.each<[string, Parts, number]>([
   ['has a key that is not UTF-8', [ANONYMOUS, 'x-api-key: ', NOT_UTF8, '\r\n\r\n'], 401],
   ['has an ETag that is not UTF-8', [GET, 'If-None-Match: "', NOT_UTF8, '"\r\n\r\n'], 200],
   ['climbs out of its path', [GET.replace(FEED, '/api/../../etc/passwd'), '\r\n'], 404],
-])('a client that %s gets a response without internal details', async (_, parts, status) => {
+])('responds to a client that %s without internal details', async (_, parts, status) => {
   const response = await exchange(parts);
   expect(statusOf(response), response).toBe(status);
   expect(response).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
@@ -130,20 +130,20 @@ it.each([
   ['LOCALHOST:3001', 200],
   ['127.1.2.3', 200],
   ['[::1]:3001', 200],
-])('plain http with Host: %s gets %i', async (host, status) => {
+])('responds to plain http with the host %s with %i', async (host, status) => {
   const response = await exchange([GET.replace('Host: localhost', () => `Host: ${host}`), '\r\n']);
   expect(statusOf(response), response).toBe(status);
   if (status === 403) expect(response).toContain(`"path":"${FEED}"`);
 });
 
-it('bodies that stop before their end delay no other client', async () => {
+it('delays no client while the bodies of others stop before their end', async () => {
   const stopped = [INGEST, 'Content-Length: 500\r\n\r\n{"event'];
   const sockets = Array.from({ length: 50 }, () => send(stopped));
   expect(statusOf(await exchange([INGEST, WHOLE]))).toBe(202);
   for (const socket of sockets) socket.destroy();
 });
 
-it('logs a line for each request that reached it, and no value that was sent', () => {
+it('logs a line for each request without the values that were sent', () => {
   expect(log.length).toBeGreaterThan(10);
   const lines = log.map(({ message }) => message);
   expect(lines.filter((line) => line.includes(API_KEY) || line.includes(CANARY))).toEqual([]);

@@ -60,7 +60,7 @@ async function expectHarmless(response: Response, statuses: readonly number[]) {
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
 const words = (text: string) => fc.constantFrom(...text.split(' '));
 
-it('a random path, query and header gets a response that is no 5xx', async () => {
+it('never responds to a random path, query and header with a 5xx', async () => {
   const routes = createApp().routes.filter(({ method }) => method === 'GET');
   const known = fc.constantFrom(...routes.map(({ path }) => path.replace(/:\w+/, 'some-name')));
   const badly = words(
@@ -98,7 +98,7 @@ it('a random path, query and header gets a response that is no 5xx', async () =>
   );
 });
 
-it('naughty strings are stored and read back exactly', async () => {
+it('stores naughty strings exactly', async () => {
   expect(NAUGHTY.length).toBeGreaterThan(400);
   for (let start = 0; start < NAUGHTY.length; start += 100) {
     const sent = NAUGHTY.slice(start, start + 100).map((text) => ({
@@ -122,7 +122,7 @@ it.each([
   ['many bad values', withPayload(JSON.stringify({ list: Array(10_000).fill(2 ** 60) }))],
   ['one long name', `{"${'a'.repeat(250_000)}":1}`],
   ['a repeated name', `{${Array(15_000).fill('"event_type":"x"').join(',')}}`],
-])('a body of %s is rejected in a small response', async (_name, body) => {
+])('rejects a body of %s in a small response', async (_name, body) => {
   const response = await send(INGEST, ingestInit(body));
   await expectHarmless(response, [400]);
   expect((await response.text()).length).toBeLessThan(60_000);

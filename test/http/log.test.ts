@@ -10,7 +10,7 @@ const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 
-it('a request has one line, with its fields and nothing that was sent', async () => {
+it('writes one line for a request, without what was sent', async () => {
   const lines = watchLog('log');
   await sendWith(
     { CF_VERSION_METADATA: { id: 'version-8', tag: '', timestamp: '' } },
@@ -40,7 +40,7 @@ it.each([
   ['PUT', `${FEED}/some-home`, '/api/v1/web/properties/:slugOrId', 405],
   ['HEAD', INGEST, INGEST, 405],
   ['PUT', '/api/none', '/*', 404],
-])('the line of %s %s has the route %s', async (method, path, route, status) => {
+])('logs for %s %s the route %s', async (method, path, route, status) => {
   const lines = watchLog('log');
   await sendWith({}, path, { method });
   expect(lines()).toMatchObject([{ method, route, status }]);
@@ -70,7 +70,7 @@ it.each<[field: string, path: string, init: RequestInit]>([
   ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, {}],
   ['query', `${EVENTS}?sent=secret`, {}],
   ['body', INGEST, ingestInit('{"sent')],
-])('the line of an invalid request names %s (%#)', async (field, path, init) => {
+])('names %s in the line of an invalid request (%#)', async (field, path, init) => {
   const lines = watchLog('log');
   expect((await send(path, init)).status).toBe(400);
   const [line, ...others] = lines();
@@ -79,7 +79,7 @@ it.each<[field: string, path: string, init: RequestInit]>([
   expect(JSON.stringify(line)).not.toMatch(/sent|secret/);
 });
 
-it('a caller cannot write a line, a colour code or a long name into the log', async () => {
+it('escapes lines, colour codes and long names of callers', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
   const name = 'x'.repeat(8_192);
   const id = 'a\u0085b\u009b31m\u2028{"level":"error"}';
@@ -100,7 +100,7 @@ it('a caller cannot write a line, a colour code or a long name into the log', as
   expect(JSON.parse(lines[0] ?? '').request_id).toBe(id);
 });
 
-it('a fault of the edge cache is logged under the id of its request, after the response too', async () => {
+it('logs an error of the edge cache under the id of its request, also after the response', async () => {
   const faults = watchLog('error');
   vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
   vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));

@@ -71,7 +71,7 @@ beforeEach(() => {
 });
 
 describe('a request that waits', () => {
-  it('polls again a second after the last poll, and responds with the new event', async () => {
+  it('responds with the new event a second after its last poll', async () => {
     const { DB, count, untilAsleep } = pollCounter();
     const aggregateId = crypto.randomUUID();
     const waiting = wait(DB, emptyList(aggregateId));
@@ -83,7 +83,7 @@ describe('a request that waits', () => {
     expect([await waiting, count()]).toEqual([1, 2]);
   });
 
-  it('polls 26 times in 25 seconds, and then responds with an empty list', async () => {
+  it('responds with an empty list after 26 polls in 25 seconds', async () => {
     const { DB, count, untilAsleep } = pollCounter();
     const waiting = wait(DB);
     for (let second = 1; second <= 25; second += 1) {
@@ -93,7 +93,7 @@ describe('a request that waits', () => {
     expect([await waiting, count()]).toEqual([0, 26]);
   });
 
-  it('reads no row twice: each poll continues where the last one ended', async () => {
+  it('continues each poll where the last one ended', async () => {
     await env.DB.exec(
       "WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 500) INSERT INTO events (id, type, aggregate_type, aggregate_id, payload, created_at) SELECT 'row ' || value, 'booking.created', 'booking', 'b', '{}', value FROM n",
     );
@@ -136,7 +136,7 @@ describe('a request that waits', () => {
     expect(count()).toBe(1);
   });
 
-  it('is rejected when the database is rewound while it waits, and at once with an earlier cursor', async () => {
+  it('is rejected when the database is rewound, during its wait or before', async () => {
     const { DB, untilAsleep } = pollCounter();
     const path = emptyList();
     const { response } = await callWith({}, path.replace('&wait=25', ''));
@@ -151,8 +151,8 @@ describe('a request that waits', () => {
   });
 });
 
-describe('of the requests that wait in one isolate', () => {
-  it('five per client and list poll, and the next one reads at once and responds after a second', async () => {
+describe('an isolate', () => {
+  it('lets at most five requests per client and list poll', async () => {
     const { DB, untilAsleep } = pollCounter();
     const changes = '/api/v1/web/property-changes';
     const { response } = await callWith({}, changes);
@@ -179,7 +179,7 @@ describe('of the requests that wait in one isolate', () => {
     }
   });
 
-  it('50 wait, and one whose client has disconnected counts until the end of its wait', async () => {
+  it('lets at most 50 requests poll, including disconnected ones', async () => {
     const { DB, untilAsleep } = pollCounter();
     const gate = Promise.withResolvers<void>();
     // The platform cancels a request in the midst of its work: here, the second poll never ends.

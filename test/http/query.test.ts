@@ -1,4 +1,4 @@
-/** Query parameters beside the contract of each list: what is ignored, rejected, and read as a list. */
+/** Which query parameters are ignored, rejected, or read as a list. */
 
 import { expect, it } from 'vitest';
 import { document, getQueryNames } from '../support/documented.ts';
@@ -32,7 +32,7 @@ it.each<[query: string, path: string, message: string]>([
   ['status[1]=first&status[0]=no', 'status', `first is none of ${STATUSES}`],
   ['status[a]=listed', 'status[a]', UNKNOWN],
   ['status[0][0]=listed', 'status[0][0]', UNKNOWN],
-])('%s is rejected', async (query, path, message) => {
+])('rejects %s', async (query, path, message) => {
   const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
   expect(error.param).toBe(path);
   expect(error.details?.[0]).toEqual({ path, message: expect.stringContaining(message) });
@@ -54,13 +54,13 @@ it.each([
   [EVENTS, 'type[]=a&type[]=b', 'type=a,b'],
   [EVENTS, `id[0]=${UUID}&id[1]=${UUID}`, `id=${UUID}`],
   [EVENTS, 'type=%20a%20,b&order=asc', 'type=a,b&order=asc'],
-])('%s?%s is %s', async (path, written, plain) => {
+])('reads %s?%s as %s', async (path, written, plain) => {
   const [one, other] = [await get(`${path}?${written}`), await get(`${path}?${plain}`)];
   await expectStatus(one, 200);
   expect(await one.json()).toEqual(await other.json());
 });
 
-it('a bad cursor beside another bad parameter is one of the problems', async () => {
+it('lists an invalid cursor with the other problems', async () => {
   const response = await get(`${EVENTS}?cursor=x&wait=0`);
   await expectProblems(response, ['cursor', 'wait']);
 });
@@ -77,7 +77,7 @@ it.each([
   [EVENTS, 'created_after', timeOf(100), timeOf(101)],
   [EVENTS, 'id', listOf(UUID, 100), `${listOf(UUID, 100)}   `],
   [EVENTS, 'type', listOf(TYPE, 50), `${listOf(TYPE, 50)}   `],
-])('%s takes no %s that is longer than any value needs', async (path, name, longest, longer) => {
+])('limits for %s the length of %s', async (path, name, longest, longer) => {
   await expectStatus(await get(`${path}?${name}=${longest}`), 200);
   const response = await get(`${path}?${name}=${encodeURIComponent(longer)}`);
   expect((await expectError(response, 400, 'validation_error')).param).toBe(name);
@@ -87,7 +87,7 @@ const parameters = Object.keys(document.paths ?? {}).flatMap((path) =>
   getQueryNames(path).map((name) => [path.replace(/\{\w+\}/, 'no-such-thing'), name] as const),
 );
 
-it.each(parameters)('%s has a bound for %s, and takes no empty value', async (path, name) => {
+it.each(parameters)('rejects for %s an empty or very long %s', async (path, name) => {
   const code = /^(cursor|after)$/.test(name) ? 'invalid_cursor' : 'validation_error';
   for (const value of ['', 'x'.repeat(13_000), '1'.repeat(13_000)]) {
     const response = await get(`${path}?${name}=${value}`);

@@ -32,7 +32,7 @@ it.each<[path: string, status: number, ...Line[]]>([
   [INGEST, 415, ['Content-Type', 'application/json'], ['Content-Type', 'text/plain']],
   [FEED, 200, ['x-api-key', ''], ['Authorization', TOKEN], ['Authorization', TOKEN]],
   [FEED, 401, ['x-api-key', ''], ['Authorization', TOKEN], ['Authorization', `${TOKEN}AA`]],
-])('%s with headers that were sent twice gets %i (%#)', async (path, status, ...lines) => {
+])('responds to %s with repeated headers with %i (%#)', async (path, status, ...lines) => {
   const init = path === INGEST ? { method: 'POST', body } : {};
   const response = await sendWith(provider.vars, path, { ...init, headers: headersOf(...lines) });
   await expectStatus(response, status);

@@ -14,7 +14,7 @@ it.each([
   ['1e1', 'must be a number such as 2.5'],
   ['50.5', 'must be at most 50'],
   ['-1', 'must be at least 0'],
-])('a decimal of 0 to 50: %j is %j', (sent, expected) => {
+])('parses the decimal %j as %j', (sent, expected) => {
   const parsed = parseWith(decimal(0, 50), sent);
   expect(parsed.ok ? parsed.value : parsed.problems[0]?.message).toBe(expected);
 });
