@@ -1,17 +1,17 @@
 /**
  * Builds a list page and a page for each listing, in three languages, for a host that serves
- * `en/listings/casa-marea.html` at `/en/listings/casa-marea`. The folders `site/en`, `site/es` and
- * `site/fr` have only what the latest build wrote.
+ * `en/listings/casa-marea.html` at `/en/listings/casa-marea`. Each build replaces the folders `site/en`,
+ * `site/es` and `site/fr`.
  */
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isFileOfHost, REDIRECTS } from './addresses.ts';
 import { call } from './call.ts';
-import type { Home } from './home-html.ts';
+import type { Listing } from './listing-html.ts';
 import { listingPage, listPage, notFoundPage } from './site-html.ts';
-import { LANGUAGES } from './words.ts';
+import { LANGUAGES } from './translations.ts';
 
-type Page = { data: Home[]; next_cursor: string | null };
+type Page = { data: Listing[]; next_cursor: string | null };
 type Cache = Record<string, { etag: string; page: Page }>;
 
 const LIST = '/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100&fresh=true';
@@ -19,7 +19,7 @@ const CACHE = 'feed-cache.json';
 const before: Cache = existsSync(CACHE) ? JSON.parse(readFileSync(CACHE, 'utf8')) : {};
 const now: Cache = {};
 
-/** A page of the feed: the page of the last build if a 304 says that it has not changed. */
+/** Returns a page of the feed. After a 304 it is the page of the last build. */
 async function getPage(path: string): Promise<Page> {
   const cached = before[path];
   const response = await call(path, { headers: cached ? { 'If-None-Match': cached.etag } : {} });
@@ -33,8 +33,8 @@ async function getPage(path: string): Promise<Page> {
   return page;
 }
 
-async function getListings(): Promise<Home[]> {
-  const listings: Home[] = [];
+async function getListings(): Promise<Listing[]> {
+  const listings: Listing[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: Page = await getPage(`${LIST}${cursor && `&cursor=${cursor}`}`);
     listings.push(...page.data);
@@ -45,15 +45,18 @@ async function getListings(): Promise<Home[]> {
 
 const all = await getListings();
 const listings = all.filter(({ slug }) => !isFileOfHost(slug));
-// A link to a home that is sold out keeps working, but the list leaves it out.
-const shown = listings.filter(({ status }) => status !== 'sold_out');
+// A sold-out listing has a page, so that links to it keep working, but it is not in the list.
+const listedListings = listings.filter(({ status }) => status !== 'sold_out');
 for (const language of LANGUAGES) {
   const folder = `site/${language}`;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(`${folder}/listings`, { recursive: true });
-  writeFileSync(`${folder}/index.html`, listPage(shown, language));
+  writeFileSync(`${folder}/index.html`, listPage(listedListings, language));
   for (const listing of listings) {
-    writeFileSync(`${folder}/listings/${listing.slug}.html`, listingPage(listing, shown, language));
+    writeFileSync(
+      `${folder}/listings/${listing.slug}.html`,
+      listingPage(listing, listedListings, language),
+    );
   }
 }
 copyFileSync(`${import.meta.dirname}/site.css`, 'site/site.css');

@@ -1,17 +1,17 @@
-/** The requests of the other examples: copy this file beside them. */
+/** Sends the requests of the other examples. Copy this file into their folder. */
 
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '' } = process.env;
 const SECOND_MS = 1_000;
-/** Longer than a request with `wait=25` takes. */
+/** Longer than a request with `wait=25`. */
 const TIMEOUT_MS = 40_000;
 
 /**
- * Sends a request, and retries it until the response says that a retry cannot help. Waits as long
- * as the response asks for, and prints why. Throws `NotFromService` for a redirect and for any other
- * response that is not the service's: a login page or a firewall is in the way.
+ * Sends a request and retries it while a retry may help, after the pause that the response requests.
+ * Prints the reason of each retry. Throws `NotFromService` for a redirect or another response that
+ * is not from the service, e.g. from a login page or a firewall.
  */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
   if (!API_KEY) {
@@ -27,30 +27,30 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
   for (let seconds = 1; ; seconds = Math.min(2 * seconds, 30)) {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const sent = { ...init, headers, signal, redirect: 'manual' } as const;
-    // No response: an event may be stored or not. The next attempt settles it.
-    const outcome = await attempt(API_URL + path, sent).catch(causeOf);
+    // Without a response, an event may be stored or not. The next attempt settles it.
+    const outcome = await attempt(API_URL + path, sent).catch(describeCause);
     const response = typeof outcome === 'string' ? undefined : outcome;
-    const asked = secondsToWait(response?.headers.get('Retry-After') ?? '');
+    const retryAfter = parseRetryAfter(response?.headers.get('Retry-After') ?? '');
     const shouldRetry = response?.headers.get('X-Should-Retry');
     if (response && (shouldRetry === 'false' || response.ok || response.status === 304)) {
       const text = await response.clone().text();
       if (response.ok && !isResource(text)) throw new NotFromService(response, text);
-      await pause(SECOND_MS * (asked ?? 0));
+      await pause(SECOND_MS * (retryAfter ?? 0));
       return response;
     }
     if (response && shouldRetry !== 'true' && response.status < 500) {
       const isTransient = [408, 429].includes(response.status);
       if (!isTransient) throw new NotFromService(response, await response.text());
     }
-    const wait = asked ?? seconds;
+    const wait = retryAfter ?? seconds;
     console.error(`${API_URL}${path}: ${response?.status ?? outcome}, next attempt in ${wait} s`);
     await pause(SECOND_MS * wait);
   }
 }
 
 /**
- * Status, headers and body are one attempt, which fails unless all of it arrives. A connection that
- * ends early may leave half a JSON document.
+ * Returns the complete response, or throws. A connection that ends early may leave half a JSON
+ * document.
  */
 async function attempt(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
@@ -60,14 +60,14 @@ async function attempt(url: string, init: RequestInit): Promise<Response> {
   return new Response(text || null, response);
 }
 
-/** Returns the body of a response. Throws the error of the service. */
+/** Returns the body of a response. Throws if the response is an error. */
 export async function callForJson<Body>(path: string, init?: RequestInit): Promise<Body> {
   const response = await call(path, init);
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as Body;
 }
 
-/** A login page may respond with 200 too. Every body of the service names its `object`. */
+/** Whether a body is from the service. A login page may be a 200 too, but has no `object`. */
 function isResource(text: string): boolean {
   try {
     return typeof JSON.parse(text)?.object === 'string';
@@ -91,8 +91,8 @@ export class NotFromService extends Error {
 
 const NAMESPACE = Buffer.from('3c0f4e0e7b524d0c9a561f2be2d7c9a4', 'hex');
 
-/** The id of a key's first event: the version 5 UUID of the key. */
-export function idOf(key: string): string {
+/** Returns the id of the event with a key: the version 5 UUID of the key. */
+export function makeEventId(key: string): string {
   const bytes = createHash('sha1').update(NAMESPACE).update(key).digest().subarray(0, 16);
   bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x50;
   bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;
@@ -100,13 +100,13 @@ export function idOf(key: string): string {
 }
 
 /** Reads a `Retry-After`: a number of seconds, or a date, which a proxy may send. */
-function secondsToWait(header: string): number | undefined {
+function parseRetryAfter(header: string): number | undefined {
   const isNumber = /^\d+$/.test(header);
   const seconds = isNumber ? Number(header) : (Date.parse(header) - Date.now()) / 1_000;
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 1), 3_600);
 }
 
-/** Why there is no response, e.g. ECONNREFUSED. */
-function causeOf(error: Error & { cause?: { code?: string; message?: string } }): string {
+/** Returns the reason why there is no response, e.g. ECONNREFUSED. */
+function describeCause(error: Error & { cause?: { code?: string; message?: string } }): string {
   return error.cause?.code ?? error.cause?.message ?? error.message;
 }

@@ -1,31 +1,31 @@
 """Handles every event in the order of the stream: `python3 follow-events.py`. It keeps
-checkpoint.json and handled.txt in its folder. After a rewind of the database:
-`SINCE=2026-11-21T12:00:00Z python3 follow-events.py`."""
+checkpoint.json and handled.txt in its folder. After the database was restored, start it with the
+time of the backup: `SINCE=2026-11-21T12:00:00Z python3 follow-events.py`."""
 import http.client, json, os, sys, time, urllib.parse, urllib.request
 
 URL = os.environ.get("API_URL", "http://localhost:3001") + "/api/v1/events?"
-# Longer than a request with `wait` takes.
+# Longer than a request with `wait`.
 TIMEOUT_SECONDS = 40
 
 
-class AsItComes(urllib.request.HTTPErrorProcessor):
-    """Follows no redirect, and makes no exception of an error."""
+class UnchangedResponse(urllib.request.HTTPErrorProcessor):
+    """Returns redirects and errors as responses."""
     def http_response(self, request, response):
         return response
     https_response = http_response
 
 
-opener = urllib.request.build_opener(AsItComes)
+opener = urllib.request.build_opener(UnchangedResponse)
 
 
 def handle(event):
-    """Your work. It may see an event twice after a crash: make it safe to repeat for one id."""
+    """Replace this with your work. It must be safe to repeat, because a crash may repeat an event."""
     print(event["id"], event["type"], event["aggregate_id"], flush=True)
 
 
 def attempt(request):
-    """Status, headers and body are one attempt, which fails unless all of it arrives. A connection
-    that ends early may leave half a JSON document, or no header that tells where the body ends."""
+    """Returns the complete response, or raises an error. A connection that ends early may leave half a
+    JSON document, or no header with the length of the body."""
     with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
         text, headers = response.read().decode(errors="replace"), response.headers
     is_json = "json" in headers.get("Content-Type", "")

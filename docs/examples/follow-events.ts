@@ -1,6 +1,7 @@
 /**
  * Handles every event in the order of the stream. Keeps `checkpoint.json` and `handled.txt` in its
- * folder. After a rewind of the database: `SINCE=2026-11-21T12:00:00Z node follow-events.ts`.
+ * folder. After the database was restored, start it with the time of the backup:
+ * `SINCE=2026-11-21T12:00:00Z node follow-events.ts`.
  */
 
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -11,16 +12,17 @@ type Page = { data: Event[]; resume_cursor: string };
 type Checkpoint = { since: string; cursor: string };
 
 /**
- * Your work. It may see an event twice after a crash: make it safe to repeat for one `event.id`.
+ * Replace this with your work. After a crash it may get an event twice, so it must be safe to repeat
+ * for one `event.id`.
  */
 async function handle(event: Event) {
   console.log(event.id, event.type, event.aggregate_id);
 }
 
-const textOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
-const handled = new Set(textOf('handled.txt').split('\n'));
+const readText = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+const handled = new Set(readText('handled.txt').split('\n'));
 let { since, cursor }: Checkpoint = JSON.parse(
-  textOf('checkpoint.json') || '{"since":"","cursor":""}',
+  readText('checkpoint.json') || '{"since":"","cursor":""}',
 );
 const { SINCE } = process.env;
 if (SINCE && SINCE !== since) [since, cursor] = [SINCE, ''];

@@ -1,7 +1,7 @@
 /** A listing for search engines, as JSON-LD. */
 
-import { type Home, share } from './home-html.ts';
-import { CURRENCY, type Language } from './words.ts';
+import { type Listing, share } from './listing-html.ts';
+import { CURRENCY, type Language } from './translations.ts';
 
 const AVAILABILITY: Readonly<Record<string, string>> = {
   listed: 'https://schema.org/InStock',
@@ -9,17 +9,17 @@ const AVAILABILITY: Readonly<Record<string, string>> = {
   sold_out: 'https://schema.org/SoldOut',
 };
 
-/** The text of a script element of the type `application/ld+json`. `url` is that of the page. */
-export function jsonLd(home: Home, language: Language, url: string): string {
-  const { address, capacity, city, gallery, latitude, price_from: price } = home;
+/** Returns the text of a script element of the type `application/ld+json`. `url` is the page's address. */
+export function jsonLd(listing: Listing, language: Language, url: string): string {
+  const { address, capacity, city, gallery, latitude, price_from: price } = listing;
   const image = gallery.map((photo) => photo.url);
   // Search engines reject a Product without an image or an offer.
   const isProduct = price !== null && image.length > 0;
   const data = {
     '@context': 'https://schema.org',
     '@type': isProduct ? ['Accommodation', 'Product'] : 'Accommodation',
-    name: home.title[language] ?? home.name,
-    description: home.description[language],
+    name: listing.title[language] ?? listing.name,
+    description: listing.description[language],
     url,
     image: image.length > 0 ? image : null,
     address: city && {
@@ -28,17 +28,19 @@ export function jsonLd(home: Home, language: Language, url: string): string {
       addressLocality: city,
     },
     geo:
-      latitude === null ? null : { '@type': 'GeoCoordinates', latitude, longitude: home.longitude },
-    numberOfBedrooms: home.bedrooms,
+      latitude === null
+        ? null
+        : { '@type': 'GeoCoordinates', latitude, longitude: listing.longitude },
+    numberOfBedrooms: listing.bedrooms,
     occupancy: capacity === null ? null : { '@type': 'QuantitativeValue', maxValue: capacity },
     offers: isProduct
       ? {
           '@type': 'Offer',
-          // The price is that of a share.
-          name: share(home, language) || null,
+          // The price of a share, and not of the complete house.
+          name: share(listing, language) || null,
           price,
           priceCurrency: CURRENCY,
-          availability: AVAILABILITY[home.status],
+          availability: AVAILABILITY[listing.status],
         }
       : null,
   };

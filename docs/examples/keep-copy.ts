@@ -1,6 +1,6 @@
 /**
- * Keeps a copy of the public catalogue in `copy.json`, as long as it runs. The file is replaced when
- * a pass through the changes has ended, so it is a whole catalogue at every moment.
+ * Keeps a copy of the public catalogue in `copy.json` while it runs. It replaces the file after it has
+ * read all changes, so the file always has a complete catalogue.
  */
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ type Copy = { cursor: string; listings: Record<string, Listing> };
 const FILE = 'copy.json';
 const emptyCopy = (): Copy => ({ cursor: '', listings: {} });
 
-/** Replaces the copy together with its cursor: both or neither. */
+/** Replaces the copy together with its cursor, in one step. */
 function store(copy: Copy): void {
   writeFileSync(`${FILE}.new`, JSON.stringify(copy));
   renameSync(`${FILE}.new`, FILE);
@@ -27,7 +27,7 @@ for (;;) {
   if (!response.ok) {
     const text = await response.text();
     if (!text.includes('"invalid_cursor"') || copy.cursor === '') throw new Error(text);
-    console.log('the database was rewound: reading the whole catalogue again');
+    console.log('The database was restored. Reading the complete catalogue again.');
     copy = emptyCopy();
     continue;
   }

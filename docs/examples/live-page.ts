@@ -1,21 +1,21 @@
 /**
- * A site that renders each page at each visit: `node --env-file=.dev.vars live-page.ts`, then open
- * http://localhost:3000. Each request says which response the site has already.
+ * A site that renders each page at each visit. Start it with `node --env-file=.dev.vars live-page.ts`
+ * and open http://localhost:3000. Each request has the ETag of the response that the site has cached.
  */
 
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { text } from 'node:stream/consumers';
-import * as home from './home-html.ts';
+import * as html from './listing-html.ts';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '', PORT = '3000' } = process.env;
-/** A visitor waits for this time at most. */
+/** The longest time that a visitor waits for the feed. */
 const TIMEOUT_MS = 3_000;
 const client = API_URL.startsWith('https:') ? https : http;
-/** Keeps connections open between visits. `fetch` closes them after four seconds. */
+/** Keeps connections open between visits. `fetch` would close them after four seconds. */
 const agent = new client.Agent({ keepAlive: true });
 
-type Cards = { data: home.HomeCard[]; next_cursor: string | null };
+type Cards = { data: html.ListingCard[]; next_cursor: string | null };
 
 type Reply = { status: number; headers: http.IncomingHttpHeaders; body: string };
 
@@ -30,16 +30,16 @@ function get(path: string, headers: Record<string, string>): Promise<Reply> {
   });
 }
 
-/** The latest response of each path. Only pages that exist are here. */
+/** The latest response of each path that exists. */
 const latest = new Map<string, { etag: string; body: unknown }>();
 
-/** Reads the feed, or takes the latest response while the feed fails. Returns null for a 404. */
+/** Reads the feed, or uses the latest response while the feed fails. Returns null for a 404. */
 async function read<Body>(path: string): Promise<Body | null> {
   const cached = latest.get(path);
   try {
-    const known = cached && { 'If-None-Match': cached.etag };
-    const { status, headers, body } = await get(path, { 'x-api-key': API_KEY, ...known });
-    // A proxy's 404 lacks the header. Only the service knows that a home is hidden.
+    const condition = cached && { 'If-None-Match': cached.etag };
+    const { status, headers, body } = await get(path, { 'x-api-key': API_KEY, ...condition });
+    // Without this header a 404 comes from a proxy, and does not mean that the listing is hidden.
     if (status === 404 && headers['x-should-retry']) latest.delete(path);
     else if (status === 200) latest.set(path, { etag: headers.etag ?? '', body: JSON.parse(body) });
     else if (status !== 304) throw new Error(`${status} ${body}`);
@@ -54,11 +54,11 @@ const document = (title: string, body: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${home.escaped(title)}</title>
+<title>${html.escaped(title)}</title>
 ${body}
 `;
 
-const sentence = (text: string) => document(text, `<h1>${text}</h1><a href="/">Our homes</a>`);
+const messagePage = (text: string) => document(text, `<h1>${text}</h1><a href="/">Our homes</a>`);
 
 async function renderList(): Promise<string> {
   const items: string[] = [];
@@ -67,7 +67,7 @@ async function renderList(): Promise<string> {
     const page: Cards | null = await read<Cards>(`property-cards?limit=100&locale=en${next}`);
     for (const card of page?.data ?? []) {
       const link = { tag: 'h2', href: `/listings/${card.slug}`, loading: 'lazy' } as const;
-      items.push(`<li>${home.card(card, 'en', link)}</li>`);
+      items.push(`<li>${html.card(card, 'en', link)}</li>`);
     }
     cursor = page?.next_cursor ?? null;
   }
@@ -75,15 +75,15 @@ async function renderList(): Promise<string> {
 }
 
 async function renderListing(slug: string): Promise<string | null> {
-  const listing = await read<home.Home>(`properties/${encodeURIComponent(slug)}?locale=en`);
+  const listing = await read<html.Listing>(`properties/${encodeURIComponent(slug)}?locale=en`);
   if (!listing) return null;
-  const { badges, facts, heading, place, price, text } = home;
+  const { badges, facts, heading, place, price, text } = html;
   const parts = [place, badges, price, facts, text].map((part) => part(listing, 'en'));
-  const title = home.plain(listing.title, 'en') || listing.name;
+  const title = html.plain(listing.title, 'en') || listing.name;
   return document(title, heading('h1', listing, 'en') + parts.join('\n'));
 }
 
-/** The page at a path. Slugs have no other characters, so no address needs to be decoded. */
+/** Returns the page at a path. Slugs have only these characters, so they need no decoding. */
 async function render(path: string): Promise<string | null> {
   if (path === '/') return renderList();
   const [, slug] = /^\/listings\/([a-z0-9_-]+)$/.exec(path) ?? [];
@@ -95,17 +95,17 @@ const server = http.createServer(async (request, response) => {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
-    reply(405, sentence('This site is only read'));
+    reply(405, messagePage('This site is only read'));
     return;
   }
   try {
     const [path = ''] = (request.url ?? '').split('?');
     const page = await render(path);
     if (page) reply(200, page);
-    else reply(404, sentence('There is no such page'));
+    else reply(404, messagePage('There is no such page'));
   } catch {
     response.setHeader('Retry-After', '10');
-    reply(503, sentence('Please come back in a moment'));
+    reply(503, messagePage('Please come back in a moment'));
   }
 });
 server.listen(Number(PORT), () => console.log(`http://localhost:${Object(server.address()).port}`));

@@ -40,11 +40,11 @@ function whenUnlocked(callable $run): mixed
 /** Stores a booking and its event in one transaction. */
 function book(PDO $db, string $booking, int $guests): void
 {
-    // An empty payload would need `new stdClass()`: PHP writes an empty array as [].
+    // An empty payload must be `new stdClass()`, because PHP encodes an empty array as [].
     $payload = ['occurred_at' => gmdate('Y-m-d\TH:i:s\Z'), 'guests' => $guests];
     $event = ['event_type' => 'booking.created', 'aggregate_type' => 'booking',
         'aggregate_id' => $booking, 'payload' => $payload];
-    // HTTP clients send ASCII alike, and other text not at all: RFC 3986 in every language.
+    // HTTP clients agree only on ASCII in headers. RFC 3986 encodes text alike in every language.
     $key = 'bookings-' . rawurlencode($booking) . '-created';
     $db->beginTransaction();
     $db->prepare('INSERT INTO bookings VALUES (?, ?)')->execute([$booking, $guests]);
@@ -53,8 +53,8 @@ function book(PDO $db, string $booking, int $guests): void
     $db->commit();
 }
 
-/** The id of the event: the version 5 UUID of its key. */
-function idOf(string $key): string
+/** Returns the id of the event with a key: the version 5 UUID of the key. */
+function makeEventId(string $key): string
 {
     $hash = substr(sha1(hex2bin(NAMESPACE_HEX) . $key), 0, 32);
     $hash[12] = '5';
@@ -62,17 +62,17 @@ function idOf(string $key): string
     return preg_replace('/^(.{8})(.{4})(.{4})(.{4})/', '$1-$2-$3-$4-', $hash);
 }
 
-/** A login page may respond with 200 too. Only the event itself shows that it is stored. */
+/** Whether a response is the event itself. A login page may respond with 200 too. */
 function isEvent(string $text, string $key): bool
 {
     $body = json_decode($text, true);
-    return is_array($body) && ($body['object'] ?? '') === 'event' && ($body['id'] ?? '') === idOf($key);
+    return is_array($body) && ($body['object'] ?? '') === 'event' && ($body['id'] ?? '') === makeEventId($key);
 }
 
 /**
- * Status, headers and body are one attempt, which fails unless all of it arrives. A connection that
- * ends early may leave half a JSON document, or no header that tells where the body ends. Returns
- * the status, 0 without a response, the headers in lower case, and the text.
+ * Returns the status, the headers in lower case and the text of a complete response. The status is 0
+ * without one. A connection that ends early may leave half a JSON document, or no header with the
+ * length of the body.
  */
 function attempt(string $path, array $options = []): array
 {
@@ -98,7 +98,7 @@ function attempt(string $path, array $options = []): array
     return [$status, $headers, $text];
 }
 
-/** A request without an event: it passes a firewall that rejects the text of one. */
+/** Whether a request without an event succeeds, which a firewall does not take for an attack. */
 function isServed(): bool
 {
     [$status, , $text] = attempt('/api/health');
@@ -124,7 +124,7 @@ function send(string $key, string $event): array
                 if (isset($headers[$name])) $reason .= " ($name: {$headers[$name]})";
             }
             $reason .= ' ' . substr(explode("\n", trim($text))[0], 0, 200);
-            // A firewall that rejects an event again, and lets another request pass, rejects its text.
+            // A firewall that rejects an event twice, but not a request without it, rejects its text.
             if ($status < 400 || !isServed()) stop("$key: $reason");
             if ($isAgain) return [$status, $reason];
             $isAgain = true;

@@ -21,14 +21,14 @@ OLDEST = """
     ORDER BY seq LIMIT 1"""
 
 
-class AsItComes(urllib.request.HTTPErrorProcessor):
-    """Follows no redirect, and makes no exception of an error."""
+class UnchangedResponse(urllib.request.HTTPErrorProcessor):
+    """Returns redirects and errors as responses."""
     def http_response(self, request, response):
         return response
     https_response = http_response
 
 
-opener = urllib.request.build_opener(AsItComes)
+opener = urllib.request.build_opener(UnchangedResponse)
 
 
 def when_unlocked(run):
@@ -50,7 +50,7 @@ def book(booking, guests):
     occurred_at = datetime.datetime.now(datetime.timezone.utc).isoformat()
     event = {"event_type": "booking.created", "aggregate_type": "booking", "aggregate_id": booking,
              "payload": {"occurred_at": occurred_at, "guests": guests}}
-    # HTTP clients send ASCII alike, and other text not at all: RFC 3986 in every language.
+    # HTTP clients agree only on ASCII in headers. RFC 3986 encodes text alike in every language.
     key = f"bookings-{urllib.parse.quote(booking, safe='')}-created"
     with db:
         db.execute("INSERT INTO bookings VALUES (?, ?)", (booking, guests))
@@ -58,8 +58,8 @@ def book(booking, guests):
 
 
 def attempt(request):
-    """Status, headers and body are one attempt, which fails unless all of it arrives. A connection
-    that ends early may leave half a JSON document, or no header that tells where the body ends."""
+    """Returns the complete response, or raises an error. A connection that ends early may leave half a
+    JSON document, or no header with the length of the body."""
     with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
         text, headers = response.read().decode(errors="replace"), response.headers
     is_json = "json" in headers.get("Content-Type", "")
@@ -70,7 +70,7 @@ def attempt(request):
 
 
 def is_event(text, key):
-    """A login page may respond with 200 too. Only the event itself shows that it is stored."""
+    """Whether a response is the event itself. A login page may respond with 200 too."""
     try:
         body = json.loads(text)
         return body["object"] == "event" and body["id"] == str(uuid.uuid5(NAMESPACE, key))
@@ -79,7 +79,7 @@ def is_event(text, key):
 
 
 def is_served():
-    """A request without an event: it passes a firewall that rejects the text of one."""
+    """Whether a request without an event succeeds, which a firewall does not take for an attack."""
     try:
         status, _, text = attempt(urllib.request.Request(URL + "/api/health", headers=AGENT))
         return status == 200 and json.loads(text)["object"] == "health"
@@ -98,7 +98,7 @@ def send(key, event):
             status, headers, text = attempt(request)
             problem = f"{status} {text}"
         except (OSError, http.client.HTTPException, ValueError) as error:
-            # No response: the event may be stored or not. The next attempt settles it.
+            # Without a response, the event may be stored or not. The next attempt settles it.
             status, headers, problem = 0, {"X-Should-Retry": "true"}, error
         should_retry, retry_after = headers.get("X-Should-Retry"), headers.get("Retry-After", "")
         is_rejected = should_retry == "false" and status in (400, 409, 413)
@@ -111,7 +111,7 @@ def send(key, event):
                             if name in headers)
             first_line = text.strip().split("\n")[0][:200]
             reason = f"not a response of the service: {status}{about} {first_line}"
-            # A firewall that rejects an event again, and lets another request pass, rejects its text.
+            # A firewall that rejects an event twice, but not a request without it, rejects its text.
             if status < 400 or not is_served():
                 sys.exit(f"{key}: {reason}")
             if is_again:

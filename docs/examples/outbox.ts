@@ -1,11 +1,11 @@
 /**
- * The outbox of a booking system: `node outbox.ts` sends its events, as long as it runs.
- * `node outbox.ts bk_7 4` stores a booking of four guests with its event.
+ * The outbox of a booking system. `node outbox.ts bk_7 4` stores a booking of four guests with its
+ * event. `node outbox.ts` sends the stored events until it is stopped.
  */
 
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { call, idOf, NotFromService } from './call.ts';
+import { call, makeEventId, NotFromService } from './call.ts';
 
 /** SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL: another program has locked the database. */
 const LOCKED_CODES = [5, 6, 15];
@@ -36,8 +36,8 @@ async function whenUnlocked<Result>(run: () => Result): Promise<Result> {
   }
 }
 
-/** HTTP clients send ASCII alike, and other text not at all: RFC 3986 in every language. */
-const inAscii = (text: string) =>
+/** HTTP clients agree only on ASCII in headers. RFC 3986 encodes text alike in every language. */
+const encodeAscii = (text: string) =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -48,8 +48,8 @@ function book(id: string, guests: number): void {
   const payload = { occurred_at: new Date().toISOString(), guests };
   const entity = { aggregate_type: 'booking', aggregate_id: id };
   const event = JSON.stringify({ event_type: 'booking.created', ...entity, payload });
-  // All senders share one space of keys, so a key begins with the name of the system.
-  const key = `bookings-${inAscii(id)}-created`;
+  // All senders share their keys, so a key begins with the name of the system.
+  const key = `bookings-${encodeAscii(id)}-created`;
   database.exec('BEGIN IMMEDIATE');
   try {
     database.prepare('INSERT INTO bookings VALUES (?, ?)').run(id, guests);
@@ -76,21 +76,24 @@ const setAside = database.prepare('UPDATE outbox SET problem = ? WHERE seq = ?')
 
 type Outcome = { status: number; text: string };
 
-/** Returns what the service says of an event: a 200 or 202 for one that is stored, or why it rejects it. */
+/** Sends an event. Returns 200 or 202 if it is stored, or the status and text with which it is rejected. */
 async function send(key: string, event: string): Promise<Outcome> {
   const init = { method: 'POST', headers: { 'Idempotency-Key': key }, body: event };
   const response = await call('/api/public/events/ingest', init);
   const { status } = response;
   const text = await response.text();
   if (response.ok) {
-    // Only the event itself shows that it is stored.
+    // A login page may respond with 200 too.
     const { object, id } = JSON.parse(text);
-    if (object !== 'event' || id !== idOf(key)) throw new NotFromService(response, text);
+    if (object !== 'event' || id !== makeEventId(key)) throw new NotFromService(response, text);
   } else if (![400, 409, 413].includes(status)) throw new Error(`${status} ${text}`);
   return { status, text };
 }
 
-/** A firewall that rejects an event again, and lets another request pass, rejects its text. */
+/**
+ * Sends an event. Returns a firewall's response if it rejects the event twice but lets another
+ * request pass, because then it rejects the text of the event.
+ */
 async function sendThroughFirewall(key: string, event: string): Promise<Outcome> {
   for (let isAgain = false; ; isAgain = true) {
     try {
@@ -104,7 +107,7 @@ async function sendThroughFirewall(key: string, event: string): Promise<Outcome>
   }
 }
 
-/** Sends the oldest event, and returns true if there was one. */
+/** Sends the oldest event. Returns whether there was one. */
 async function sendOldest(): Promise<boolean> {
   const row = await whenUnlocked(() => oldest.get());
   if (!row) return false;

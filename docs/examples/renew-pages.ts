@@ -1,6 +1,6 @@
 /**
- * The feed for a site that renders a page at its first visit, until the build hook names the page's
- * listing.
+ * The feed for a site that caches each page after its first visit. The build hook names the listings
+ * whose pages must be rendered again.
  */
 
 import { Webhook } from 'standardwebhooks';
@@ -15,16 +15,15 @@ type Change = { slug: string; former_slugs: string[]; change: string };
 
 type Cached = { tag: string; body: unknown; readAt: number };
 
-/** A hook may be lost: a page is read again when it is older than this. */
+/** A page that is older is read again, because a hook may be lost. */
 const MAX_AGE_MS = 3_600_000;
 /**
- * Bodies by path. The tag is the slug that a body shows, or `lists` for one that shows several
- * listings.
+ * Bodies by path. The tag of a body is the slug of its listing, or `lists` if it has two or more.
  */
 const cached = new Map<string, Cached>();
 let hooks = 0;
 
-/** A response of the feed. A home that is hidden is null and no failure: its page has to go. */
+/** Reads the feed. Returns null for a hidden listing, so that its page is removed. */
 async function request<Body>(path: string): Promise<Body | null> {
   const response = await call(`/api/v1/web/${path}`);
   if (response.status === 404) return null;
@@ -32,27 +31,27 @@ async function request<Body>(path: string): Promise<Body | null> {
   return (await response.json()) as Body;
 }
 
-/** The cached body, or a new one. An old body is shown once more, and read again beside it. */
+/** Returns the cached body, or reads it. An old body is returned once more while it is read again. */
 async function read<Body>(path: string, tag: string): Promise<Body | null> {
-  const found = cached.get(path);
-  if (!found) return renew<Body>(path, tag);
-  if (Date.now() - found.readAt > MAX_AGE_MS) {
-    found.readAt = Date.now();
+  const entry = cached.get(path);
+  if (!entry) return renew<Body>(path, tag);
+  if (Date.now() - entry.readAt > MAX_AGE_MS) {
+    entry.readAt = Date.now();
     renew(path, tag).catch(console.error);
   }
-  return found.body as Body;
+  return entry.body as Body;
 }
 
 async function renew<Body>(path: string, tag: string): Promise<Body | null> {
   const before = hooks;
   const body = await request<Body>(path);
   if (body === null) cached.delete(path);
-  // What was read before a hook may lack the change of which the hook tells.
+  // A body that was requested before a hook may not have the change that the hook announces.
   else if (hooks === before) cached.set(path, { tag, body, readAt: Date.now() });
   return body;
 }
 
-/** Every item of a list. `pager` is the parameter that takes its cursors. */
+/** Returns every item of a list. `pager` is the parameter for its cursors. */
 async function readAll<Item>(path: string, pager: 'cursor' | 'after'): Promise<Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -69,13 +68,13 @@ export const getListing = (slug: string) =>
 export const getCards = () =>
   readAll<Listing>('property-cards?status=listed,coming_soon&limit=100&fresh=true', 'cursor');
 
-/** The slug to redirect to: that of the listing that was public under `former` before. */
-export async function findRenamed(former: string): Promise<string | undefined> {
+/** Returns the current slug of the listing that had another slug before. */
+export async function findRenamed(previousSlug: string): Promise<string | undefined> {
   const changes = await readAll<Change>('property-changes?limit=50', 'after');
-  return changes.find(({ former_slugs }) => former_slugs.includes(former))?.slug;
+  return changes.find(({ former_slugs }) => former_slugs.includes(previousSlug))?.slug;
 }
 
-/** Answers the build hook. The pages that show a change are rendered again at their next visit. */
+/** Handles the build hook. The pages that show a change are rendered again at their next visit. */
 export async function onFeedChanged(request: Request): Promise<Response> {
   const hook = new Webhook(process.env.PUBLISH_HOOK_SECRET ?? '');
   const body = await request.text();

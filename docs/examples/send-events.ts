@@ -1,11 +1,11 @@
 /**
- * Sends a file of events, and may be run again after any failure: `node send-events.ts
- * events.jsonl`. Each line is an event of a batch, with its `idempotency_key`.
+ * Sends a file of events: `node send-events.ts events.jsonl`. Each line is an event in the form of a
+ * batch, with its `idempotency_key`. Run it again after a failure.
  */
 
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { callForJson, idOf } from './call.ts';
+import { callForJson, makeEventId } from './call.ts';
 
 type Body = { aggregate_type: string; aggregate_id: string; payload: object };
 type Event = Body & { idempotency_key: string; event_type: string };
@@ -17,14 +17,14 @@ type Result = {
 };
 type List<Item> = { object: string; data: Item[] };
 
-/** The stored events of the keys, by id. */
-async function storedEventsOf(events: readonly Event[]): Promise<Map<string, StoredEvent>> {
-  const ids = events.map((event) => idOf(event.idempotency_key));
+/** Returns the stored events with the same keys, by id. */
+async function findStored(events: readonly Event[]): Promise<Map<string, StoredEvent>> {
+  const ids = events.map((event) => makeEventId(event.idempotency_key));
   const { data } = await callForJson<List<StoredEvent>>(`/api/v1/events?id=${ids}`);
   return new Map(data.map((stored) => [stored.id, stored]));
 }
 
-/** An erased payload cannot be compared any more. */
+/** Whether a stored event is the same. An erased payload counts as the same. */
 function isSame(event: Event, stored: StoredEvent): boolean {
   const { aggregate_type, aggregate_id, payload } = event;
   return (
@@ -35,12 +35,12 @@ function isSame(event: Event, stored: StoredEvent): boolean {
   );
 }
 
-/** One result per event, in their order. */
-function isResultOf(events: readonly Event[], results: readonly Result[]): boolean {
+/** Whether there is one result for each event, in the same order. */
+function areResultsFor(events: readonly Event[], results: readonly Result[]): boolean {
   return (
     results.length === events.length &&
     results.every(({ idempotency_key: key, event, error }, index) => {
-      const isStored = event?.id === idOf(key);
+      const isStored = event?.id === makeEventId(key);
       return key === events[index]?.idempotency_key && (isStored || error !== null);
     })
   );
@@ -57,21 +57,20 @@ const lines = readFileSync(process.argv[2] ?? '', 'utf8')
 let mayHaveArrived = true;
 for (let sent = 0; sent < lines.length; sent += 100) {
   const events = lines.slice(sent, sent + 100).map((line): Event => JSON.parse(line));
-  const stored: Map<string, StoredEvent> = mayHaveArrived
-    ? await storedEventsOf(events)
-    : new Map();
-  // Events are sent in their order: behind a hundred that have not arrived, none has.
+  const stored: Map<string, StoredEvent> = mayHaveArrived ? await findStored(events) : new Map();
+  // Events are sent in their order. If none of a hundred has arrived, none of the next ones has.
   mayHaveArrived = stored.size > 0;
-  const missing = events.filter((event) => !stored.has(idOf(event.idempotency_key)));
+  const missing = events.filter((event) => !stored.has(makeEventId(event.idempotency_key)));
   console.log(`${sent}: ${stored.size} have arrived, ${missing.length} to send`);
   for (const event of events) {
-    const found = stored.get(idOf(event.idempotency_key));
-    if (found && !isSame(event, found)) reportConflict(event.idempotency_key);
+    const storedEvent = stored.get(makeEventId(event.idempotency_key));
+    if (storedEvent && !isSame(event, storedEvent)) reportConflict(event.idempotency_key);
   }
   if (missing.length === 0) continue;
   const body = JSON.stringify({ events: missing });
   const path = '/api/public/events/ingest/batch';
   const { object, data } = await callForJson<List<Result>>(path, { method: 'POST', body });
-  if (object !== 'list' || !isResultOf(missing, data)) throw new Error(`${path}: no result of it`);
+  if (object !== 'list' || !areResultsFor(missing, data))
+    throw new Error(`${path}: the response has no result for each event`);
   for (const { idempotency_key, error } of data) if (error) reportConflict(idempotency_key);
 }

@@ -4,9 +4,9 @@
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { addressOf, isFileOfHost, languagesOf, REDIRECTS } from './addresses.ts';
+import { isFileOfHost, listLanguages, makeAddress, REDIRECTS } from './addresses.ts';
 import { callForJson } from './call.ts';
-import { LANGUAGES, type Language, type Text } from './words.ts';
+import { LANGUAGES, type Language, type Text } from './translations.ts';
 
 type Change = {
   id: string;
@@ -28,14 +28,14 @@ for (let after = '', hasMore = true; hasMore; ) {
   hasMore = page.has_more;
 }
 
-/** The entries of a path in the sitemap: one for each language in which it has text. */
-function urlsOf(path: string, languages: readonly Language[], lastmod: string): string[] {
+/** Returns the entries of a page in the sitemap, one for each of its languages. */
+function makeEntries(path: string, languages: readonly Language[], lastmod: string): string[] {
   const links = [...languages, 'x-default' as const].map((language) => {
-    const href = addressOf(path, language, languages);
+    const href = makeAddress(path, language, languages);
     return `<xhtml:link rel="alternate" hreflang="${language}" href="${href}"/>`;
   });
   return languages.map((language) => {
-    const loc = addressOf(path, language, languages);
+    const loc = makeAddress(path, language, languages);
     return `<url><loc>${loc}</loc><lastmod>${lastmod}</lastmod>${links.join('')}</url>\n`;
   });
 }
@@ -46,15 +46,15 @@ const pages: string[] = [];
 for (const { slug, former_slugs, changed_at, property } of listings.values()) {
   const path = `/listings/${slug}`;
   if (changed_at > latest) latest = changed_at;
-  if (property) pages.push(...urlsOf(path, languagesOf(property), changed_at));
-  for (const former of former_slugs) {
-    redirects.push(`/listings/${former} /${LANGUAGES[0]}${path} 301\n`);
+  if (property) pages.push(...makeEntries(path, listLanguages(property), changed_at));
+  for (const previousSlug of former_slugs) {
+    redirects.push(`/listings/${previousSlug} /${LANGUAGES[0]}${path} 301\n`);
     for (const language of LANGUAGES) {
-      redirects.push(`/${language}/listings/${former} /${language}${path} 301\n`);
+      redirects.push(`/${language}/listings/${previousSlug} /${language}${path} 301\n`);
     }
   }
 }
-const urls = latest ? [...urlsOf('/', LANGUAGES, latest), ...pages] : [];
+const urls = latest ? [...makeEntries('/', LANGUAGES, latest), ...pages] : [];
 mkdirSync('site', { recursive: true });
 writeFileSync(
   'site/sitemap.xml',
@@ -63,6 +63,6 @@ writeFileSync(
 ${urls.join('')}</urlset>
 `,
 );
-// The host takes the first line that fits.
+// The host uses the first line that matches.
 writeFileSync('site/_redirects', redirects.join('') + REDIRECTS);
 console.log(`${urls.length} addresses in site/sitemap.xml, ${redirects.length} in site/_redirects`);

@@ -1,6 +1,7 @@
-/** The pages of build-site.ts, as HTML. site.css is their style. */
+/** The pages of build-site.ts as HTML. Their style sheet is site.css. */
 
-import { addressOf, languageOf, languagesOf, SITE_NAME } from './addresses.ts';
+import { chooseLanguage, listLanguages, makeAddress, SITE_NAME } from './addresses.ts';
+import { jsonLd } from './json-ld.ts';
 import {
   amenities,
   badges,
@@ -8,9 +9,9 @@ import {
   escaped,
   facts,
   features,
-  type Home,
-  type HomeCard,
   heading,
+  type Listing,
+  type ListingCard,
   links,
   picture,
   place,
@@ -19,23 +20,28 @@ import {
   section,
   text,
   where,
-} from './home-html.ts';
-import { jsonLd } from './json-ld.ts';
-import { LANGUAGE_NAMES, LANGUAGES, type Language, LOCALES, WORDS } from './words.ts';
+} from './listing-html.ts';
+import { LABELS, LANGUAGE_NAMES, LANGUAGES, type Language, LOCALES } from './translations.ts';
 
 const NEIGHBOURS = 3;
 const ICON =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='%230f5c63' d='M8 1 1 7v8h5v-5h4v5h5V7z'/></svg>";
 
-function document(own: Language, title: string, head: string, links: string, body: string): string {
+function document(
+  language: Language,
+  title: string,
+  head: string,
+  links: string,
+  body: string,
+): string {
   return `<!doctype html>
-<html lang="${own}">
+<html lang="${language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(`${title} – ${SITE_NAME}`)}</title>
 ${head}<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="/site.css">
-<header><a href="/${own}/">${escaped(SITE_NAME)}</a>${links}</header>
+<header><a href="/${language}/">${escaped(SITE_NAME)}</a>${links}</header>
 <main>
 ${body}
 </main>
@@ -44,58 +50,67 @@ ${body}
 
 type Page = { path: string; title: string; description?: string; image?: string | undefined };
 
-/** A page that says where it is in each language, and how it looks where somebody shares it. */
-function page(own: Language, of: Page, languages: readonly Language[], body: string): string {
-  const { path, title, description = title, image } = of;
-  const url = addressOf(path, own, languages);
-  const shown = languageOf(own, languages);
+/** Returns a page with its addresses in all languages and its data for social media. */
+function page(
+  language: Language,
+  properties: Page,
+  languages: readonly Language[],
+  body: string,
+): string {
+  const { path, title, description = title, image } = properties;
+  const url = makeAddress(path, language, languages);
+  const textLanguage = chooseLanguage(language, languages);
   const shared: [string, string | undefined][] = [
-    ...Object.entries({ type: 'website', site_name: SITE_NAME, locale: LOCALES[shown] }),
+    ...Object.entries({ type: 'website', site_name: SITE_NAME, locale: LOCALES[textLanguage] }),
     ...languages
-      .filter((each) => each !== shown)
-      .map((each): [string, string] => ['locale:alternate', LOCALES[each]]),
+      .filter((alternate) => alternate !== textLanguage)
+      .map((alternate): [string, string] => ['locale:alternate', LOCALES[alternate]]),
     ...Object.entries({ url, title, description, image }),
   ];
   const head = [
     `<meta name="description" content="${escaped(description)}">`,
     `<link rel="canonical" href="${url}">`,
     ...[...languages, 'x-default'].map(
-      (each) =>
-        `<link rel="alternate" hreflang="${each}" href="${addressOf(path, each, languages)}">`,
+      (alternate) =>
+        `<link rel="alternate" hreflang="${alternate}" href="${makeAddress(path, alternate, languages)}">`,
     ),
     ...shared.flatMap(([name, text]) =>
       text ? [`<meta property="og:${name}" content="${escaped(text)}">`] : [],
     ),
     '',
   ];
-  const links = LANGUAGES.map((each) => {
-    const current = each === own ? ' aria-current="page"' : '';
-    return `<a lang="${each}" href="/${each}${path}"${current}>${LANGUAGE_NAMES[each]}</a>`;
+  const links = LANGUAGES.map((target) => {
+    const current = target === language ? ' aria-current="page"' : '';
+    return `<a lang="${target}" href="/${target}${path}"${current}>${LANGUAGE_NAMES[target]}</a>`;
   });
   const nav = `<nav aria-label="${Object.values(LANGUAGE_NAMES).join(', ')}">${links.join('')}</nav>`;
-  return document(own, title, head.join('\n'), nav, body);
+  return document(language, title, head.join('\n'), nav, body);
 }
 
-function cards(homes: readonly HomeCard[], language: Language, tag: 'h2' | 'h3'): string {
-  const items = homes.map((home, index) => {
+function cards(listings: readonly ListingCard[], language: Language, tag: 'h2' | 'h3'): string {
+  const items = listings.map((listing, index) => {
     const loading = tag === 'h2' && index < 3 ? 'eager' : 'lazy';
-    const href = `/${language}/listings/${home.slug}`;
-    return `<li class="card">${card(home, language, { tag, href, loading })}</li>`;
+    const href = `/${language}/listings/${listing.slug}`;
+    return `<li class="card">${card(listing, language, { tag, href, loading })}</li>`;
   });
   return items.length > 0 ? `<ul class="grid">\n${items.join('\n')}\n</ul>` : '';
 }
 
-export function listPage(homes: readonly HomeCard[], language: Language): string {
-  const title = WORDS.homes[language];
-  const body = `<h1>${title}</h1>\n${cards(homes, language, 'h2')}`;
+export function listPage(listings: readonly ListingCard[], language: Language): string {
+  const title = LABELS.listings[language];
+  const body = `<h1>${title}</h1>\n${cards(listings, language, 'h2')}`;
   return page(language, { path: '/', title }, LANGUAGES, body);
 }
 
-/** `others` are the homes of the list, among which are the neighbours. */
-export function listingPage(home: Home, others: readonly Home[], language: Language): string {
-  const { slug, name, title, description, hero_image: hero, gallery, location } = home;
+/** Returns the page of a listing. Up to three of `others` in the same location are linked. */
+export function listingPage(
+  listing: Listing,
+  others: readonly Listing[],
+  language: Language,
+): string {
+  const { slug, name, title, description, hero_image: hero, gallery, location } = listing;
   const path = `/listings/${slug}`;
-  const languages = languagesOf(home);
+  const languages = listLanguages(listing);
   const photos = gallery
     .filter(({ url }) => url !== hero?.url)
     .map((photo) => picture(photo, language, 'lazy'));
@@ -104,36 +119,37 @@ export function listingPage(home: Home, others: readonly Home[], language: Langu
   );
   const near = cards(neighbours.slice(0, NEIGHBOURS), language, 'h3');
   const body = [
-    heading('h1', home, language),
-    place(home, language),
-    badges(home, language),
-    price(home, language),
-    facts(home, language),
+    heading('h1', listing, language),
+    place(listing, language),
+    badges(listing, language),
+    price(listing, language),
+    facts(listing, language),
     hero ? `<div class="hero">${picture(hero, language, 'eager')}</div>` : '',
-    links(home, language),
-    text(home, language),
-    features(home, language),
-    amenities(home, language),
-    where(home, language),
+    links(listing, language),
+    text(listing, language),
+    features(listing, language),
+    amenities(listing, language),
+    where(listing, language),
     photos.length > 0 ? `<div class="photos">${photos.join('\n')}</div>` : '',
-    section(WORDS.neighbours, near, language),
-    `<script type="application/ld+json">${jsonLd(home, language, addressOf(path, language, languages))}</script>`,
+    section(LABELS.neighbours, near, language),
+    `<script type="application/ld+json">${jsonLd(listing, language, makeAddress(path, language, languages))}</script>`,
   ];
   const [summary] = plain(description, language).split('\n');
-  const shown = { title: plain(title, language) || name, image: hero?.url };
+  const shared = { title: plain(title, language) || name, image: hero?.url };
   return page(
     language,
-    { path, ...shown, ...(summary && { description: summary }) },
+    { path, ...shared, ...(summary && { description: summary }) },
     languages,
     body.filter(Boolean).join('\n'),
   );
 }
 
 export function notFoundPage(): string {
-  const [own] = LANGUAGES;
-  const parts = LANGUAGES.map((each) => {
-    const [open, close] = each === own ? ['<h1>', '</h1>\n<p>'] : [`<p lang="${each}">`, '. '];
-    return `${open}${WORDS.noPage[each]}${close}<a href="/${each}/">${WORDS.homes[each]}</a></p>`;
+  const [first] = LANGUAGES;
+  const parts = LANGUAGES.map((language) => {
+    const [open, close] =
+      language === first ? ['<h1>', '</h1>\n<p>'] : [`<p lang="${language}">`, '. '];
+    return `${open}${LABELS.noPage[language]}${close}<a href="/${language}/">${LABELS.listings[language]}</a></p>`;
   });
-  return document(own, WORDS.noPage[own], '', '', parts.join('\n'));
+  return document(first, LABELS.noPage[first], '', '', parts.join('\n'));
 }

@@ -8,10 +8,10 @@ export { default as 'docs/examples/call.ts' } from '../../../docs/examples/call.
 export { default as 'docs/examples/cards.html' } from '../../../docs/examples/cards.html?raw';
 export { default as 'docs/examples/follow-events.py' } from '../../../docs/examples/follow-events.py?raw';
 export { default as 'docs/examples/follow-events.ts' } from '../../../docs/examples/follow-events.ts?raw';
-export { default as 'docs/examples/home-html.ts' } from '../../../docs/examples/home-html.ts?raw';
 export { default as 'docs/examples/import.yml' } from '../../../docs/examples/import.yml?raw';
 export { default as 'docs/examples/json-ld.ts' } from '../../../docs/examples/json-ld.ts?raw';
 export { default as 'docs/examples/keep-copy.ts' } from '../../../docs/examples/keep-copy.ts?raw';
+export { default as 'docs/examples/listing-html.ts' } from '../../../docs/examples/listing-html.ts?raw';
 export { default as 'docs/examples/listings.json' } from '../../../docs/examples/listings.json?raw';
 export { default as 'docs/examples/live-page.ts' } from '../../../docs/examples/live-page.ts?raw';
 export { default as 'docs/examples/outbox.php' } from '../../../docs/examples/outbox.php?raw';
@@ -22,8 +22,8 @@ export { default as 'docs/examples/send-events.ts' } from '../../../docs/example
 export { default as 'docs/examples/site.css' } from '../../../docs/examples/site.css?raw';
 export { default as 'docs/examples/site-files.ts' } from '../../../docs/examples/site-files.ts?raw';
 export { default as 'docs/examples/site-html.ts' } from '../../../docs/examples/site-html.ts?raw';
+export { default as 'docs/examples/translations.ts' } from '../../../docs/examples/translations.ts?raw';
 export { default as 'docs/examples/typed-client.ts' } from '../../../docs/examples/typed-client.ts?raw';
-export { default as 'docs/examples/words.ts' } from '../../../docs/examples/words.ts?raw';
 export { default as 'docs/explain/architecture.md' } from '../../../docs/explain/architecture.md';
 export { default as 'docs/explain/dependencies.md' } from '../../../docs/explain/dependencies.md';
 export { default as 'docs/explain/formats.md' } from '../../../docs/explain/formats.md';

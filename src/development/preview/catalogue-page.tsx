@@ -1,7 +1,7 @@
 /** The catalogue: filters, what is missing, and a page of cards. */
 
 import { raw } from 'hono/html';
-import { card, plain } from '../../../docs/examples/home-html.ts';
+import { card, plain } from '../../../docs/examples/listing-html.ts';
 import { findMissing, type Listing, PARTS } from './missing.ts';
 import { formatPart, HiddenMark, Marks, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';

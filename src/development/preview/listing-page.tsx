@@ -1,8 +1,8 @@
 /** The page of one listing as the example site shows it, with each missing part marked at its place. */
 
 import { raw } from 'hono/html';
-import * as site from '../../../docs/examples/home-html.ts';
-import type { Language } from '../../../docs/examples/words.ts';
+import * as site from '../../../docs/examples/listing-html.ts';
+import type { Language } from '../../../docs/examples/translations.ts';
 import { findMissing, type Listing, orderPhotos, type Photo } from './missing.ts';
 import { formatPart, HiddenMark, Marks, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';

@@ -1,7 +1,7 @@
 /** The parts that the catalogue and the page of a listing share. */
 
 import type { PropsWithChildren } from 'hono/jsx';
-import { LANGUAGE_NAMES } from '../../../docs/examples/words.ts';
+import { LANGUAGE_NAMES } from '../../../docs/examples/translations.ts';
 import { LOCALES } from '../../properties/locale-map.ts';
 import { Frame } from '../frame.tsx';
 import type { Listing, Part } from './missing.ts';

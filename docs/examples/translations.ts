@@ -1,19 +1,20 @@
-/** The languages and the words of a site, for home-html.ts and for the programs around it. */
+/** The languages of a site, and its labels in each of them. */
 
-/** A text that a language lacks is shown in the first of these that has it. */
+/** A text that is missing in the visitor's language is shown in the first of these that has it. */
 export const LANGUAGES = ['en', 'es', 'fr'] as const;
 export type Language = (typeof LANGUAGES)[number];
+/** A text by language. A language may be missing. */
 export type Text = { readonly [L in Language]?: string | undefined };
 
-/** The feed names no currency. */
+/** The currency of all prices, which the feed does not contain. */
 export const CURRENCY = 'EUR';
 
 export const LANGUAGE_NAMES = { en: 'English', es: 'Español', fr: 'Français' };
-/** As `og:locale` names them. */
+/** Values of `og:locale`. */
 export const LOCALES = { en: 'en_GB', es: 'es_ES', fr: 'fr_FR' };
 
-export const WORDS = {
-  homes: { en: 'Our homes', es: 'Nuestras casas', fr: 'Nos maisons' },
+export const LABELS = {
+  listings: { en: 'Our homes', es: 'Nuestras casas', fr: 'Nos maisons' },
   noPage: { en: 'No such page', es: 'Esta página no existe', fr: 'Cette page n’existe pas' },
   from: { en: 'From', es: 'Desde', fr: 'À partir de' },
   share: { en: 'share of', es: 'participación de', fr: 'part de' },
@@ -35,7 +36,7 @@ export const WORDS = {
   },
 };
 
-/** A value that is not here has no words: the feed may send new ones. */
+/** Labels of the statuses that have one. The feed may send new statuses and types. */
 export const STATUSES: Readonly<Record<string, Text>> = {
   coming_soon: { en: 'Coming soon', es: 'Próximamente', fr: 'Bientôt' },
   sold_out: { en: 'Sold out', es: 'Agotado', fr: 'Épuisé' },
@@ -45,10 +46,10 @@ export const TYPES: Readonly<Record<string, Text>> = {
   ski: { en: 'Ski', es: 'Esquí', fr: 'Ski' },
 };
 
-type Nouns = Readonly<Record<Language, readonly [one: string, several: string]>>;
+type Nouns = Readonly<Record<Language, readonly [singular: string, plural: string]>>;
 
-/** One and several, by the field that counts them. */
-export const NOUNS = {
+/** Singular and plural, by the field with the number. */
+export const NOUN_FORMS = {
   bedrooms: {
     en: ['bedroom', 'bedrooms'],
     es: ['dormitorio', 'dormitorios'],
@@ -77,4 +78,4 @@ export const NOUNS = {
     fr: ['semaine par an', 'semaines par an'],
   },
 } satisfies Record<string, Nouns>;
-export type CountedField = keyof typeof NOUNS;
+export type CountedField = keyof typeof NOUN_FORMS;

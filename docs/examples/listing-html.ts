@@ -1,0 +1,199 @@
+/**
+ * The parts of a listing's card and of its page as HTML. A part without a value is an empty string.
+ * The preview of `npm run dev` uses these functions too.
+ */
+
+import {
+  type CountedField,
+  CURRENCY,
+  LABELS,
+  LANGUAGES,
+  type Language,
+  NOUN_FORMS,
+  STATUSES,
+  type Text,
+  TYPES,
+} from './translations.ts';
+
+export type Photo = { readonly url: string; readonly alt: Text };
+
+/** The fields that a card shows, from `GET /api/v1/web/property-cards`. */
+export type ListingCard = {
+  slug: string;
+  name: string;
+  status: string;
+  title: Text;
+  type: string | null;
+  bedrooms: number | null;
+  bathrooms: number | null;
+  capacity: number | null;
+  size: number | null;
+  city: string | null;
+  price_from: number | null;
+  fraction_from: string | null;
+  hero_image: Photo | null;
+  location: { id: string; name: Text } | null;
+  is_early_access: boolean;
+  /** Absent from a card. */
+  weeks_per_year?: number | null;
+};
+
+/** The fields that a page shows, from `GET /api/v1/web/properties`. */
+export type Listing = ListingCard & {
+  description: Text;
+  unique_features: readonly { label: Text }[];
+  amenities: readonly { label: Text }[];
+  beds: number | null;
+  bathtubs: number | null;
+  address: string | null;
+  latitude: number | null;
+  longitude: number | null;
+  location_text: Text;
+  gallery: readonly Photo[];
+  video_url: string | null;
+  financial_analysis_url: string | null;
+};
+
+/** Returns the visitor's language if the text has it, otherwise the first language that the text has. */
+export const findLanguage = (text: Text, language: Language) =>
+  [language, ...LANGUAGES].find((candidate) => text[candidate] !== undefined) ?? language;
+
+export const plain = (text: Text, language: Language) => text[findLanguage(text, language)] ?? '';
+
+export const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
+/** Returns an element with a text and its language; empty if there is no text. */
+const element = (tag: string, text: Text, language: Language) =>
+  plain(text, language) &&
+  `<${tag} lang="${findLanguage(text, language)}">${escaped(plain(text, language))}</${tag}>`;
+
+const joined = (texts: readonly (string | false | null | undefined)[], separator = ' · ') =>
+  texts.filter(Boolean).join(separator);
+
+/** Returns a picture in the proportions of the style sheet. The first ones of a page load eagerly. */
+export const picture = ({ url, alt }: Photo, language: Language, loading: 'eager' | 'lazy') =>
+  `<img src="${escaped(url)}" alt="${escaped(plain(alt, language))}" lang="${findLanguage(alt, language)}" width="800" height="600" loading="${loading}">`;
+
+export const heading = (tag: string, { title, name }: ListingCard, language: Language) =>
+  element(tag, title, language) || `<${tag}>${escaped(name)}</${tag}>`;
+
+/** Returns the town and the location, e.g. Deià, Mallorca. */
+function townAndLocation({ city, location }: ListingCard, language: Language): string {
+  const name = location?.name ?? {};
+  const town = city === plain(name, language) ? null : city;
+  return joined([town && escaped(town), element('span', name, language)], ', ');
+}
+
+export const place = (listing: ListingCard, language: Language) =>
+  paragraph('place', townAndLocation(listing, language));
+
+export function badges(
+  { status, is_early_access: isEarly }: ListingCard,
+  language: Language,
+): string {
+  const labels = [STATUSES[status]?.[language], isEarly && LABELS.earlyAccess[language]];
+  const badges = labels.map((label) => label && `<span class="badge">${label}</span>`);
+  return paragraph('badges', joined(badges, ' '));
+}
+
+/** Returns what a buyer gets, e.g. share of 1/8 · 6 weeks a year. */
+export function share({ fraction_from, weeks_per_year }: ListingCard, language: Language): string {
+  const fraction = fraction_from && `${LABELS.share[language]} ${fraction_from}`;
+  return joined([fraction, counted('weeks_per_year', weeks_per_year, language)]);
+}
+
+/** Returns the price of a share, e.g. From €289,000 · share of 1/8. */
+export function price(listing: ListingCard, language: Language): string {
+  const money = { style: 'currency', currency: CURRENCY, maximumFractionDigits: 0 } as const;
+  const amount = listing.price_from?.toLocaleString(language, money);
+  const text = joined([amount && `${LABELS.from[language]} ${amount}`, share(listing, language)]);
+  return paragraph('price', escaped(text));
+}
+
+type FactField = Exclude<CountedField, 'weeks_per_year'>;
+type Facts = Pick<ListingCard, 'type'> & { readonly [F in FactField]?: number | null };
+
+/** Returns the type and the counts of a listing, e.g. Beach · 4 bedrooms. */
+export function facts(listing: Facts, language: Language, fields = FACTS): string {
+  const counts = fields.map((field) => counted(field, listing[field], language));
+  return paragraph('facts', joined([TYPES[listing.type ?? '']?.[language], ...counts]));
+}
+
+const FACTS: FactField[] = ['bedrooms', 'beds', 'bathrooms', 'bathtubs', 'capacity', 'size'];
+const FACTS_OF_CARD: FactField[] = ['bedrooms', 'bathrooms', 'capacity', 'size'];
+
+/** Returns a number with its noun, e.g. 4 bedrooms. */
+function counted(field: CountedField, value: number | null | undefined, language: Language) {
+  if (!value) return null;
+  const [singular, plural] = NOUN_FORMS[field][language];
+  const noun = new Intl.PluralRules(language).select(value) === 'one' ? singular : plural;
+  return `${value.toLocaleString(language)}\u00a0${noun}`;
+}
+
+type Link = { tag: 'h2' | 'h3'; href: string; loading: 'eager' | 'lazy' };
+
+/** Returns a card. Its heading is the link to the page. */
+export function card(
+  listing: ListingCard,
+  language: Language,
+  { tag, href, loading }: Link,
+): string {
+  const { hero_image: photo } = listing;
+  return `${photo ? picture(photo, language, loading) : ''}
+<div><a href="${escaped(href)}">${heading(tag, listing, language)}</a>${place(listing, language)}${badges(listing, language)}${facts(listing, language, FACTS_OF_CARD)}${price(listing, language)}</div>`;
+}
+
+/** Returns the paragraphs of the description, which are separated by blank lines. */
+export function text({ description }: Listing, language: Language): string {
+  const paragraphs = plain(description, language).match(/.+(\n.+)*/g) ?? [];
+  const elements = paragraphs.map((lines) => `<p>${escaped(lines).replaceAll('\n', '<br>')}</p>`);
+  const lang = findLanguage(description, language);
+  return elements.length > 0 ? `<div class="text" lang="${lang}">${elements.join('\n')}</div>` : '';
+}
+
+export const features = (listing: Listing, language: Language) =>
+  labelList(LABELS.features, listing.unique_features, language);
+export const amenities = (listing: Listing, language: Language) =>
+  labelList(LABELS.amenities, listing.amenities, language);
+
+function labelList(title: Labels, items: readonly { label: Text }[], language: Language): string {
+  const elements = items.map(({ label }) => element('li', label, language)).join('');
+  return section(title, elements && `<ul class="labels">${elements}</ul>`, language);
+}
+
+/** Returns the address, a text about the surroundings, and a link to a map. */
+export function where(listing: Listing, language: Language): string {
+  const { address, latitude, longitude, location_text: around } = listing;
+  const lines = [address && escaped(address), townAndLocation(listing, language)];
+  const [at, map] = [`${latitude}/${longitude}`, `mlat=${latitude}&mlon=${longitude}`];
+  const url = `https://www.openstreetmap.org/?${map}#map=15/${at}`;
+  const hasCoordinates = latitude !== null && longitude !== null;
+  const parts = [
+    paragraph('address', joined(lines, ', ')),
+    element('p', around, language),
+    paragraph('links', hasCoordinates ? link(url, LABELS.map, language) : ''),
+  ];
+  return section(LABELS.where, parts.join(''), language);
+}
+
+/** Returns the links to the video and to the financial analysis. */
+export function links(listing: Listing, language: Language): string {
+  const { video_url: video, financial_analysis_url: analysis } = listing;
+  return paragraph(
+    'links',
+    joined([
+      video && link(video, LABELS.video, language),
+      analysis && link(analysis, LABELS.analysis, language),
+    ]),
+  );
+}
+
+type Labels = Readonly<Record<Language, string>>;
+
+const link = (url: string, label: Labels, language: Language) =>
+  `<a href="${escaped(url)}">${label[language]}</a>`;
+
+const paragraph = (name: string, html: string) => html && `<p class="${name}">${html}</p>`;
+
+export const section = (title: Labels, html: string, language: Language) =>
+  html && `<section><h2>${title[language]}</h2>\n${html}</section>`;
