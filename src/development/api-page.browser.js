@@ -1,4 +1,4 @@
-/* The script of the API page: it starts Scalar, which loads nothing from another origin with these settings. */
+/* Starts Scalar on the API page. With these settings it loads nothing from another origin. */
 
 const root = document.getElementById('main');
 
@@ -15,7 +15,7 @@ Scalar.createApiReference(root, {
   hideClientButton: true,
   mcp: { disabled: true },
   agent: { disabled: true },
-  // The frame links to the whole document; this page's is a shortened one.
+  // The page has a shortened document. The frame links to the complete one.
   documentDownloadType: 'none',
   theme: 'none',
   hideModels: true,
@@ -23,7 +23,7 @@ Scalar.createApiReference(root, {
   orderSchemaPropertiesBy: 'preserve',
 });
 
-/* Opens on 202, the response to a new event. Scalar draws an operation when it comes into view. */
+/* Selects 202, the response to a new event, as soon as Scalar renders an operation. */
 const seen = new WeakSet();
 new MutationObserver(() => {
   for (const tab of root.querySelectorAll('[role=tab]')) {

@@ -1,4 +1,4 @@
-/** The API page: Scalar's API reference over the OpenAPI document, everything from this origin. */
+/** The API page: Scalar's API reference of the OpenAPI document. It loads everything from this origin. */
 
 import { createOpenApiDocument } from '../openapi/api-document.ts';
 import { describeCommonHeaders } from '../openapi/headers.ts';
@@ -17,9 +17,9 @@ type Shape = {
   components: { headers: Record<string, { description: string }>; schemas: Record<string, Schema> };
 };
 
-/** Follows the first two paragraphs of the document's introduction. */
+/** Paragraph after the first two of the document's introduction. */
 const HINT =
-  '*Test Request* sends the key of `.dev.vars`. [All operations](#tag/all-operations) has the errors, limits and headers of every operation. [The guides](/docs) are beside this page.';
+  '*Test Request* sends the key of `.dev.vars`. [All operations](#tag/all-operations) has the errors, limits and headers of every operation. [The guides](/docs) explain how to use it.';
 
 /**
  * Shortens the document for the page. A last section has the rest of the introduction with the
@@ -40,7 +40,7 @@ export function pageDocument(): Shape {
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     disableFilters(operation, schemas);
     for (const [status, { $ref, headers = {} }] of Object.entries(operation.responses)) {
-      // Several operations share this error: the document's table has it.
+      // The table of errors has this error, because other operations have it too.
       if ($ref) delete operation.responses[status];
       for (const name of shared) delete headers[name];
     }
@@ -50,7 +50,7 @@ export function pageDocument(): Shape {
 
 /** Keeps filters out of samples. Scalar sends each parameter whose schema has a value. */
 function disableFilters({ parameters }: Operation, named: Record<string, Schema>): void {
-  for (const parameter of parameters.filter((each) => each.in === 'query')) {
+  for (const parameter of parameters.filter(({ in: location }) => location === 'query')) {
     const name = parameter.schema?.$ref?.split('/').at(-1) ?? '';
     const schema = { ...parameter.schema, ...named[name] };
     const value = schema.default ?? schema.enum?.[0] ?? schema.examples?.[0];
@@ -58,7 +58,7 @@ function disableFilters({ parameters }: Operation, named: Record<string, Schema>
   }
 }
 
-/** The page has the key with which requests are tried. The document never has a key. */
+/** Renders the page. Only the page has the key for requests; the document never has one. */
 export function ApiPage({ apiKey }: { apiKey: string | undefined }) {
   return (
     <Frame title="Events and property feed: API" style="/api/docs/page.css">

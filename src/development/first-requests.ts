@@ -1,4 +1,4 @@
-/** The first requests, for the start page and for the terminal of `npm run dev`. Pure. */
+/** Commands for a first request, for the start page and for the terminal of `npm run dev`. */
 
 const EVENT = {
   event_type: 'booking.created',
@@ -7,7 +7,7 @@ const EVENT = {
   payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
 };
 
-/** Returns a read of the feed and an ingest, which can be pasted into a shell. */
+/** Returns commands for a shell: one reads the feed, one sends an event. */
 export function firstRequests(origin: string, apiKey: string): string[] {
   const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
   return [
@@ -16,7 +16,7 @@ export function firstRequests(origin: string, apiKey: string): string[] {
   ];
 }
 
-/** Quotes a text for a POSIX shell. */
+/** Quotes a string for a POSIX shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

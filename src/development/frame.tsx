@@ -1,4 +1,4 @@
-/** What the development pages share: their HTML document and their headers. */
+/** The HTML document and the headers of all development pages. */
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -8,7 +8,7 @@ import type { AppEnv } from '../app-env.ts';
 
 type FrameProps = PropsWithChildren<{ title: string; style?: string }>;
 
-/** The document around a page. A page with its own style has its own `main` too. */
+/** Renders the document around a page. A page with its own style sheet brings its own `main` too. */
 export function Frame({ title, style, children }: FrameProps) {
   return (
     <html lang="en">
@@ -35,12 +35,12 @@ export function Frame({ title, style, children }: FrameProps) {
   );
 }
 
-/** A page loads from its own origin only, and photos from any. */
+/** Sources of a page: its own origin, and any origin for photos. */
 const SOURCES = "script-src 'self'; style-src 'self'; connect-src 'self'; img-src * data:";
 
 type Reply = { status?: 200 | 404; sources?: string };
 
-/** Responds with a page that no cache stores. `sources` are the origins that the page loads from. */
+/** Responds with a page that caches do not store. `sources` are directives of its content policy. */
 export function respond(
   c: Context<AppEnv>,
   page: JSX.Element,

@@ -1,17 +1,17 @@
 /**
- * Waits while another program has locked the local database, as an import does while it applies
- * its listings. Deployed databases have no locks.
+ * Waits while another program has locked the local database, e.g. an import that writes listings.
+ * Deployed databases have no such locks.
  */
 
 const LOCKED = /SQLITE_BUSY|Failed to get session commit token/i;
 const PAUSE_MS = 200;
-/** The longest that the service waits for D1: see src/storage/d1.ts. */
+/** The time that the service itself waits for D1. See src/storage/d1.ts. */
 const MAX_WAIT_MS = 10_000;
 
-/** These return a session or a statement, and call nothing. */
-const MAKERS: ReadonlySet<unknown> = new Set(['withSession', 'prepare', 'bind']);
+/** Methods that return a session or a statement without a call of the database. */
+const BUILDERS: ReadonlySet<unknown> = new Set(['withSession', 'prepare', 'bind']);
 
-/** Returns the database with every call repeated until it meets no lock, for 10 s at most. */
+/** Returns the database. It repeats calls for at most 10 s while the database is locked. */
 export function waitForLocks<T extends object>(database: T): T {
   return new Proxy(database, {
     get: (_, name) => {
@@ -19,7 +19,7 @@ export function waitForLocks<T extends object>(database: T): T {
       if (typeof method !== 'function') return method;
       return (...values: unknown[]) => {
         const call = () => Reflect.apply(method, database, values);
-        return MAKERS.has(name) ? waitForLocks(call()) : retryWhileLocked(call);
+        return BUILDERS.has(name) ? waitForLocks(call()) : retryWhileLocked(call);
       };
     },
   });

@@ -1,6 +1,6 @@
-/* The script of the development pages. Without it, nothing but its additions is missing. */
+/* The script of the development pages. They also work without it. */
 
-/** Counts the photos that cannot be loaded, among what is missing. */
+/** Shows how many photos cannot be loaded, next to the other missing parts. */
 function countFailed() {
   const failed = [...document.images].filter((image) => image.complete && !image.naturalWidth);
   const mark = document.getElementById('not-loaded');
@@ -13,7 +13,7 @@ function countFailed() {
 addEventListener('error', countFailed, true);
 countFailed();
 
-/* Copies the text before the button. */
+/* Makes each button copy the text before it. */
 for (const button of document.querySelectorAll('button.copy')) {
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(button.previousElementSibling.textContent);
@@ -23,7 +23,7 @@ for (const button of document.querySelectorAll('button.copy')) {
 
 /** Marks a link whose address does not respond. */
 for (const state of document.querySelectorAll('[data-state]')) {
-  // Without a body: one that is not read keeps its connection busy.
+  // HEAD, because a body that nobody reads keeps the connection busy.
   const request = fetch(state.dataset.state, { method: 'HEAD' });
   const { ok, status } = await request.catch(() => ({ status: 'not at all' }));
   if (ok) continue;

@@ -1,11 +1,11 @@
-/** The pages that `npm run dev` adds to the service, and their files. */
+/** The pages that `npm run dev` adds to the service, and the files of these pages. */
 
 import { type Context, Hono } from 'hono';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import siteStyle from '../../docs/examples/site.css';
 import previewShot from '../../docs/images/preview.png';
 import listingShot from '../../docs/images/preview-listing.png';
-// The package exports this file under no name.
+// The package does not export this file.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 import type { AppEnv } from '../app-env.ts';
 import { readConfig } from '../config.ts';
@@ -27,7 +27,7 @@ import { view } from './preview/view.ts';
 import { findPhoto } from './sample-photos.ts';
 import { StartPage } from './start-page.tsx';
 
-/** The API page loads from its own origin only. Scalar adds its style sheet and icons itself. */
+/** Sources of the API page: its own origin. Scalar adds its style sheet and icons inline. */
 const API_PAGE_SOURCES =
   "script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:";
 
@@ -92,7 +92,7 @@ function respondNotFound(c: Context<AppEnv>, page: JSX.Element): Response | Prom
 }
 
 function sendImage(c: Context<AppEnv>, bytes: ArrayBuffer, type: string): Response {
-  // A browser that opens an image alone centres it by inline styles.
+  // A browser that opens only the image centres it with inline styles.
   c.header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
   return c.body(bytes, { headers: { 'Content-Type': type } });
 }

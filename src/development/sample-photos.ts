@@ -1,6 +1,6 @@
 /**
- * The photos of the sample listings: drawings. The address of a photo ends in the name of its
- * drawing: `/sample-photos/es-far-vell/01-lighthouse.webp`.
+ * Drawings instead of photos for the sample listings. The address of a photo ends with the name of its
+ * drawing, e.g. `/sample-photos/es-far-vell/01-lighthouse.webp`.
  */
 
 import barn from './photos/barn.webp';

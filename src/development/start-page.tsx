@@ -15,7 +15,7 @@ const PARTS = [
   {
     path: '/cdn-cgi/explorer',
     name: 'Local Explorer',
-    subject: 'what is stored, and the log and traces of each request',
+    subject: 'stored data, and the log and traces of each request',
   },
   { path: '/api/health/detailed', name: 'Service', subject: 'its health' },
   { path: '/api/docs/openapi.json', name: 'openapi.json', subject: 'for generated clients' },
@@ -27,10 +27,12 @@ export function StartPage({ apiKey, origin }: { apiKey: string | undefined; orig
       <h1>Events and property feed</h1>
       <p>
         A property feed for marketing sites and apps, and an endpoint that stores each event of a
-        booking system exactly once. This is your working copy of it.
+        booking system exactly once. This is the service in your working copy.
       </p>
       <h2>First requests</h2>
-      {apiKey === undefined && <p>API_KEY is empty in .dev.vars.</p>}
+      {apiKey === undefined && (
+        <p>API_KEY is empty in .dev.vars. Set it to a key of at least 16 characters.</p>
+      )}
       {firstRequests(origin, apiKey ?? '').map((line) => (
         <div class="box">
           <pre>

@@ -1,10 +1,10 @@
-/** The API page is there in development. Neither it nor the preview is anywhere else. */
+/** The pages of `npm run dev` exist only in development, and only for this computer. */
 
 import { describe, expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
 import { type Changes, expectError, expectStatus, send, sendUndescribed } from '../support/http.ts';
 
-const ask = (path: string, changes: Changes, init?: RequestInit, host = 'localhost:4000') =>
+const request = (path: string, changes: Changes, init?: RequestInit, host = 'localhost:4000') =>
   sendUndescribed(changes, `http://${host}${path}`, init, worker);
 
 const FILES = [
@@ -21,9 +21,9 @@ describe('in development', () => {
   it.each([
     ['/', 'x-api-key: one&quot;&gt;&lt;script&gt;'],
     ['/api/docs', 'data-api-key="one&quot;&gt;&lt;script&gt;'],
-  ])('%s has the first key, its own policy, and no cache may store it', async (path, key) => {
+  ])('%s has the first key and its own policy', async (path, key) => {
     const API_KEY = 'one"><script>alert(1)</script>, two';
-    const response = await ask(path, { ENVIRONMENT, API_KEY });
+    const response = await request(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/html/);
     expect(response.headers.get('Cache-Control')).toBe('no-store');
@@ -34,19 +34,19 @@ describe('in development', () => {
     expect(html).not.toContain('two');
   });
 
-  it('/ leads to pages that exist', async () => {
-    const html = await (await ask('/', { ENVIRONMENT })).text();
+  it('/ links to pages that exist', async () => {
+    const html = await (await request('/', { ENVIRONMENT })).text();
     const paths = new Set(html.match(/(?<=href=")\/[^"]*(?=")/g));
     expect(paths).toContain('/docs');
-    // Wrangler serves it.
+    // Wrangler serves this page.
     expect(paths.delete('/cdn-cgi/explorer')).toBe(true);
     paths.delete('/docs');
-    for (const path of paths) await expectStatus(await ask(path, { ENVIRONMENT }), 200);
+    for (const path of paths) await expectStatus(await request(path, { ENVIRONMENT }), 200);
   });
 
-  it.each(FILES)('%s is served, and has no key', async (path) => {
+  it.each(FILES)('%s is served without a key', async (path) => {
     const API_KEY = 'a-key-that-no-file-has';
-    const response = await ask(path, { ENVIRONMENT, API_KEY });
+    const response = await request(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(await response.text()).not.toContain(API_KEY);
   });
@@ -67,14 +67,14 @@ describe('elsewhere', () => {
   ];
 
   it.each(['production', 'staging', '', 'Development', 'the deployed entry'])(
-    'there is no page and no file of it: %j',
+    'no page exists in %j',
     async (ENVIRONMENT) => {
-      const request = (path: string, method = 'GET') =>
+      const requestAt = (path: string, method = 'GET') =>
         ENVIRONMENT === 'the deployed entry'
           ? send(path, { method })
-          : ask(path, { ENVIRONMENT }, { method });
-      for (const path of PATHS) await expectError(await request(path), 404, 'resource_missing');
-      await expectError(await request('/api/docs', 'POST'), 404, 'resource_missing');
+          : request(path, { ENVIRONMENT }, { method });
+      for (const path of PATHS) await expectError(await requestAt(path), 404, 'resource_missing');
+      await expectError(await requestAt('/api/docs', 'POST'), 404, 'resource_missing');
     },
   );
 
@@ -84,14 +84,14 @@ describe('elsewhere', () => {
     ['192.168.1.7:4000', 404],
     ['localhost.evil.example', 404],
     ['127.0.0.1.evil.example', 404],
-  ])('in development, at %s, every page is a %i', async (host, status) => {
-    for (const path of PATHS.filter((each) => !/casa-marea|docs\/$/.test(each))) {
-      await expectStatus(await ask(path, development, {}, host), status);
+  ])('every page at %s is a %i in development', async (host, status) => {
+    for (const path of PATHS.filter((path) => !/casa-marea|docs\/$/.test(path))) {
+      await expectStatus(await request(path, development, {}, host), status);
     }
   });
 
-  it.each(['constructor', '__proto__', 'villas'])('the photo %s is a 404', async (name) => {
+  it.each(['constructor', '__proto__', 'villas'])('returns 404 for the photo %s', async (name) => {
     const path = `/sample-photos/x/1-${name}.webp`;
-    await expectStatus(await ask(path, development), 404);
+    await expectStatus(await request(path, development), 404);
   });
 });

@@ -1,4 +1,4 @@
-/** The documents as `npm run dev` shows them. */
+/** The documents as pages of `npm run dev`. */
 
 import { describe, expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
@@ -10,7 +10,7 @@ const vars = { ENVIRONMENT: 'development', API_KEY: 'running-key' };
 const request = (path: string, headers: Record<string, string> = {}) =>
   sendUndescribed(vars, `http://localhost:4000${path}`, { headers }, worker);
 
-async function pageOf(path: string): Promise<string> {
+async function getPage(path: string): Promise<string> {
   const response = await request(path);
   await expectStatus(response, 200);
   return response.text();
@@ -19,7 +19,7 @@ async function pageOf(path: string): Promise<string> {
 const targetsIn = (html: string) =>
   [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, target = '']) => target);
 
-/** Hono's escapes, undone. */
+/** Reverts Hono's escapes. */
 const unescaped = (html: string) =>
   html
     .replaceAll('&quot;', '"')
@@ -28,13 +28,13 @@ const unescaped = (html: string) =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-it.each([...DOCUMENTS, 'CHANGELOG.md'])('%s has its page, and is in the index', async (path) => {
-  expect(targetsIn(await pageOf('/docs/README.md'))).toContain(`/${path}`);
-  const html = await pageOf(`/${path}`);
+it.each([...DOCUMENTS, 'CHANGELOG.md'])('%s has a page and a link in the index', async (path) => {
+  expect(targetsIn(await getPage('/docs/README.md'))).toContain(`/${path}`);
+  const html = await getPage(`/${path}`);
   expect(html).toContain('<h1 id=');
-  // A head without text would be announced as a heading.
+  // A screen reader would announce a heading without text.
   expect(html).not.toContain('<th></th>');
-  // No Markdown is left over.
+  // All Markdown is rendered.
   expect(html.replaceAll(/<code>[\s\S]*?<\/code>/g, '')).not.toMatch(/\]\(|^\||\*\*/m);
 });
 
@@ -45,10 +45,10 @@ const PROGRAMS = import.meta.glob<string>('../../docs/examples/*', {
 });
 
 it.each(Object.entries(PROGRAMS))(
-  '%s has its page, with a button that copies it',
+  '%s has a page with a button that copies it',
   async (file, text) => {
     const path = file.replace('../..', '');
-    const html = await pageOf(path);
+    const html = await getPage(path);
     expect(html).toContain(`>${path.replace('/docs/examples/', '')}</a></h1>`);
     const [, code = ''] =
       /<code>([\s\S]*?)<\/code><\/pre><button type="button" class="copy">/.exec(html) ?? [];
@@ -57,22 +57,22 @@ it.each(Object.entries(PROGRAMS))(
   },
 );
 
-it('a link to a program leads to its page, and a link to a folder to its first page', async () => {
-  expect(targetsIn(await pageOf('/docs/guides/sending-events.md'))).toContain(
+it('links to programs and folders lead to pages', async () => {
+  expect(targetsIn(await getPage('/docs/guides/sending-events.md'))).toContain(
     '/docs/examples/outbox.ts',
   );
-  expect(targetsIn(await pageOf('/docs/README.md'))).toContain('/docs/examples/call.ts');
-  expect(await pageOf('/docs/examples')).toBe(await pageOf('/docs/examples/call.ts'));
+  expect(targetsIn(await getPage('/docs/README.md'))).toContain('/docs/examples/call.ts');
+  expect(await getPage('/docs/examples')).toBe(await getPage('/docs/examples/call.ts'));
 });
 
-it('the event types have a page, with each field and a command that sends a sample', async () => {
+it('event types have a page with each field and a command that sends a sample', async () => {
   const path = '/docs/reference/event-types';
-  expect(targetsIn(await pageOf('/'))).toContain(path);
+  expect(targetsIn(await getPage('/'))).toContain(path);
   for (const from of ['/docs/README.md', '/docs/reference/events.md']) {
-    const [text = ''] = (await pageOf(from)).split('<nav id="documents"');
+    const [text = ''] = (await getPage(from)).split('<nav id="documents"');
     expect(targetsIn(text)).toContain(`${path}.md`);
   }
-  const html = await pageOf(path);
+  const html = await getPage(path);
   const parts = html.split('<h2 id="').map((part) => part.split('"')[0]);
   expect(parts.slice(1, 4)).toEqual(['bookingcreated', 'bookingupdated', 'bookingcancelled']);
   expect(html).toContain(
@@ -89,12 +89,12 @@ it('the event types have a page, with each field and a command that sends a samp
   "payload": {`);
 });
 
-it('every link of every page leads to a page and to a heading that exist', async () => {
+it('links on all pages lead to a page and a heading that exist', async () => {
   const pages = new Map<string, string>();
-  for (const path of DOCUMENTS) pages.set(`/${path}`, await pageOf(`/${path}`));
+  for (const path of DOCUMENTS) pages.set(`/${path}`, await getPage(`/${path}`));
   const statuses = new Map<string, number>();
   for (const [page, html] of pages) {
-    for (const target of targetsIn(html).filter((each) => /^[/#]/.test(each))) {
+    for (const target of targetsIn(html).filter((link) => /^[/#]/.test(link))) {
       const { pathname, hash } = new URL(target, `http://localhost:4000${page}`);
       if (hash !== '')
         expect([page, pages.get(pathname) ?? html]).toEqual([
@@ -111,16 +111,16 @@ it('every link of every page leads to a page and to a heading that exist', async
   expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
 });
 
-it('commands have the running origin and key, and a button that copies them', async () => {
-  const html = await pageOf('/docs/guides/quickstart.md');
+it('commands have the running origin and key', async () => {
+  const html = await getPage('/docs/guides/quickstart.md');
   expect(html).toContain(
     '<code>curl -s &#39;http://localhost:4000/api/v1/web/properties?limit=2&amp;locale=en&#39; -H &#39;x-api-key: running-key&#39;</code></pre><button type="button" class="copy">',
   );
   expect(html).not.toMatch(/3001|dev_key_/);
 });
 
-it('a response that is shown has no button', async () => {
-  const html = await pageOf('/README.md');
+it('responses have no button to copy them', async () => {
+  const html = await getPage('/README.md');
   expect(html).toMatch(/\{&quot;object&quot;:&quot;list&quot;.*<\/pre><\/div>/);
 });
 
@@ -142,7 +142,7 @@ describe.each(['/docs/none', '/none', '/constructor'])('%s, where there is nothi
 });
 
 it.each(['GET', 'POST'])(
-  '%s of an address of the API with a double slash is no page',
+  '%s of an API path with a double slash returns the error of the API',
   async (method) => {
     const url = 'http://localhost:4000//api/public/events/ingest';
     const response = await sendUndescribed(vars, url, { method }, worker);
@@ -150,14 +150,14 @@ it.each(['GET', 'POST'])(
   },
 );
 
-it('a document has its page without .md too, between its neighbours of the index', async () => {
-  const html = await pageOf('/docs/guides/building-a-site');
-  expect(html).toBe(await pageOf('/docs/guides/building-a-site.md'));
+it('documents also have a page without .md, which links to its neighbours in the index', async () => {
+  const html = await getPage('/docs/guides/building-a-site');
+  expect(html).toBe(await getPage('/docs/guides/building-a-site.md'));
   expect(html).toMatch(/Previous: <a href="\/docs\/guides\/quickstart.md">Quickstart<\/a>/);
   expect(html).toMatch(/Next: <a href="\/docs\/guides\/site-recipes.md">/);
 });
 
-it('/docs leads to the index', async () => {
+it('/docs redirects to the index', async () => {
   const { status, headers } = await request('/docs');
   expect([status, headers.get('Location')]).toEqual([302, '/docs/README.md']);
 });

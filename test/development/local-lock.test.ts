@@ -1,4 +1,4 @@
-/** The development Worker's wait for a local lock. */
+/** The development Worker waits while the local database is locked. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -9,8 +9,8 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 });
 
-/** Returns a waiting database whose calls fail for some time. */
-function databaseThatFails(message: string, forMs: number): D1Database {
+/** Returns a database of the development Worker whose calls fail for some time. */
+function failingDatabase(message: string, forMs: number): D1Database {
   const endsAt = Date.now() + forMs;
   const failing = interceptD1(env.DB, async (call) => {
     if (Date.now() < endsAt) throw new Error(message);
@@ -24,18 +24,18 @@ it.each([
   ['D1_ERROR: Failed to get session commit token: internal error', 4_000, 7],
   ['D1_ERROR: database is locked: SQLITE_BUSY', 20_000, 'SQLITE_BUSY'],
   ['D1_ERROR: no such table: nothing', 4_000, 'no such table'],
-])('a call of a database with the fault %s for %i ms gets %s', async (message, forMs, expected) => {
-  const statement = databaseThatFails(message, forMs).prepare('select ? as value').bind(7);
+])('waitForLocks turns the error %s for %i ms into %s', async (message, forMs, expected) => {
+  const statement = failingDatabase(message, forMs).prepare('select ? as value').bind(7);
   const outcome = statement.first('value').catch(String);
   await vi.advanceTimersByTimeAsync(11_000);
   expect(String(await outcome)).toContain(String(expected));
 });
 
-it('a batch of a session waits for the lock too', async () => {
-  const session = databaseThatFails('SQLITE_BUSY', 4_000).withSession('first-primary');
+it('waitForLocks repeats a batch of a session', async () => {
+  const session = failingDatabase('SQLITE_BUSY', 4_000).withSession('first-primary');
   const values = [1, 2].map((value) => session.prepare('select ? as value').bind(value));
   const batch = session.batch(values);
   await vi.advanceTimersByTimeAsync(11_000);
   const results = await batch;
-  expect(results.map((each) => each.results)).toEqual([[{ value: 1 }], [{ value: 2 }]]);
+  expect(results.map(({ results: rows }) => rows)).toEqual([[{ value: 1 }], [{ value: 2 }]]);
 });

@@ -77,12 +77,12 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
 
     it('shows 24 cards at a time in the order of the feed', async () => {
-      const inOrder = sampleListings.properties.toSorted(
+      const sortedListings = sampleListings.properties.toSorted(
         (a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1),
       );
       for (const pageNumber of [1, 3]) {
         await visit(`?page=${pageNumber}`);
-        const expected = inOrder.slice((pageNumber - 1) * 24, pageNumber * 24);
+        const expected = sortedListings.slice((pageNumber - 1) * 24, pageNumber * 24);
         const slugs = await cards().evaluateAll((elements) => elements.map(({ id }) => id));
         expect(slugs).toEqual(expected.map(({ slug }) => `listing-${slug}`));
         const badges = expected.filter(({ status }) => status !== 'listed').length;
@@ -103,12 +103,12 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await page.getByLabel('Type').selectOption('Ski');
       await page.getByLabel('Location').selectOption('Valais');
       await page.getByRole('button', { name: 'Show' }).click();
-      const inValais = await cards().count();
+      const valaisCount = await cards().count();
       expect(await cards().allInnerTexts()).toEqual(
-        Array.from({ length: inValais }, () => expect.stringMatching(/Valais[\s\S]+Ski/)),
+        Array.from({ length: valaisCount }, () => expect.stringMatching(/Valais[\s\S]+Ski/)),
       );
       await page.reload();
-      expect(await readCount()).toBe(`${inValais} listings`);
+      expect(await readCount()).toBe(`${valaisCount} listings`);
       await visit('?lang=es');
       await page.getByLabel('Find').fill('DEIA');
       await page.getByLabel('Find').press('Enter');

@@ -1,4 +1,4 @@
-/** The documents agree with the code, and their links lead somewhere. */
+/** The documents are consistent with the code, and their links work. */
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,29 +28,49 @@ const OPERATIONS = 'docs/operate/operations.md';
 const PATH =
   /^(?:(?:src|tools|test|migrations|docs|\.ci)\/[\w./*{}-]*|wrangler\.toml|package\.json)$/;
 
-it('the documents link to documents and headings that exist', () => {
-  const isDead = (path: string, target: string) => {
-    const [file = '', anchor] = target.split('#');
-    const found = file === '' ? path : join(dirname(path), file);
-    return !existsSync(found) || (anchor !== undefined && !getAnchors(found).includes(anchor));
-  };
-  const dead = [...DOCUMENTS, CONFORMANCE].flatMap((path) =>
-    [...getProse(path).matchAll(/\]\(([^)]+)\)/g)]
-      .map(([, target = '']) => target.replaceAll(/\s/g, ''))
-      .filter((target) => !/^https?:/.test(target) && isDead(path, target))
-      .map((target) => `${path}: ${target}`),
-  );
-  expect(dead).toEqual([]);
-});
+describe('documents', () => {
+  it('link to documents and headings that exist', () => {
+    const isDead = (path: string, target: string) => {
+      const [file = '', anchor] = target.split('#');
+      const linkedPath = file === '' ? path : join(dirname(path), file);
+      return (
+        !existsSync(linkedPath) ||
+        (anchor !== undefined && !getAnchors(linkedPath).includes(anchor))
+      );
+    };
+    const deadLinks = [...DOCUMENTS, CONFORMANCE].flatMap((path) =>
+      [...getProse(path).matchAll(/\]\(([^)]+)\)/g)]
+        .map(([, target = '']) => target.replaceAll(/\s/g, ''))
+        .filter((target) => !/^https?:/.test(target) && isDead(path, target))
+        .map((target) => `${path}: ${target}`),
+    );
+    expect(deadLinks).toEqual([]);
+  });
 
-it('the documents name files and folders that exist, and the code documents', () => {
-  const named = DOCUMENTS.flatMap((path) => getCodes(getProse(path))).filter(
-    (code) => PATH.test(code) && !/NAME/.test(code),
-  );
-  const inCode = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)].map(([document]) => document),
-  );
-  expect([...named, ...inCode].filter((name) => globSync(name).length === 0)).toEqual([]);
+  it('name only files and folders that exist', () => {
+    const paths = DOCUMENTS.flatMap((path) => getCodes(getProse(path))).filter(
+      (code) => PATH.test(code) && !/NAME/.test(code),
+    );
+    expect(findMissing(paths)).toEqual([]);
+  });
+
+  it('exist where the code names them', () => {
+    const paths = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)].map(
+        ([document]) => document,
+      ),
+    );
+    expect(findMissing(paths)).toEqual([]);
+  });
+
+  it('are in the index of docs, to which the README links', () => {
+    expect(readDocument('README.md')).toContain('](docs/README.md)');
+    const linkedPaths = [...readDocument('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(
+      ([, path = '']) => join('docs', path),
+    );
+    const others = DOCUMENTS.filter((path) => !path.endsWith('README.md'));
+    expect(others.filter((path) => !linkedPaths.includes(path))).toEqual([]);
+  });
 });
 
 it('docs/explain/architecture.md names functions and files that exist', () => {
@@ -66,36 +86,31 @@ it('docs/explain/architecture.md names functions and files that exist', () => {
   expect(names.filter(isMissing)).toEqual([]);
 });
 
-it('the README leads to the index of docs, and this to every document', () => {
-  expect(readDocument('README.md')).toContain('](docs/README.md)');
-  const linked = [...readDocument('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(
-    ([, path = '']) => join('docs', path),
-  );
-  const others = DOCUMENTS.filter((path) => !path.endsWith('README.md'));
-  expect(others.filter((path) => !linked.includes(path))).toEqual([]);
-});
+function findMissing(paths: readonly string[]): string[] {
+  return paths.filter((path) => globSync(path).length === 0);
+}
 
 describe('a table', () => {
-  const rowsOf = (path: string, head: string) => getTable(path, head).rows;
+  const readRows = (path: string, head: string) => getTable(path, head).rows;
 
   it('has each event type with each field of its payload', () => {
-    // The text says that `booking.updated` is as `booking.created`.
+    // The text above the table describes `booking.updated`, which has the fields of `booking.created`.
     const { 'booking.updated': _, ...types } = EVENT_TYPES;
     const fields = Object.entries(types).flatMap(([type, payload]) =>
       Object.keys(payload().shape).map((field) => `\`${type}\` \`${field}\``),
     );
-    const rows = rowsOf(`${REFERENCE}/events.md`, '`event_type`');
+    const rows = readRows(`${REFERENCE}/events.md`, '`event_type`');
     expect(rows.map(([type, field]) => `${type} ${field}`)).toEqual(fields);
   });
 
   it('has each field of a property', () => {
-    const rows = rowsOf(`${REFERENCE}/property-feed.md`, 'field of a property');
+    const rows = readRows(`${REFERENCE}/property-feed.md`, 'field of a property');
     const fields = rows.flatMap(([names = '']) => getCodes(names));
     expect(fields.sort()).toEqual(Object.keys(property.shape).sort());
   });
 
   it('has each error code with its status and type', () => {
-    const rows = rowsOf(`${REFERENCE}/conventions.md`, '`code`');
+    const rows = readRows(`${REFERENCE}/conventions.md`, '`code`');
     const errors = Object.entries(ERRORS).map(([code, { status, type }]) => [
       `\`${code}\``,
       String(status),
@@ -105,21 +120,21 @@ describe('a table', () => {
   });
 
   it('has each scope', () => {
-    const rows = rowsOf('docs/operate/keys.md', 'scope');
+    const rows = readRows('docs/operate/keys.md', 'scope');
     expect(rows.flatMap(([scope = '']) => getCodes(scope)).sort()).toEqual([...SCOPES].sort());
   });
 
   it('has each var of wrangler.toml with its default', () => {
     const [, section = ''] = readFileSync('wrangler.toml', 'utf8').split('\n[vars]\n');
-    const [own = ''] = section.split(/^\[/m);
+    const [sharedVars = ''] = section.split(/^\[/m);
     const defaults: Readonly<Record<string, string>> = TEST_VARS;
-    const vars = [...own.matchAll(/^(\w+) = "(.*)"$/gm)].map(([, name = '', set]) => {
+    const vars = [...sharedVars.matchAll(/^(\w+) = "(.*)"$/gm)].map(([, name = '', set]) => {
       // An operator may have set another value.
       const value = defaults[name] ?? set;
       return [`\`${name}\``, value === '' ? 'none' : `\`${value}\``];
     });
     expect(vars.length).toBeGreaterThan(5);
-    const rows = rowsOf(OPERATIONS, 'var').map((row) => row.slice(0, 2));
+    const rows = readRows(OPERATIONS, 'var').map((row) => row.slice(0, 2));
     expect(rows.sort()).toEqual(vars.sort());
   });
 
@@ -137,26 +152,30 @@ describe('a table', () => {
   });
 });
 
-it('the JSON examples of the reference are bodies or items that the API document describes', () => {
-  // A payload may have any fields.
-  const isPayload = (name: string) => name.endsWith('Payload');
-  const schemas = Object.entries(document.components.schemas).filter(([name]) => !isPayload(name));
-  const examples = globSync(`${REFERENCE}/*.md`)
-    .flatMap((path) => getCodeBlocks(path, 'json'))
-    .map((text) => JSON.parse(text))
-    .filter((example) => 'object' in example || 'error' in example);
-  expect(examples.length).toBeGreaterThan(5);
-  const unknown = examples.filter((example) =>
-    schemas.every(([, schema]) => findProblems(schema, example).length > 0),
-  );
-  expect(unknown).toEqual([]);
+describe('a JSON example of the reference', () => {
+  it('is a body or an item that the API document describes', () => {
+    // A payload may have any fields.
+    const isPayload = (name: string) => name.endsWith('Payload');
+    const schemas = Object.entries(document.components.schemas).filter(
+      ([name]) => !isPayload(name),
+    );
+    const examples = globSync(`${REFERENCE}/*.md`)
+      .flatMap((path) => getCodeBlocks(path, 'json'))
+      .map((text) => JSON.parse(text))
+      .filter((example) => 'object' in example || 'error' in example);
+    expect(examples.length).toBeGreaterThan(5);
+    const unknown = examples.filter((example) =>
+      schemas.every(([, schema]) => findProblems(schema, example).length > 0),
+    );
+    expect(unknown).toEqual([]);
+  });
 });
 
-it('every script of package.json is described, and every described script exists', () => {
+it('documents describe exactly the scripts of package.json', () => {
   const { scripts } = z
     .object({ scripts: z.record(z.string(), z.string()) })
     .parse(JSON.parse(readFileSync('package.json', 'utf8')));
   const text = DOCUMENTS.map(readDocument).join('\n');
-  const named = [...text.matchAll(/npm run (?:-s )?([a-z][\w-]*)/g)].map(([, name = '']) => name);
-  expect([...new Set(['test', ...named])].sort()).toEqual(Object.keys(scripts).sort());
+  const names = [...text.matchAll(/npm run (?:-s )?([a-z][\w-]*)/g)].map(([, name = '']) => name);
+  expect([...new Set(['test', ...names])].sort()).toEqual(Object.keys(scripts).sort());
 });

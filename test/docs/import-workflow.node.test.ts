@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import samples from '../../tools/samples/listings.json' with { type: 'json' };
 import { hasGit, runGit, skipWithoutGit } from '../support/node/git.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
@@ -101,139 +101,150 @@ async function dryRunInProcess(old: Uint8Array, file: Uint8Array) {
   return { status: code, changes: stderr + stdout };
 }
 
-it('a pull request from a fork fails at a problem without a comment', async () => {
-  const edit = change('listings', 'casa-ginebrera', { price_from: '295.000' });
-  commit('problem', { 'catalogue.xlsx': await editWorkbook(workbook, edit) });
-  const { status, posted, stdout, summary } = dryRun('problem', 'catalogue.xlsx', true);
-  expect(summary).toContain('price_from "295.000" is not a number');
-  expect(stdout).toContain('A pull request from a fork may not comment');
-  expect([status, posted]).toEqual([1, undefined]);
-});
+describe('import.yml', () => {
+  it('fails at a problem, without a comment to a fork', async () => {
+    const edit = change('listings', 'casa-ginebrera', { price_from: '295.000' });
+    commit('problem', { 'catalogue.xlsx': await editWorkbook(workbook, edit) });
+    const { status, posted, stdout, summary } = dryRun('problem', 'catalogue.xlsx', true);
+    expect(summary).toContain('price_from "295.000" is not a number');
+    expect(stdout).toContain('A pull request from a fork may not comment');
+    expect([status, posted]).toEqual([1, undefined]);
+  });
 
-const LONG = 'A new text of the agency, which is rather long, as such texts are';
-const TOO_LONG = '\n```\nThe rest is in the summary of this job.\n';
-/** For each pull request: an edit, a part of its comment, and what somebody else does before its merge. */
-const PULL_REQUESTS: [edit: Edit, comment: string, meanwhile?: 'edit' | 'undo'][] = [
-  [copyRow('listings', { slug: 'casa-copia', name: 'Casa Copia' }), 'New: casa-copia\n'],
-  [
-    change('listings', 'casa-copia', { price_from: 295000 }),
-    'casa-copia: price_from 289000 → 295000',
-  ],
-  [
-    copyRow('photos', { url: 'https://a/1.webp', hero: null }),
-    'casa-ginebrera: 1 photo added',
-    'edit',
-  ],
-  [change('listings', 'villa-azenha', { price_from: 170000 }), 'villa-azenha: price_from ', 'undo'],
-  [translateAll, TOO_LONG],
-  [
-    change('listings', 'casa-copia', { status: 'hidden' }),
-    'casa-copia: status "listed" → ',
-    'edit',
-  ],
-];
+  const LONG = 'A new text of the agency, which is rather long, as such texts are';
+  const TOO_LONG = '\n```\nThe rest is in the summary of this job.\n';
+  /** Edits of pull requests, with a part of each comment and what somebody else does before the merge. */
+  const PULL_REQUESTS: [edit: Edit, comment: string, meanwhile?: 'edit' | 'undo'][] = [
+    [copyRow('listings', { slug: 'casa-copia', name: 'Casa Copia' }), 'New: casa-copia\n'],
+    [
+      change('listings', 'casa-copia', { price_from: 295000 }),
+      'casa-copia: price_from 289000 → 295000',
+    ],
+    [
+      copyRow('photos', { url: 'https://a/1.webp', hero: null }),
+      'casa-ginebrera: 1 photo added',
+      'edit',
+    ],
+    [
+      change('listings', 'villa-azenha', { price_from: 170000 }),
+      'villa-azenha: price_from ',
+      'undo',
+    ],
+    [translateAll, TOO_LONG],
+    [
+      change('listings', 'casa-copia', { status: 'hidden' }),
+      'casa-copia: status "listed" → ',
+      'edit',
+    ],
+  ];
 
-function copyRow(sheet: string, cells: object): Edit {
-  return ({ [sheet]: rows }) => rows?.push({ ...rows[0], ...cells });
-}
+  function copyRow(sheet: string, cells: object): Edit {
+    return ({ [sheet]: rows }) => rows?.push({ ...rows[0], ...cells });
+  }
 
-function translateAll({ listings = [], photos = [] }: Parameters<Edit>[0]) {
-  for (const row of [...listings, ...photos]) {
-    for (const name of Object.keys(row)) {
-      if (/^(title|description|location_text|alt)\./.test(name)) row[name] = `${LONG} ${name}`;
+  function translateAll({ listings = [], photos = [] }: Parameters<Edit>[0]) {
+    for (const row of [...listings, ...photos]) {
+      for (const name of Object.keys(row)) {
+        if (/^(title|description|location_text|alt)\./.test(name)) row[name] = `${LONG} ${name}`;
+      }
     }
   }
-}
 
-it('each of six pull requests gets its changes as a comment, and its merge imports them', async () => {
-  let file = workbook;
-  const undo = path('undo.json');
-  for (const [at, [edit, comment, meanwhile]] of PULL_REQUESTS.entries()) {
-    const old = file;
-    file = await editWorkbook(file, edit);
-    // An ordinary comment and one that is too long come from the script itself.
-    if (at === 0 || comment === TOO_LONG) {
-      commit(`pull-${at}`, { 'catalogue.xlsx': file });
-      const { status, posted, stderr, summary } = dryRun(`pull-${at}`, 'catalogue.xlsx');
-      expect(posted, stderr).toMatch(
-        /^What a merge would change:\n```\nDry run: nothing was written\./,
-      );
-      expect(posted).toContain(comment);
-      expect(summary).toMatch(/\d+ listings: [01] added, /);
-      expect(status).toBe(0);
-      git('reset', '-q', '--hard', 'refs/pull/1/merge');
-    } else {
-      const { status, changes } = await dryRunInProcess(old, file);
-      expect(changes).toMatch(/^Dry run: nothing was written\./);
-      expect(changes).toContain(comment);
-      expect(changes).toMatch(/\d+ listings: [01] added, /);
-      expect(status).toBe(0);
-      commit('main', { 'catalogue.xlsx': file });
+  it('comments on six pull requests and imports their merges', async () => {
+    let file = workbook;
+    const undo = path('undo.json');
+    for (const [at, [edit, comment, meanwhile]] of PULL_REQUESTS.entries()) {
+      const old = file;
+      file = await editWorkbook(file, edit);
+      // An ordinary comment and one that is too long come from the script itself.
+      if (at === 0 || comment === TOO_LONG) {
+        commit(`pull-${at}`, { 'catalogue.xlsx': file });
+        const { status, posted, stderr, summary } = dryRun(`pull-${at}`, 'catalogue.xlsx');
+        expect(posted, stderr).toMatch(
+          /^What a merge would change:\n```\nDry run: nothing was written\./,
+        );
+        expect(posted).toContain(comment);
+        expect(summary).toMatch(/\d+ listings: [01] added, /);
+        expect(status).toBe(0);
+        git('reset', '-q', '--hard', 'refs/pull/1/merge');
+      } else {
+        const { status, changes } = await dryRunInProcess(old, file);
+        expect(changes).toMatch(/^Dry run: nothing was written\./);
+        expect(changes).toContain(comment);
+        expect(changes).toMatch(/\d+ listings: [01] added, /);
+        expect(status).toBe(0);
+        commit('main', { 'catalogue.xlsx': file });
+      }
+
+      if (meanwhile === 'edit') {
+        const otherEdit = change('listings', 'villa-azenha', { price_from: at, city: 'Faro' });
+        const edited = await editWorkbook(await imports.exportedWorkbook(), otherEdit);
+        expect(await imports.load(edited)).toMatchObject({ code: 0 });
+      }
+      if (meanwhile === 'undo')
+        expect(await imports.run(undo, '--many')).toMatchObject({ code: 0 });
+      rmSync(undo, { force: true });
+      const options = ['--prune', '--overwrite'];
+      const merged = await imports.load(file, ...options, '--undo', undo);
+      expect(merged.code, merged.stderr).toBe(0);
+      const { stdout } = await imports.load(file, ...options, '--dry-run');
+      expect(stdout).toContain('Nothing changed: the store already holds all of it.');
     }
+  }, 600_000);
 
-    if (meanwhile === 'edit') {
-      const otherEdit = change('listings', 'villa-azenha', { price_from: at, city: 'Faro' });
-      const edited = await editWorkbook(await imports.exportedWorkbook(), otherEdit);
-      expect(await imports.load(edited)).toMatchObject({ code: 0 });
-    }
-    if (meanwhile === 'undo') expect(await imports.run(undo, '--many')).toMatchObject({ code: 0 });
-    rmSync(undo, { force: true });
-    const options = ['--prune', '--overwrite'];
-    const merged = await imports.load(file, ...options, '--undo', undo);
-    expect(merged.code, merged.stderr).toBe(0);
-    const { stdout } = await imports.load(file, ...options, '--dry-run');
-    expect(stdout).toContain('Nothing changed: the store already holds all of it.');
-  }
-}, 600_000);
-
-it('the dry run of a branch that is behind main shows the changes of its merge', () => {
-  commit('behind', {
-    'catalogue.json': json.replace('"price_from":289000', '"price_from":295000'),
+  it('shows the changes of the merge if a branch is behind main', () => {
+    commit('behind', {
+      'catalogue.json': json.replace('"price_from":289000', '"price_from":295000'),
+    });
+    git('checkout', '-q', 'main');
+    commit('main', {
+      'catalogue.json': json.replace('"price_from":168500', '"price_from":170000'),
+    });
+    const { posted, status } = dryRun('behind', 'catalogue.json');
+    expect(posted).toContain('12 listings: 0 added, 1 changed, 11 unchanged\n');
+    expect(status).toBe(0);
   });
-  git('checkout', '-q', 'main');
-  commit('main', { 'catalogue.json': json.replace('"price_from":168500', '"price_from":170000') });
-  const { posted, status } = dryRun('behind', 'catalogue.json');
-  expect(posted).toContain('12 listings: 0 added, 1 changed, 11 unchanged\n');
-  expect(status).toBe(0);
-});
 
-it('a pull request that adds the file compares it with an empty database', () => {
-  commit('added', { 'new.json': json });
-  const added = dryRun('added', 'new.json');
-  expect(added.posted).toMatch(/^main has no listings\/new\.json, so every listing is new here\./);
-  expect(added.posted).toContain('12 listings: 12 added, 0 changed, 0 unchanged\n');
-  expect(added.status).toBe(0);
-});
-
-it('a pull request that deletes the file, and its merge, import nothing', () => {
-  commit('deleted', { 'catalogue.xlsx': null });
-  const deleted = dryRun('deleted', 'catalogue.xlsx');
-  expect([deleted.status, deleted.posted]).toEqual([
-    0,
-    'This pull request deletes or renames listings/catalogue.xlsx. Its merge imports nothing: the deployed listings stay as they are.\n',
-  ]);
-  const env = { ...process.env, FILE: 'listings/none.xlsx' };
-  const { stdout } = spawnSync('bash', ['-e', '-c', parseScript(importJob)], {
-    cwd: project.directory,
-    env,
-    encoding: 'utf8',
+  it('compares a new file with an empty database', () => {
+    commit('added', { 'new.json': json });
+    const added = dryRun('added', 'new.json');
+    expect(added.posted).toMatch(
+      /^main has no listings\/new\.json, so every listing is new here\./,
+    );
+    expect(added.posted).toContain('12 listings: 12 added, 0 changed, 0 unchanged\n');
+    expect(added.status).toBe(0);
   });
-  expect(stdout).toBe(
-    'main has no listings/none.xlsx. Nothing was imported: the deployed listings stay as they are.\n',
-  );
-});
 
-it('the script cuts comments at 60,000 characters', () => {
-  expect(dryRunJob).toMatch(/-gt 60000 \]; then\s+text=\$\{text:0:60000\}/);
-});
+  it('imports nothing if a pull request deletes the file', () => {
+    commit('deleted', { 'catalogue.xlsx': null });
+    const deleted = dryRun('deleted', 'catalogue.xlsx');
+    expect([deleted.status, deleted.posted]).toEqual([
+      0,
+      'This pull request deletes or renames listings/catalogue.xlsx. Its merge imports nothing: the deployed listings stay as they are.\n',
+    ]);
+    const env = { ...process.env, FILE: 'listings/none.xlsx' };
+    const { stdout } = spawnSync('bash', ['-e', '-c', parseScript(importJob)], {
+      cwd: project.directory,
+      env,
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe(
+      'main has no listings/none.xlsx. Nothing was imported: the deployed listings stay as they are.\n',
+    );
+  });
 
-it('only the import of a merge has the token', () => {
-  expect(dryRunJob).not.toContain('secrets.');
-  expect(importJob).toContain('\n    environment: listings\n');
-  const lines = parseScript(importJob)
-    .split('\n')
-    .filter((line) => line.includes('import-listings'));
-  expect(lines.map((line) => line.trim())).toEqual([
-    'npm run -s import-listings -- "$FILE" --prune --overwrite --remote --no-undo',
-  ]);
+  it('cuts comments at 60,000 characters', () => {
+    expect(dryRunJob).toMatch(/-gt 60000 \]; then\s+text=\$\{text:0:60000\}/);
+  });
+
+  it('gives the token only to the import of a merge', () => {
+    expect(dryRunJob).not.toContain('secrets.');
+    expect(importJob).toContain('\n    environment: listings\n');
+    const lines = parseScript(importJob)
+      .split('\n')
+      .filter((line) => line.includes('import-listings'));
+    expect(lines.map((line) => line.trim())).toEqual([
+      'npm run -s import-listings -- "$FILE" --prune --overwrite --remote --no-undo',
+    ]);
+  });
 });

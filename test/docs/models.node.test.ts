@@ -1,4 +1,4 @@
-/** The client of docs/guides/typed-client.md, and the schemas that quicktype reads by its commands. */
+/** The client of docs/guides/typed-client.md, and the schemas that its commands make for quicktype. */
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -15,7 +15,7 @@ import { expect, it } from 'vitest';
 import { getCodeBlocks } from '../support/markdown.ts';
 
 const GUIDE = 'docs/guides/typed-client.md';
-const block = getCodeBlocks(GUIDE, 'bash').find((each) => each.includes('quicktype')) ?? '';
+const block = getCodeBlocks(GUIDE, 'bash').find((commands) => commands.includes('quicktype')) ?? '';
 const [makeSchemas = ''] = block.split(/^(?=npx )/m);
 
 const folder = mkdtempSync(join(tmpdir(), 'models-'));
@@ -26,19 +26,19 @@ const run = (script: string) =>
   execFileSync('bash', ['-ec', script], { cwd: folder, encoding: 'utf8' });
 const read = (name: string) => readFileSync(join(folder, name), 'utf8');
 
-it('typed-client.ts compiles beside the packages of the guide, knows the payload of an event by its type, and rejects unknown fields', () => {
+it('typed-client.ts compiles with the packages of the guide, except for two wrong uses of types', () => {
   const [install = ''] = getCodeBlocks(GUIDE, 'sh');
   for (const name of install.match(/(?<=npm install .*)\S+/g) ?? []) {
-    const place = join(folder, 'node_modules', name);
-    mkdirSync(dirname(place), { recursive: true });
-    symlinkSync(resolve('node_modules', name), place);
+    const path = join(folder, 'node_modules', name);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(resolve('node_modules', name), path);
   }
   copyFileSync('docs/examples/call.ts', join(folder, 'call.ts'));
   const program = readFileSync('docs/examples/typed-client.ts', 'utf8');
   const wrong = `${program.replace("aggregate_type: 'booking',", "aggregate_kind: 'booking',")}
     import type { components } from './api.d.ts';
     type Stored = components['schemas']['StoredEvent'];
-    export function known(stored: Stored) {
+    export function usePayload(stored: Stored) {
       switch (stored.type) {
         case 'booking.created':
         case 'booking.updated':
@@ -47,14 +47,14 @@ it('typed-client.ts compiles beside the packages of the guide, knows the payload
           return typeof stored.payload.reason === 'string' && stored.payload.reason.trim();
       }
     }
-    export const unknown = ({ payload }: Extract<Stored, { type: 'booking.cancelled' }>) =>
+    export const useUnknownField = ({ payload }: Extract<Stored, { type: 'booking.cancelled' }>) =>
       payload.currency?.toFixed();`;
   writeFileSync(join(folder, 'wrong.ts'), wrong);
   const options =
     '--strict --noEmit --target es2024 --types node --exactOptionalPropertyTypes --noUncheckedIndexedAccess --module nodenext --allowImportingTsExtensions';
   const bin = resolve('node_modules/.bin');
   run(`"${bin}/openapi-typescript" openapi.json --output api.d.ts`);
-  // The program is wrong at two places.
+  // An unknown field of an event, and a field of another type's payload.
   const errors = run(`"${bin}/tsc" --singleThreaded ${options} wrong.ts || true`);
   expect(errors.match(/error TS.*/g)).toEqual([
     expect.stringContaining("'aggregate_kind' does not exist"),
@@ -62,12 +62,12 @@ it('typed-client.ts compiles beside the packages of the guide, knows the payload
   ]);
 });
 
-it('the schemas have no format, no closed set of values and no value of several types', () => {
+it('schemas for quicktype have no format, no closed set of values and no value of two or more types', () => {
   run(makeSchemas);
   const { definitions } = JSON.parse(read('schemas.json'));
   expect(definitions.PropertyList.properties.data.items.$ref).toBe('#/definitions/Property');
   expect(read('schemas.json')).not.toMatch(/"(format|enum|const)":|"type":\["\w+","\w+","/);
-  // quicktype merges the members of a union, and names the class after what their titles share.
+  // quicktype merges the members of a union, and names the class after the common part of their titles.
   const titles = ['BookingCreated', 'BookingUpdated', 'BookingCancelled'].flatMap((name) =>
     [`${name}Request`, `${name}Payload`, `Stored${name}Payload`].map((id) => definitions[id].title),
   );

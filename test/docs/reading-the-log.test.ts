@@ -1,4 +1,4 @@
-/** The fields and queries of docs/operate/reading-the-log.md, on lines that the service writes. */
+/** The fields and queries of docs/operate/reading-the-log.md, tested on lines of the service. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -14,23 +14,26 @@ import { createProvider } from '../support/tokens.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const rowsOf = (head: string) => getTable('docs/operate/reading-the-log.md', head).rows;
+const readRows = (head: string) => getTable('docs/operate/reading-the-log.md', head).rows;
 
-/** In place of what the operator fills in. */
-const FILLED_IN: Readonly<Record<string, string>> = { 'REQUEST-ID': 'limited', 'KEY-NAME': 'site' };
+/** Values for the names that the operator replaces. */
+const REPLACEMENTS: Readonly<Record<string, string>> = {
+  'REQUEST-ID': 'limited',
+  'KEY-NAME': 'site',
+};
 
-/** The query of each question: its filters, and the fields that it shows or groups by. */
-const questions = rowsOf('question').map(([question = '', filters = '', ...shown]) => ({
+/** The query for each question, with the fields that it shows or groups by. */
+const questions = readRows('question').map(([question = '', filters = '', ...shown]) => ({
   question,
   filters: filters.split(', ').map(parseFilter),
   fields: getCodes(shown.join()),
 }));
 
-/** e.g. `status` gte `400` */
+/** Parses a filter such as `status` gte `400`. */
 function parseFilter(text: string): (line: Line) => boolean {
   const [, field = '', operator, written = ''] =
     /^`(\w+)` (eq|gte|gt|exists)(?: `([^`]+)`)?$/.exec(text) ?? [];
-  const value = FILLED_IN[written] ?? written;
+  const value = REPLACEMENTS[written] ?? written;
   switch (operator) {
     case 'eq':
       return (line) => String(line[field]) === value;
@@ -142,19 +145,19 @@ beforeAll(async () => {
   vi.useRealTimers();
 });
 
-it.each(questions)('$question finds lines, with the fields that it groups by', (query) => {
-  const found = lines.filter((line) => query.filters.every((matches) => matches(line)));
-  expect(found).not.toEqual([]);
-  const written = new Set(found.flatMap((line) => Object.keys(line)));
+it.each(questions)('$question finds lines with the fields that it groups by', (query) => {
+  const matches = lines.filter((line) => query.filters.every((filter) => filter(line)));
+  expect(matches).not.toEqual([]);
+  const written = new Set(matches.flatMap((line) => Object.keys(line)));
   expect(query.fields.filter((field) => !written.has(field))).toEqual([]);
 });
 
-describe('the fields of a request', () => {
+describe('log fields of a request', () => {
   const requests = () => lines.filter(({ message }) => message === 'request');
-  const lineOf = (id: string) => requests().find(({ request_id }) => request_id === id);
+  const findLine = (id: string) => requests().find(({ request_id }) => request_id === id);
 
-  it('are the fields of the document, and no more', () => {
-    const documented = rowsOf('field of a request').flatMap(([names = '']) => getCodes(names));
+  it('are exactly the fields of the document', () => {
+    const documented = readRows('field of a request').flatMap(([names = '']) => getCodes(names));
     const written = new Set(requests().flatMap((line) => Object.keys(line)));
     expect([...written].sort()).toEqual([...documented, 'message'].sort());
   });
@@ -166,15 +169,15 @@ describe('the fields of a request', () => {
     ['replayed', { outcome: 'replayed', status: 200 }],
     ['conflict', { outcome: 'conflict', status: 409 }],
     ['repeated-call', { status: 200, database_attempts: 2 }],
-  ])('of %s are %j', (id, fields) => {
-    expect(lineOf(id)).toMatchObject(fields);
+  ])('have for %s the values %j', (id, fields) => {
+    expect(findLine(id)).toMatchObject(fields);
   });
 
-  it('name the caller of a 429, also of a key without a limit of its own', () => {
+  it('have the caller of a 429 if its key exists', () => {
     const limited = { status: 429, error_code: 'rate_limit_exceeded', caller: 'site' };
-    expect(lineOf('limited')).toMatchObject(limited);
-    expect(lineOf('limited-unknown-key')).toMatchObject({ status: 429 });
-    expect(lineOf('limited-unknown-key')).not.toHaveProperty('caller');
+    expect(findLine('limited')).toMatchObject(limited);
+    expect(findLine('limited-unknown-key')).toMatchObject({ status: 429 });
+    expect(findLine('limited-unknown-key')).not.toHaveProperty('caller');
   });
 
   it('take at most 400 bytes', () => {

@@ -1,4 +1,4 @@
-/** The packages: which are installed, which run install scripts, and which are in the Worker. */
+/** The packages that are installed, that run install scripts, and that are in the Worker. */
 
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -27,48 +27,55 @@ const lockedPackage = z.object({
 const { '': _itself, ...packages } = z
   .object({ packages: z.record(z.string(), lockedPackage) })
   .parse(JSON.parse(readFileSync('package-lock.json', 'utf8'))).packages;
-const locked = Object.entries(packages).map(([place, details]) => ({
-  place,
-  name: place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length),
+const locked = Object.entries(packages).map(([path, details]) => ({
+  path,
+  name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
   ...details,
 }));
 
-const namesOf = (found: readonly { name: string }[]) =>
-  [...new Set(found.map(({ name }) => name))].sort();
+const listNames = (entries: readonly { name: string }[]) =>
+  [...new Set(entries.map(({ name }) => name))].sort();
 
-it('install scripts are decided on for every package that has one, and run for three only', () => {
+it('allowScripts has every package with an install script', () => {
   const withScript = locked.filter(({ hasInstallScript }) => hasInstallScript);
-  expect(namesOf(withScript)).toEqual(Object.keys(manifest.allowScripts).sort());
+  expect(listNames(withScript)).toEqual(Object.keys(manifest.allowScripts).sort());
+});
+
+it('only three packages run their install script', () => {
   const approved = Object.entries(manifest.allowScripts).filter(([, allowed]) => allowed);
   expect(approved.map(([name]) => name).sort()).toEqual(['esbuild', 'node', 'workerd']);
 });
 
-it('the lockfile has one copy of the tools and of what the Worker imports', () => {
+it('package-lock.json has one copy of the tools and of each import of the Worker', () => {
   const tools = ['wrangler', 'workerd', 'miniflare', 'vitest'];
-  const once = [...tools, ...Object.keys(manifest.dependencies)];
-  const copies = locked.filter(({ name }) => once.includes(name)).map(({ place }) => place);
-  expect(copies.sort()).toEqual(once.map((name) => `node_modules/${name}`).sort());
+  const singleNames = [...tools, ...Object.keys(manifest.dependencies)];
+  const copies = locked.filter(({ name }) => singleNames.includes(name)).map(({ path }) => path);
+  expect(copies.sort()).toEqual(singleNames.map((name) => `node_modules/${name}`).sort());
 });
 
-it('production dependencies have none of their own, and a reason in the document', () => {
-  const names = Object.keys(manifest.dependencies).sort();
-  const inProduction = locked.filter(
+const productionNames = Object.keys(manifest.dependencies).sort();
+
+it('production dependencies have no dependencies', () => {
+  const installed = locked.filter(
     ({ dev, optional, devOptional }) => !dev && !optional && !devOptional,
   );
-  expect(namesOf(inProduction)).toEqual(names);
-  const { rows } = getTable('docs/explain/dependencies.md', 'package');
-  expect(rows.flatMap(([name = '']) => getCodes(name)).sort()).toEqual(names);
+  expect(listNames(installed)).toEqual(productionNames);
 });
 
-it('the lockfile has a hash of every package, also of those for other platforms', () => {
-  const unproven = locked.filter(({ integrity }) => !integrity.startsWith('sha512-'));
-  expect(unproven.map(({ place }) => place)).toEqual([]);
+it('production dependencies have a reason in the document', () => {
+  const { rows } = getTable('docs/explain/dependencies.md', 'package');
+  expect(rows.flatMap(([name = '']) => getCodes(name)).sort()).toEqual(productionNames);
+});
+
+it('package-lock.json has a hash of every package, including other platforms', () => {
+  const withoutHash = locked.filter(({ integrity }) => !integrity.startsWith('sha512-'));
+  expect(withoutHash.map(({ path }) => path)).toEqual([]);
 });
 
 it('workflows name the actions that they use by their commits', () => {
   const files = globSync(['{.github/workflows,docs/examples}/*.yml']).sort();
   expect(files).toEqual(['.github/workflows/ci.yml', 'docs/examples/import.yml']);
-  const used = files.flatMap((file) => readFileSync(file, 'utf8').match(/uses: .*/g) ?? []);
-  expect(used).toHaveLength(6);
-  for (const action of used) expect(action).toMatch(/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  const actions = files.flatMap((file) => readFileSync(file, 'utf8').match(/uses: .*/g) ?? []);
+  expect(actions).toHaveLength(6);
+  for (const action of actions) expect(action).toMatch(/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
 });

@@ -2,7 +2,7 @@
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest first. In a new checkout Vitest knows no durations, and would sort by size. */
+/** Longest first. In a new checkout Vitest has no durations, and would sort the files by size. */
 const LONG_FILES = ['test/docs/examples.node.test.ts'];
 
 export default class LongFilesFirst extends BaseSequencer {

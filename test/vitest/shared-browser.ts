@@ -1,6 +1,6 @@
 /**
- * One Chromium for all test files of a run that open pages. It starts when the first of them asks
- * for it, because most runs need none.
+ * One Chromium for all test files of a run that open pages. It starts when the first file requests
+ * it, because many runs open no page.
  */
 
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function launch(): Promise<BrowserServer> {
   const { chromium } = await import('playwright-core');
-  // Chromium keeps reports of crashes in this folder, and nothing else.
+  // Chromium keeps only crash reports in this folder.
   const env = { ...process.env, XDG_CONFIG_HOME: tmpdir() };
   return chromium.launchServer({ executablePath: CHROMIUM, args: ['--no-sandbox'], env });
 }

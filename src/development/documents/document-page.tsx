@@ -1,6 +1,6 @@
 /**
- * The documents of the repository, and their programs, as pages. The page of `docs/guides/apps.md`
- * is `/docs/guides/apps.md`, so that their links hold.
+ * The documents and example programs of the repository as pages. The page of `docs/guides/apps.md` is
+ * `/docs/guides/apps.md`, so that links between documents work.
  */
 
 import { html, raw } from 'hono/html';
@@ -10,10 +10,10 @@ import { Frame } from '../frame.tsx';
 import { eventTypesDocument } from './event-types.ts';
 import * as files from './texts.ts';
 
-/** The languages of blocks that are there to be copied. */
-const COPIED = ['sh', 'bash', 'program'];
+/** Languages of code blocks that get a button to copy them. */
+const COPYABLE = ['sh', 'bash', 'program'];
 
-/** What documents name, and the running service has its own value of. */
+/** Values in documents, which are replaced by the values of the running service. */
 const ORIGIN = 'http://localhost:3001';
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 
@@ -28,40 +28,40 @@ const linked = [...(TEXTS.get(INDEX) ?? '').matchAll(/\]\(([^)#]+)/g)].map(([, h
   resolvePath(href, INDEX).slice(1),
 );
 
-/** By folder, such as `guides`, in the order of the index. */
+/** Paths by folder, e.g. `guides`, in the order of the index. */
 const FOLDERS = Map.groupBy(
   new Set([...linked, ...TEXTS.keys()].filter((path) => TEXTS.has(path))),
   (path) => /^docs\/(\w+)\//.exec(path)?.[1] ?? 'repository',
 );
 const PATHS = [...FOLDERS.values()].flat();
 
-/** Of a document, whose address may lack its `.md`, or of the first one in a folder. */
-function findPath(asked: string): string | undefined {
-  const isFile = (path: string) => path === asked || path === `${asked}.md`;
-  return PATHS.find(isFile) ?? PATHS.find((path) => path.startsWith(`${asked}/`));
+/** Returns the path of a document, which may be given without `.md`, or of the first one in a folder. */
+function findPath(requestedPath: string): string | undefined {
+  const isFile = (path: string) => path === requestedPath || path === `${requestedPath}.md`;
+  return PATHS.find(isFile) ?? PATHS.find((path) => path.startsWith(`${requestedPath}/`));
 }
 
 type Running = { origin: string; apiKey: string };
 
-/** Undefined if there is no such document. */
-export function findDocumentPage(asked: string, running: Running) {
-  const path = findPath(asked);
+/** Returns the page of a document; undefined if there is no such document. */
+export function findDocumentPage(requestedPath: string, running: Running) {
+  const path = findPath(requestedPath);
   if (path === undefined) return undefined;
-  const at = PATHS.indexOf(path);
-  const neighbours = { Previous: PATHS[at - 1], Next: PATHS[at + 1] };
+  const index = PATHS.indexOf(path);
+  const neighbours = { Previous: PATHS[index - 1], Next: PATHS[index + 1] };
   return (
-    <IndexedPage title={titleOf(path)} path={path}>
+    <IndexedPage title={getTitle(path)} path={path}>
       {raw(render(path, running))}
       <ul class="row neighbours">
-        {Object.entries(neighbours).map(([words, path]) => (
-          <li>{path && raw(html`${words}: <a href="/${path}">${titleOf(path)}</a>`)}</li>
+        {Object.entries(neighbours).map(([label, path]) => (
+          <li>{path && raw(html`${label}: <a href="/${path}">${getTitle(path)}</a>`)}</li>
         ))}
       </ul>
     </IndexedPage>
   );
 }
 
-/** The page of a path at which there is nothing. */
+/** Renders the page of a path at which there is nothing. */
 export function NotFoundPage({ path }: { path: string }) {
   return (
     <IndexedPage title="Not found">
@@ -72,7 +72,7 @@ export function NotFoundPage({ path }: { path: string }) {
   );
 }
 
-/** A page beside the index of all documents. */
+/** Renders a page with the index of all documents. */
 function IndexedPage({
   title,
   path,
@@ -91,10 +91,10 @@ function IndexedPage({
           <>
             <h2>{folder}</h2>
             <ul>
-              {paths.map((each) => (
+              {paths.map((target) => (
                 <li>
-                  <a href={`/${each}`} aria-current={each === path ? 'page' : undefined}>
-                    {titleOf(each)}
+                  <a href={`/${target}`} aria-current={target === path ? 'page' : undefined}>
+                    {getTitle(target)}
                   </a>
                 </li>
               ))}
@@ -106,8 +106,8 @@ function IndexedPage({
   );
 }
 
-/** A document begins with its title. A program has its name. */
-function titleOf(path: string): string {
+/** Returns the title of a document, or the name of a program. */
+function getTitle(path: string): string {
   if (path === INDEX) return 'The documents';
   if (!path.endsWith('.md')) return path.replace(/^.*\//, '');
   return /^# (.+)$/m.exec(TEXTS.get(path) ?? '')?.[1] ?? path;
@@ -117,37 +117,39 @@ function render(path: string, { origin, apiKey }: Running): string {
   const marked = new Marked({
     renderer: {
       heading({ depth, text: heading, tokens }) {
-        const id = anchorOf(heading);
+        const id = makeAnchor(heading);
         const content = raw(this.parser.parseInline(tokens));
         return `${html`<h${raw(depth)} id="${id}"><a href="#${id}">${content}</a></h${raw(depth)}>`}`;
       },
       code({ text: code, lang = '' }) {
-        const copy = COPIED.includes(lang)
+        const copy = COPYABLE.includes(lang)
           ? html`<button type="button" class="copy">Copy</button>`
           : '';
         return `${html`<div class="box"><pre><code>${code}</code></pre>${copy}</div>`}`;
       },
       table(token) {
         const cells = (row: typeof token.header, kind: string) => {
-          // An empty head is no heading.
-          const tagOf = (text: string) => (text === '' ? 'td' : kind);
-          const cell = ({ text, tokens }: (typeof row)[number]) =>
-            `<${tagOf(text)}>${this.parser.parseInline(tokens)}</${tagOf(text)}>`;
-          return row.map(cell).join('');
+          return row
+            .map(({ text, tokens }) => {
+              // A screen reader would announce an empty cell as a heading.
+              const tag = text === '' ? 'td' : kind;
+              return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`;
+            })
+            .join('');
         };
         const rows = token.rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('');
         return `<div class="table" tabindex="0"><table><thead><tr>${cells(token.header, 'th')}</tr></thead><tbody>${rows}</tbody></table></div>`;
       },
       link({ href, tokens }) {
         const content = this.parser.parseInline(tokens);
-        const target = addressOf(href, path);
+        const target = resolveLink(href, path);
         if (target !== undefined) return `${html`<a href="${target}">${raw(content)}</a>`}`;
-        // A file that is not served: its path is of use in an editor.
+        // This file is not served, but its path helps in an editor.
         const file = resolvePath(href, path).slice(1);
         return `${html`${raw(content)} (<code>${file}</code>)`}`;
       },
       codespan({ text: code }) {
-        const target = code.startsWith('/docs/') ? addressOf(code, path) : undefined;
+        const target = code.startsWith('/docs/') ? resolveLink(code, path) : undefined;
         const content = html`<code>${code}</code>`;
         return `${target === undefined ? content : html`<a href="${target}">${content}</a>`}`;
       },
@@ -159,27 +161,27 @@ function render(path: string, { origin, apiKey }: Running): string {
   const text = TEXTS.get(path) ?? '';
   const document = path.endsWith('.md')
     ? text
-    : `# ${titleOf(path)}\n\n\`\`\`\`program\n${text}\`\`\`\`\n`;
-  const own = document.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
-  return String(marked.parse(own, { async: false }));
+    : `# ${getTitle(path)}\n\n\`\`\`\`program\n${text}\`\`\`\`\n`;
+  const runningDocument = document.replaceAll(ORIGIN, origin).replaceAll(API_KEY, apiKey);
+  return String(marked.parse(runningDocument, { async: false }));
 }
 
-/** Of a document, or of another site; undefined for any other file. */
-function addressOf(href: string, path: string): string | undefined {
+/** Returns the address of a link to a document or to another site; undefined for other files. */
+function resolveLink(href: string, path: string): string | undefined {
   if (href.startsWith('#') || /^https?:/.test(href)) return href;
-  const [, asked = '', anchor = ''] = /^.([^#]*)(.*)/.exec(resolvePath(href, path)) ?? [];
-  const found = findPath(asked);
-  return found && `/${found}${anchor}`;
+  const [, file = '', anchor = ''] = /^.([^#]*)(.*)/.exec(resolvePath(href, path)) ?? [];
+  const target = findPath(file);
+  return target && `/${target}${anchor}`;
 }
 
-/** Returns e.g. `/docs/guides/apps.md#tokens`. */
+/** Resolves a link of a document, e.g. to `/docs/guides/apps.md#tokens`. */
 function resolvePath(href: string, path: string): string {
   const { pathname, hash } = new URL(href, `https://repository.invalid/${path}`);
   return pathname + hash;
 }
 
-/** As GitHub makes it. */
-function anchorOf(heading: string): string {
+/** Returns the anchor that GitHub gives a heading. */
+function makeAnchor(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')

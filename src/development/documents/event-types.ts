@@ -1,9 +1,9 @@
-/** The event types as a document, made from the schemas. */
+/** The document about event types, which is made from their schemas. */
 
 import { describeEventTypes } from '../../events/openapi/event-type-samples.ts';
 import { quoted } from '../first-requests.ts';
 
-/** Returns Markdown: each event type with its fields, and the command that sends a sample. */
+/** Returns Markdown with the fields of each event type and a command that sends a sample. */
 export function eventTypesDocument(origin: string, apiKey: string): string {
   const chapters = describeEventTypes().map(({ type, fields, sample }) => {
     const rows = fields.map(({ name, description }) => `| \`${name}\` | ${description} |`);
@@ -23,8 +23,9 @@ curl -s ${origin}/api/public/events/ingest \\
   });
   return `# Event types
 
-Each event type with the fields of its payload and a sample, as the running service accepts them. Each field may be left
-out, or be \`null\` or \`""\`. [Events](events.md) says how events are sent, stored and read.
+This page is for developers who send events. It lists every event type with the fields of its payload and a command that
+sends a sample. All fields are optional: leave one out, or send \`null\` or \`""\`. [Events](events.md) describes how
+events are sent, stored and read.
 
 ${chapters.join('\n\n')}
 `;

@@ -1,4 +1,4 @@
-/** The texts of the documents and of their programs, by their paths in the repository. */
+/** The texts of the documents and example programs, by their paths in the repository. */
 
 export { default as 'CHANGELOG.md' } from '../../../CHANGELOG.md';
 export { default as 'CONTRIBUTING.md' } from '../../../CONTRIBUTING.md';

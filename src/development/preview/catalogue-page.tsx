@@ -1,4 +1,4 @@
-/** The catalogue: filters, what is missing, and a page of cards. */
+/** The page of the catalogue, with filters, counts of missing parts, and cards. */
 
 import { raw } from 'hono/html';
 import { card, plain } from '../../../docs/examples/listing-html.ts';
@@ -18,13 +18,16 @@ const TYPES = { beach: 'Beach', ski: 'Ski' };
 type Props = { listings: readonly Listing[]; view: View };
 
 export function CataloguePage({ listings, view }: Props) {
-  const all = { ...view, missing: '' };
+  const viewOfAll = { ...view, missing: '' };
   return (
     <PreviewFrame title="Catalogue" view={view}>
       <h1>Catalogue</h1>
       <Filters listings={listings} view={view} />
-      <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
-      <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
+      <MissingParts
+        listings={listings.filter((listing) => isShown(listing, viewOfAll))}
+        view={view}
+      />
+      <Cards listings={listings.filter((listing) => isShown(listing, view))} view={view} />
     </PreviewFrame>
   );
 }
@@ -70,7 +73,10 @@ function Filters({ listings, view }: Props) {
   );
 }
 
-/** Each count leads to its listings, the chosen one back to all. The script counts photos. */
+/**
+ * Renders the counts of missing parts. A count links to its listings, and the chosen one back to all.
+ * The page's script counts the photos that cannot be loaded.
+ */
 function MissingParts({ listings, view }: Props) {
   const missing = listings.map(findMissing);
   const incomplete = missing.filter(({ length }) => length > 0).length;
@@ -86,7 +92,7 @@ function MissingParts({ listings, view }: Props) {
           const address = formatAddress({ ...view, missing: isChosen ? '' : part.id, page: 1 });
           return (
             <a href={address} aria-current={`${isChosen}`}>
-              {formatPart(part)} <b>{missing.filter((own) => own.includes(part)).length}</b>
+              {formatPart(part)} <b>{missing.filter((parts) => parts.includes(part)).length}</b>
             </a>
           );
         })}
@@ -108,7 +114,8 @@ function Cards({ listings, view }: Props) {
       </h2>
       {listings.length === 0 && (
         <p class="box">
-          No listing matches. Remove a filter, or run npm run import-listings -- FILE
+          No listing matches. Remove a filter, or import listings with npm run import-listings --
+          FILE
         </p>
       )}
       <ul class="grid">
@@ -127,7 +134,7 @@ function Cards({ listings, view }: Props) {
   );
 }
 
-/** Its marks name what the listing lacks in this language, and what the filter looks for. */
+/** Renders a card, with marks for parts that are missing in this language or match the filter. */
 function Card({ listing, view }: { listing: Listing; view: View }) {
   const { slug } = listing;
   const missing = findMissing(listing).filter(
@@ -153,16 +160,16 @@ function isShown(listing: Listing, view: View): boolean {
     ['', type].includes(view.type) &&
     ['', location?.id].includes(view.location) &&
     (view.missing === '' || findMissing(listing).some(({ id }) => id === view.missing)) &&
-    texts.some((text) => folded(text).includes(folded(view.find)))
+    texts.some((text) => foldText(text).includes(foldText(view.find)))
   );
 }
 
-/** Writes a number of listings: 1 listing, 71 listings. */
+/** Formats a number of listings, e.g. 1 listing, 71 listings. */
 function countListings({ length }: readonly Listing[]): string {
   return `${length} ${length === 1 ? 'listing' : 'listings'}`;
 }
 
-/** Drops case and accents: Deià is found by deia. */
-function folded(text: string): string {
+/** Removes case and accents, so that deia finds Deià. */
+function foldText(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }

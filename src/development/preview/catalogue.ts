@@ -20,7 +20,7 @@ export async function readListings(env: Env, slug?: string): Promise<Listing[]> 
   const rows = await readD1(() => query.all());
   return rows.flatMap((row) => {
     const source: Source = JSON.parse(row.source);
-    // By the feed's own rules, a hidden listing as if it was listed.
+    // The feed renders no hidden listing, so this renders it as a listed one.
     const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
     return rendered ? { ...rendered, status: source.status } : [];
   });

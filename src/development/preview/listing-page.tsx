@@ -1,4 +1,4 @@
-/** The page of one listing as the example site shows it, with each missing part marked at its place. */
+/** The page of a listing as the example site shows it, with marks where parts are missing. */
 
 import { raw } from 'hono/html';
 import * as site from '../../../docs/examples/listing-html.ts';
@@ -38,7 +38,7 @@ export function ListingPage({ listing, view }: Props) {
           <Figure photo={photo} lang={lang} />
         ))}
       </div>
-      {/* Those of this language are marked at their photos. */}
+      {/* Alt texts that are missing in this language are marked at their photos. */}
       <Marks missing={missing.filter(({ language }) => language !== lang)} kinds={['alt text']} />
     </PreviewFrame>
   );
@@ -46,7 +46,7 @@ export function ListingPage({ listing, view }: Props) {
 
 type SitePartProps = { html: string; lang: Language };
 
-/** A part of the site. Its words and, where they have none of their own, its texts are in `lang`. */
+/** Renders a part of the site. Its labels, and texts without a language of their own, are in `lang`. */
 function SitePart({ html, lang }: SitePartProps) {
   return (
     <div class="home" lang={lang}>
@@ -55,7 +55,7 @@ function SitePart({ html, lang }: SitePartProps) {
   );
 }
 
-/** What an editor looks for beside what a visitor sees. */
+/** Renders what only an editor needs: names, the status and links. */
 function EditorsLine({ listing }: { listing: Listing }) {
   const { slug, name, hid, status, url } = listing;
   return (
@@ -72,7 +72,7 @@ function EditorsLine({ listing }: { listing: Listing }) {
   );
 }
 
-/** The photo leads to itself in full size. */
+/** Renders a photo that links to its full size. */
 function Figure({ photo, lang }: { photo: Photo; lang: Language }) {
   const alt = photo.alt[lang];
   return (
@@ -90,14 +90,14 @@ function Figure({ photo, lang }: { photo: Photo; lang: Language }) {
   );
 }
 
-/** The page of a slug that no listing has. */
+/** Renders the page of a slug that no listing has. */
 export function NoListing({ slug, view }: { slug: string; view: View }) {
   return (
     <PreviewFrame title={slug} view={view}>
       <h1>
         There is no listing with the slug <code>{slug}</code>
       </h1>
-      <a href={formatAddress(view)}>To the catalogue</a>
+      <a href={formatAddress(view)}>Show the catalogue</a>
     </PreviewFrame>
   );
 }

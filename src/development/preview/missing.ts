@@ -1,4 +1,4 @@
-/** What a listing may lack. Pure. */
+/** The parts that may be missing in a listing. */
 
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import type { Property } from '../../properties/openapi/property.ts';
@@ -16,9 +16,9 @@ export function orderPhotos({ gallery, hero_image }: Listing): Photo[] {
   return [hero, ...gallery.filter((photo) => photo !== hero)];
 }
 
-/** A part that a listing may lack, in a language where it is a text. */
+/** A part that may be missing in a listing. Parts with text are missing in one language. */
 export type Part = {
-  /** e.g. `photo`, `title.fr`: for addresses */
+  /** Name in addresses, e.g. `photo` or `title.fr`. */
   id: string;
   kind: 'photo' | 'cover photo' | 'title' | 'description' | 'alt text' | 'location' | 'price';
   language?: keyof LocaleMap;
@@ -30,12 +30,12 @@ export const PARTS: readonly Part[] = [
   {
     id: 'cover',
     kind: 'cover photo',
-    // A listing without any photo lacks a photo, and not a cover as well.
+    // If there is no photo at all, only the photo counts as missing.
     isMissing: (listing) => orderPhotos(listing).length > 0 && listing.hero_image === null,
   },
-  ...inEachLanguage('title', ({ title }) => [title]),
-  ...inEachLanguage('description', ({ description }) => [description]),
-  ...inEachLanguage('alt text', (listing) => orderPhotos(listing).map(({ alt }) => alt)),
+  ...forEachLanguage('title', ({ title }) => [title]),
+  ...forEachLanguage('description', ({ description }) => [description]),
+  ...forEachLanguage('alt text', (listing) => orderPhotos(listing).map(({ alt }) => alt)),
   { id: 'location', kind: 'location', isMissing: ({ location }) => location === null },
   { id: 'price', kind: 'price', isMissing: ({ price_from }) => price_from === null },
 ];
@@ -44,7 +44,7 @@ export function findMissing(listing: Listing): readonly Part[] {
   return PARTS.filter(({ isMissing }) => isMissing(listing));
 }
 
-function inEachLanguage(kind: Part['kind'], select: (listing: Listing) => LocaleMap[]): Part[] {
+function forEachLanguage(kind: Part['kind'], select: (listing: Listing) => LocaleMap[]): Part[] {
   return LOCALES.map((language) => ({
     id: `${kind.split(' ')[0]}.${language}`,
     kind,

@@ -1,4 +1,4 @@
-/** The parts that the catalogue and the page of a listing share. */
+/** Components of both the catalogue and the page of a listing. */
 
 import type { PropsWithChildren } from 'hono/jsx';
 import { LANGUAGE_NAMES } from '../../../docs/examples/translations.ts';
@@ -9,7 +9,7 @@ import { formatAddress, type View } from './view.ts';
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 
-/** The document around a page of the preview. */
+/** Renders the document around a page of the preview. */
 export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   return (
     <Frame title={`${title} – Preview`}>
@@ -35,7 +35,7 @@ export function HiddenMark({ listing }: { listing: Listing }) {
 
 type MarksProps = { missing: readonly Part[]; kinds?: readonly Part['kind'][] };
 
-/** Marks what is missing, or only the parts of some kinds. */
+/** Renders marks for missing parts, or only for parts of some kinds. */
 export function Marks({ missing, kinds }: MarksProps) {
   const parts = missing.filter(({ kind }) => kinds === undefined || kinds.includes(kind));
   if (parts.length === 0) return null;
@@ -50,7 +50,7 @@ export function Marks({ missing, kinds }: MarksProps) {
 
 const IN_LANGUAGE = { en: 'in English', es: 'in Spanish', fr: 'in French' };
 
-/** Writes what is missing: No title in French. */
+/** Formats a missing part, e.g. No title in French. */
 export function formatPart({ kind, language }: Pick<Part, 'kind' | 'language'>): string {
   return language === undefined ? `No ${kind}` : `No ${kind} ${IN_LANGUAGE[language]}`;
 }

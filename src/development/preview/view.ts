@@ -1,10 +1,10 @@
-/** What an address of the preview chooses: language, filters and page of the catalogue. */
+/** The language, filters and page number in an address of the preview. */
 
 import * as z from 'zod';
 import { LOCALES } from '../../properties/locale-map.ts';
 import { PARTS } from './missing.ts';
 
-/** An empty text filters nothing. */
+/** An empty string is no filter. */
 const filter = z.string().trim().default('');
 
 /** The query of an address. */
@@ -22,7 +22,7 @@ export const view = z.object({
 
 export type View = z.infer<typeof view>;
 
-/** Returns the address of the catalogue, or of another path, that chooses a view. */
+/** Returns the address of a view of the catalogue, or of another page. */
 export function formatAddress(view: View, path = '/preview'): string {
   const query = Object.entries(view).filter(([, value]) => value !== '' && value !== 1);
   return `${path}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;

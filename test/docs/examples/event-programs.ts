@@ -54,7 +54,7 @@ const FOLLOWERS = {
 describe.each(Object.entries(FOLLOWERS))('%s', (program, [line, killAtId]) => {
   skipUnlessRunnable(program);
 
-  it('repeats only the event at which it was killed, and continues from a time after a rewind', async () => {
+  it('handles all events through a kill and a rewind', async () => {
     const folder = `followed-${program}`;
     const START = new Date().toISOString();
     const follow = (more = { SINCE: START }) => service().start(program, folder, [], more);

@@ -47,7 +47,7 @@ async function sendHook(slugs: string[] | null): Promise<number> {
   return sent.status;
 }
 
-it('renew-pages.ts renews all pages after a hook without slugs, and a page after an hour without a hook', async () => {
+it('renew-pages.ts renews pages after a hook without slugs or an hour without a hook', async () => {
   serveHook();
   const { getListing } = await import('../../../docs/examples/renew-pages.ts');
   const slug = findOtherSlug() ?? '';

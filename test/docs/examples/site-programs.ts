@@ -1,4 +1,4 @@
-/** The example programs that read the feed: a copy, a site that is built, and a live site. */
+/** The example programs that copy the feed, build a site from it, or serve a live site. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -106,7 +106,7 @@ const EXPECTED_TEXTS = {
 };
 
 it.each(Object.entries(EXPECTED_TEXTS))(
-  'a page in %s shows every field of a listing',
+  'build-site.ts shows every field of a listing in %s',
   async (language, texts) => {
     await buildIfChanged();
     const isMissing = (path: string) => (text: RegExp) =>
@@ -116,7 +116,7 @@ it.each(Object.entries(EXPECTED_TEXTS))(
   },
 );
 
-it('a page describes a product to search engines if the listing has a price and a photo', async () => {
+it('build-site.ts describes a product to search engines if the listing has a price and a photo', async () => {
   await buildIfChanged();
   const offers = [...readPages()]
     .filter(([path]) => path.startsWith('en/listings/'))
@@ -135,7 +135,7 @@ it('a page describes a product to search engines if the listing has a price and 
   });
 });
 
-it('a page names its address in each language and escapes texts', async () => {
+it('build-site.ts escapes texts and links the languages of a page', async () => {
   const es = '<x>"\'&';
   const text = { en: null, fr: null, es };
   await service().change({
@@ -221,8 +221,8 @@ it('live-page.ts shows the current state of each page', async () => {
     const response = await fetch(`${server.lines[0]}${path}`);
     return `${response.status} ${await response.text()}`;
   };
-  const [listed] = listListings(`status = 'listed'`, 'slug');
-  expect(await visit('')).toContain(`<a href="/listings/${listed}">`);
+  const [listedSlug] = listListings(`status = 'listed'`, 'slug');
+  expect(await visit('')).toContain(`<a href="/listings/${listedSlug}">`);
   const first = await visit(`/listings/${SLUG}`);
   expect(first).toContain('From €289,000 · share of 1/8');
   expect(await visit(`/listings/${SLUG}`)).toBe(first);

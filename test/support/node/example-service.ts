@@ -52,7 +52,7 @@ type Reply = { status: number; headers: Record<string, string>; body: string };
 type Changes = Record<string, readonly (readonly [text: string, replacement: string])[]>;
 type TestService = Awaited<ReturnType<typeof startTestService>>;
 
-/** What a firewall in front of the service does with a body that looks like an attack. */
+/** A firewall in front of the service, which rejects a body that looks like an attack. */
 const FIREWALL = {
   rejects: '<script',
   reply: {
