@@ -57,7 +57,26 @@ const LAST_OF_LISTING = createStatement(sql<Operation>`
   select ${COLUMNS} from ${operations}
   where id = (select operation from ${properties} where slug = ${sql.placeholder('slug')})`);
 
-/** Returns all, or with a slug the one that changed this listing last. */
+/** Newest operations that are read by name or not: the last change of a location may be among them. */
+const NEWEST_OPERATIONS = 100;
+const NAMED = createStatement(sql<Operation>`
+  select ${COLUMNS}, rowid from ${operations}
+  where id in (select value from json_each(${sql.placeholder('ids')}))
+  union
+  select ${COLUMNS}, rowid from ${operations}
+  where rowid > (select max(rowid) from ${operations}) - ${sql.raw(`${NEWEST_OPERATIONS}`)}
+  order by at desc, rowid desc`);
+
+/** Returns the operations with these ids and the 100 newest ones, newest first. Other rows are not read. */
+export function readNamedOperations(
+  database: D1Database,
+  ids: readonly (string | null)[],
+): Promise<Operation[]> {
+  const distinctIds = [...new Set(ids)].filter((id) => id !== null);
+  return NAMED.rows(database, { ids: JSON.stringify(distinctIds) });
+}
+
+/** Returns all operations, or only the last one that changed the listing with this slug. */
 export function listOperations(database: D1Database, slug?: string): Promise<Operation[]> {
   return slug === undefined
     ? NEWEST_FIRST.rows(database, {})

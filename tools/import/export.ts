@@ -1,7 +1,7 @@
 /** The catalogue as a listings file, JSON or a workbook: imported again it changes nothing. */
 
 import { randomUUID } from 'node:crypto';
-import { type OnProgress, readCatalogue, readImportState } from './catalogue/store.ts';
+import { type OnProgress, readImportState, readRecords } from './catalogue/store.ts';
 import { hashDatabase } from './read/marks.ts';
 
 import { toWrittenListing, writeListingsFile } from './write/listings-file.ts';
@@ -14,7 +14,7 @@ export async function* exportListings(
   onProgress: OnProgress,
   form: ExportForm = 'json',
 ): AsyncGenerator<string | Uint8Array> {
-  const stored = await readCatalogue(database, onProgress);
+  const stored = await readRecords(database, onProgress);
   if ((await readImportState(database)).lastImport !== stored.lastImport) {
     return yield* exportListings(database, onProgress, form);
   }

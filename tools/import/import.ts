@@ -16,13 +16,14 @@
 
 import { changeCursor } from '../../src/properties/changes.ts';
 import { findUser } from '../database/operations.ts';
+import type { Author } from './catalogue/last-change.ts';
 import {
   type Catalogue,
   type OnProgress,
   readCatalogue,
   readImportState,
 } from './catalogue/store.ts';
-import type { Author, ListingChange } from './plan/changes.ts';
+import type { ListingChange } from './plan/changes.ts';
 import {
   type AcceptedPlan,
   type Effect,

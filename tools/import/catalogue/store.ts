@@ -1,4 +1,4 @@
-/** The store as an import and an export read it: all of it, into memory. */
+/** Reads the complete catalogue into memory, for imports and exports. */
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -6,7 +6,7 @@ import type { Amenity, Location, Source } from '../../../src/properties/source.t
 import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
 import { createStatement } from '../../../src/storage/statement.ts';
 import { databaseIdentity, importedRows } from '../../../src/storage/table.ts';
-import { listOperations, type Operation } from '../../database/operations.ts';
+import { type Operation, readNamedOperations } from '../../database/operations.ts';
 import { readPages } from '../../database/tables.ts';
 import { readSource } from './version.ts';
 
@@ -42,14 +42,17 @@ type State = {
 
 type ImportedRows = typeof importedRows.$inferSelect;
 
-export type Catalogue = State & {
+type Records = State & {
   locations: Location[];
   amenities: Amenity[];
   /** By id. */
   listings: ReadonlyMap<string, StoredListing>;
-  /** By id, newest first. */
+};
+
+export type Catalogue = Records & {
+  /** The operations that listings and imported rows name, and the newest ones. By id, newest first. */
   operations: ReadonlyMap<string, Operation>;
-  /** Of the export that the file was made from. */
+  /** What imports of the file's export have recorded. */
   importedRows: ImportedRows[];
 };
 
@@ -64,7 +67,7 @@ const LOCATIONS = createStatement(sql<typeof locations.$inferSelect>`
 const AMENITIES = createStatement(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
-/** A page has 2 MB, but for its last row. */
+/** A page has 2 MB and one more row. */
 const IMPORTED_ROWS = createStatement(sql<ImportedRows & { place: number }>`
   select place, export_id, who, record, operation, marks from (
     select rowid as place, *, sum(octet_length(marks)) over (order by rowid) as bytes
@@ -78,11 +81,10 @@ export async function readImportState(database: D1Database): Promise<State> {
 }
 
 /** Reads the state first: an import during the other reads is noticed later. */
-export async function readCatalogue(
+export async function readRecords(
   database: D1Database,
   onProgress: OnProgress = () => {},
-  exportKey?: string,
-): Promise<Catalogue> {
+): Promise<Records> {
   const state = await readImportState(database);
   const locationRows = await LOCATIONS.rows(database, {});
   const amenityRows = await AMENITIES.rows(database, {});
@@ -94,15 +96,27 @@ export async function readCatalogue(
     }
     onProgress('listings read', listings.size, listings.size);
   }
-  const operations = await listOperations(database);
   return {
     ...state,
     locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
     amenities: amenityRows.map(({ slug, label }) => ({ slug, label: JSON.parse(label) })),
     listings,
-    operations: new Map(operations.map((each) => [each.id, each])),
-    importedRows: exportKey === undefined ? [] : await readImportedRows(database, exportKey),
   };
+}
+
+/** Reads the catalogue, and what imports of the export with this key have recorded. */
+export async function readCatalogue(
+  database: D1Database,
+  onProgress?: OnProgress,
+  exportKey?: string,
+): Promise<Catalogue> {
+  const records = await readRecords(database, onProgress);
+  const importedRows = exportKey === undefined ? [] : await readImportedRows(database, exportKey);
+  const operationIds = [...records.listings.values(), ...importedRows].map(
+    ({ operation }) => operation,
+  );
+  const operations = await readNamedOperations(database, operationIds);
+  return { ...records, importedRows, operations: new Map(operations.map((row) => [row.id, row])) };
 }
 
 async function readImportedRows(database: D1Database, exportKey: string): Promise<ImportedRows[]> {
@@ -129,17 +143,4 @@ export function findUsers({ listings }: Catalogue, key: string): StoredListing[]
 
 export function listSources({ listings }: Catalogue): Source[] {
   return [...listings.values()].map(({ listing }) => listing);
-}
-
-/**
- * Finds the last operation that changed a record, e.g. `listings 38e41363-…`. For a location or an
- * amenity it is the last one that changed any of its kind.
- */
-export function findLastChange(
-  { listings, operations }: Catalogue,
-  record: string,
-): Operation | undefined {
-  const [sheet = '', id = ''] = record.split(' ');
-  if (sheet === 'listings') return operations.get(listings.get(id)?.operation ?? '');
-  return [...operations.values()].find(({ counts }) => JSON.parse(counts)[sheet] > 0);
 }

@@ -1,5 +1,5 @@
 /**
- * Finds the stored record of each row of a sheet:
+ * Assigns the rows of a sheet to stored records:
  *
  *     row of the workbook                    stored record
  *     casa-marea, as exported                casa-marea: by the hidden id or the mark
@@ -12,12 +12,17 @@ import { url } from '../catalogue/listing-schemas.ts';
 import { deriveId, makeFinder, type Patch, readKeys } from '../catalogue/records.ts';
 import { displayedText } from '../read/cells.ts';
 import { dataColumns, getValue, SHEETS, type SheetName } from '../read/columns.ts';
-import { hashText, RowMark, type StoredRow } from '../read/marks.ts';
-import { type ImportProblem, THE_FILE } from '../read/problem.ts';
+import { hashText, RowMark } from '../read/marks.ts';
+import type { FileLocation, ImportProblem } from '../read/problem.ts';
+import { THE_FILE } from '../read/problem.ts';
 import type { SheetRow } from '../read/workbook.ts';
+import type { StoredRow } from './stored-rows.ts';
 
-export type FoundRow = SheetRow & {
+/** A row of the workbook, or of a stored record that its sheet does not name. */
+export type AssignedRow = {
   sheet: SheetName;
+  location: FileLocation;
+  cells: Patch;
   /** The mark of the export; undefined for a new or copied row. */
   mark: RowMark | undefined;
   /** The stored record; undefined for a new record. */
@@ -26,16 +31,8 @@ export type FoundRow = SheetRow & {
   isAbsent: boolean;
 };
 
-type IdentifiedRow = SheetRow & {
-  mark: RowMark | undefined;
-  /** Whether the slug, the URL or the icon is the exported one. */
-  hasExportedAddress: boolean;
-  /** The key of the record that the row was exported with. A copied row has it too. */
-  exportedKey: string | undefined;
-};
-
 export type Sheet = {
-  sheet: SheetName;
+  name: SheetName;
   rows: readonly SheetRow[];
   storedRows: readonly StoredRow[];
   /** Returns the key of the record with an id. */
@@ -47,26 +44,48 @@ export type Sheet = {
 type Report = { problems: ImportProblem[]; notes: string[] };
 
 /** Returns the rows of a sheet with their records, and a row without cells for each other record. */
-export function findRecords(sheet: Sheet, report: Report) {
-  const identifiedRows = sheet.rows.map((row) => identify(row, sheet));
-  const found = assignRecords(sheet, separateCopies(sheet.sheet, identifiedRows, report));
-  const assigned = new Set(found.map(({ stored }) => stored));
-  const emptyRow = { sheet: sheet.sheet, location: THE_FILE, cells: {}, markCell: undefined };
-  const absent = sheet.storedRows
-    .filter((stored) => !assigned.has(stored))
-    .map((stored): FoundRow => ({ ...emptyRow, mark: undefined, stored, isAbsent: true }));
-  return { found, absent };
+export function assignRecords(sheet: Sheet, report: Report) {
+  const candidates = separateCopies(
+    sheet.name,
+    sheet.rows.map((row) => identify(row, sheet)),
+    report,
+  );
+  const records = runPasses(sheet, candidates);
+  const assignedRecords = new Set(records.values());
+  const rows = candidates.map((candidate): AssignedRow => {
+    const { location, cells, mark } = candidate;
+    const stored = records.get(candidate);
+    return { sheet: sheet.name, location, cells, mark, stored, isAbsent: false };
+  });
+  const absentRows = sheet.storedRows
+    .filter((stored) => !assignedRecords.has(stored))
+    .map((stored): AssignedRow => {
+      const location = THE_FILE;
+      return { sheet: sheet.name, location, cells: {}, mark: undefined, stored, isAbsent: true };
+    });
+  return { rows, absentRows };
 }
 
-function identify(row: SheetRow, { sheet, makeKey }: Sheet): IdentifiedRow {
-  const mark = RowMark.parse(row.markCell);
-  const [address] = SHEETS[sheet].keys;
-  const column = dataColumns(sheet).find(({ name }) => name === address);
+/** A row before its record is known. */
+type Candidate = {
+  location: FileLocation;
+  cells: Patch;
+  mark: RowMark | undefined;
+  /** Whether the slug, the URL or the icon is the exported one. */
+  hasExportedAddress: boolean;
+  /** The key of the record that the row was exported with. A copied row has it too. */
+  exportedKey: string | undefined;
+};
+
+function identify({ location, cells, markCell }: SheetRow, { name, makeKey }: Sheet): Candidate {
+  const mark = RowMark.parse(markCell);
+  const [address] = SHEETS[name].keys;
+  const column = dataColumns(name).find((dataColumn) => dataColumn.name === address);
   const hasExportedAddress =
-    column !== undefined && hashText(displayedText(column, row.cells)) === mark?.get(column.name);
-  const { id } = row.cells;
+    column !== undefined && hashText(displayedText(column, cells)) === mark?.get(column.name);
+  const { id } = cells;
   const exportedKey = hasExportedAddress || id === undefined ? mark?.key : makeKey(id);
-  return { ...row, mark, hasExportedAddress, exportedKey };
+  return { location, cells, mark, hasExportedAddress, exportedKey };
 }
 
 /**
@@ -75,10 +94,10 @@ function identify(row: SheetRow, { sheet, makeKey }: Sheet): IdentifiedRow {
  */
 function separateCopies(
   sheet: SheetName,
-  rows: readonly IdentifiedRow[],
+  rows: readonly Candidate[],
   { notes, problems }: Report,
-): IdentifiedRow[] {
-  const originals = new Map<IdentifiedRow, IdentifiedRow>();
+): Candidate[] {
+  const originals = new Map<Candidate, Candidate>();
   for (const [exportedKey, group] of Map.groupBy(rows, (row) => row.exportedKey)) {
     const [unchanged, alsoUnchanged] = group.filter((row) => row.hasExportedAddress);
     const original = unchanged ?? group[0];
@@ -103,50 +122,54 @@ function separateCopies(
   });
 }
 
-/** Returns a candidate for a row. It is ignored if another row has been assigned the record. */
-type Pass = (row: IdentifiedRow, store: StoreIndex) => StoredRow | undefined;
+/** Returns the record of a row. It is ignored if another row has been assigned the record. */
+type Pass = (row: Candidate, store: StoreIndex) => StoredRow | undefined;
 
 /**
  * The passes in which rows are assigned their records, most reliable first. A renamed listing thus
- * keeps its record even if another row now has its previous slug.
+ * keeps its record even if another row now has its previous slug. Two passes are not one pass with
+ * two rules: in each, all rows come before the next rule is tried.
  */
 const PASSES: Readonly<Record<SheetName, readonly Pass[]>> = {
   listings: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
-  photos: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
-  videos: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
-  features: [byAllCells, byMark, byIcon],
-  locations: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
+  photos: [byExportedKey, byUniqueCell, byMark],
+  videos: [byExportedKey, byUniqueCell, byMark],
+  features: [byMark, byAllCells, byIcon],
+  locations: [byExportedKey, byUniqueCell, byMark],
   // The slug of an amenity is its id, so an amenity with another slug is another amenity.
   amenities: [byExportedKey, byUniqueCell],
 };
 
-function byExportedKey(row: IdentifiedRow, store: StoreIndex) {
-  const isReliable = row.hasExportedAddress || row.cells.id !== undefined;
-  return isReliable ? store.getByKey(row.exportedKey) : undefined;
+function byExportedKey({ hasExportedAddress, cells, exportedKey }: Candidate, store: StoreIndex) {
+  const isReliable = hasExportedAddress || cells.id !== undefined;
+  return isReliable ? store.getByKey(exportedKey) : undefined;
 }
 
 /** If the row has a hidden id, its slug and `hid` may have been edited, so only its URL counts. */
-function byUniqueCell({ cells }: IdentifiedRow, store: StoreIndex) {
+function byUniqueCell({ cells }: Candidate, store: StoreIndex) {
   const address = url.safeParse(cells.url).data;
   const { id, hid, slug = address } = readKeys(cells);
   return store.find(id === undefined ? { hid, slug } : { slug: address });
 }
 
-function byPreviousSlugOrMark(row: IdentifiedRow, store: StoreIndex) {
+function byPreviousSlugOrMark(row: Candidate, store: StoreIndex) {
   const { id, slug } = row.cells;
   const currentSlug = id === undefined ? store.currentSlugs?.get(`${slug}`) : undefined;
   return store.find({ slug: currentSlug }) ?? byMark(row, store);
 }
 
-function byMark({ mark }: IdentifiedRow, store: StoreIndex) {
+function byMark({ mark }: Candidate, store: StoreIndex) {
   return store.getByKey(mark?.key);
 }
 
-function byAllCells({ cells }: IdentifiedRow, store: StoreIndex) {
+/** A feature with a mark is identified by its key, see stored-rows.ts. */
+function byAllCells({ mark, cells }: Candidate, store: StoreIndex) {
+  if (mark !== undefined) return undefined;
   return store.findUnassigned((record) => displaysSameCells(cells, record));
 }
 
-function byIcon({ cells }: IdentifiedRow, store: StoreIndex) {
+function byIcon({ mark, cells }: Candidate, store: StoreIndex) {
+  if (mark !== undefined) return undefined;
   return store.findUnassigned(({ icon_slug }) => icon_slug === cells.icon_slug);
 }
 
@@ -169,24 +192,19 @@ function indexStoredRows({ storedRows, currentSlugs }: Sheet, assigned: Readonly
   };
 }
 
-function assignRecords(sheet: Sheet, rows: readonly IdentifiedRow[]): FoundRow[] {
-  const records = new Map<IdentifiedRow, StoredRow>();
+function runPasses(sheet: Sheet, rows: readonly Candidate[]): Map<Candidate, StoredRow> {
+  const records = new Map<Candidate, StoredRow>();
   const assigned = new Set<StoredRow>();
   const store = indexStoredRows(sheet, assigned);
-  for (const findCandidate of PASSES[sheet.sheet]) {
+  for (const findRecord of PASSES[sheet.name]) {
     for (const row of rows) {
-      const candidate = records.has(row) ? undefined : findCandidate(row, store);
-      if (candidate === undefined || assigned.has(candidate)) continue;
-      records.set(row, candidate);
-      assigned.add(candidate);
+      const record = records.has(row) ? undefined : findRecord(row, store);
+      if (record === undefined || assigned.has(record)) continue;
+      records.set(row, record);
+      assigned.add(record);
     }
   }
-  return rows.map((row) => ({
-    ...row,
-    sheet: sheet.sheet,
-    stored: records.get(row),
-    isAbsent: false,
-  }));
+  return records;
 }
 
 function displaysSameCells(cells: Patch, record: Patch): boolean {
@@ -198,7 +216,7 @@ function displaysSameCells(cells: Patch, record: Patch): boolean {
 }
 
 /** Returns the id of the stored record, or of the record that the row would add. */
-export function getId({ sheet, stored, cells }: FoundRow): unknown {
+export function getId({ sheet, stored, cells }: AssignedRow): unknown {
   const record = stored?.record ?? deriveId(cells);
   return sheet === 'amenities' ? record.slug : record.id;
 }

@@ -12,21 +12,47 @@
 import type { Patch } from '../catalogue/records.ts';
 import type { Catalogue } from '../catalogue/store.ts';
 import { LIST_NAMES, LISTS, type ListName } from '../read/columns.ts';
+import { hashText, parseEntryHashes, RowMark } from '../read/marks.ts';
+import type { FileLocation, ImportProblem } from '../read/problem.ts';
+import type { SheetRow, Sheets } from '../read/workbook.ts';
+import { type AssignedRow, assignRecords, getId } from './assign.ts';
+import {
+  getBaseHash,
+  type History,
+  type MergeOptions,
+  makeRowBuilder,
+  type Row,
+} from './history.ts';
 import {
   compareEntries,
-  hashText,
   makeEntryKeys,
-  parseEntryHashes,
-  RowMark,
   type StoredRow,
   toListingRow,
   toListRows,
   toRecordRow,
-} from '../read/marks.ts';
-import type { ImportProblem } from '../read/problem.ts';
-import type { SheetRow, Sheets } from '../read/workbook.ts';
-import { type FoundRow, findRecords, getId } from './assign.ts';
-import { getBaseHash, type List, type MergeOptions, makeRowBuilder, type Row } from './history.ts';
+} from './stored-rows.ts';
+
+/** A record of the workbook: its row, and the lists of a listing whose sheets the workbook has. */
+export type MatchedRecord = {
+  /** The row of a record that its sheet does not name has no cells. */
+  row: Row;
+  /** Where the report locates the record: its row, or the first row of one of its lists. */
+  location: FileLocation;
+  lists: readonly List[];
+};
+
+/** A list of a listing: its rows, and what they have together, such as their order. */
+export type List = {
+  sheet: ListName;
+  /** The row of its listing. */
+  listing: Row;
+  location: FileLocation;
+  history: History;
+  /** The rows of the workbook, in the order in which a site shows them. */
+  rows: readonly Row[];
+  /** The rows of the stored entries, whether or not the workbook has them. */
+  storedRows: readonly Row[];
+};
 
 type Match = {
   sheets: Sheets;
@@ -37,36 +63,38 @@ type Match = {
 };
 
 /**
- * Returns the rows of locations and amenities, and those of listings, including listings that only
- * the sheets of photos, videos and features name.
+ * Returns the records that the workbook names. A listing that only the sheets of its lists name is one
+ * of them.
  */
-export function matchSheets(sheets: Sheets, stored: Catalogue, options: MergeOptions) {
-  const match: Match = {
-    sheets,
-    buildRow: makeRowBuilder(stored, options),
-    problems: [],
-    notes: [],
-  };
-  const matchRecords = (sheet: 'locations' | 'amenities') =>
-    matchSheet(
-      sheet,
-      stored[sheet].map((record) => toRecordRow(sheet, record)),
-      match,
-    );
-  const [locations, amenities] = [matchRecords('locations'), matchRecords('amenities')];
-  const storedListings = [...stored.listings.values()].map(({ listing }) => toListingRow(listing));
-  const currentSlugs = mapCurrentSlugs(stored);
+export function matchSheets(sheets: Sheets, catalogue: Catalogue, options: MergeOptions) {
+  const buildRow = makeRowBuilder(catalogue, options);
+  const match: Match = { sheets, buildRow, problems: [], notes: [] };
+  const locationRows = catalogue.locations.map((record) => toRecordRow('locations', record));
+  const amenityRows = catalogue.amenities.map((record) => toRecordRow('amenities', record));
+  const listingRows = [...catalogue.listings.values()].map(({ listing }) => toListingRow(listing));
+  const locations = matchSheet('locations', locationRows, match);
+  const amenities = matchSheet('amenities', amenityRows, match);
+  const currentSlugs = mapCurrentSlugs(catalogue);
   // In a workbook that was not exported, a new listing may reuse the previous slug of another one.
   const previousSlugs = options.exportKey === undefined ? undefined : currentSlugs;
-  const rows = matchSheet('listings', storedListings, match, previousSlugs);
-  const listings = matchLists(resolveLocations(rows, locations), currentSlugs, match);
-  const hasRow = (row: Row) => !row.isAbsent;
+  const rows = matchSheet('listings', listingRows, match, previousSlugs);
   return {
-    ...match,
-    locations: locations.filter(hasRow),
-    amenities: amenities.filter(hasRow),
-    listings,
+    locations: locations.filter(isInFile).map(toRecord),
+    amenities: amenities.filter(isInFile).map(toRecord),
+    listings: matchLists(resolveLocations(rows, locations), currentSlugs, match),
+    /** The rows of stored records that their sheets do not name. */
+    absentRows: [...locations, ...amenities, ...rows].filter((row) => !isInFile(row)),
+    problems: match.problems,
+    notes: match.notes,
   };
+}
+
+function isInFile({ isAbsent }: Row): boolean {
+  return !isAbsent;
+}
+
+function toRecord(row: Row): MatchedRecord {
+  return { row, location: row.location, lists: [] };
 }
 
 /** Maps the current and the previous slugs of stored listings to the current ones. */
@@ -79,17 +107,17 @@ function mapCurrentSlugs({ listings }: Catalogue): Map<string, string> {
 }
 
 function matchSheet(
-  sheet: 'listings' | 'locations' | 'amenities',
+  name: 'listings' | 'locations' | 'amenities',
   storedRows: readonly StoredRow[],
   match: Match,
   currentSlugs?: ReadonlyMap<string, string>,
 ): Row[] {
-  const rows = match.sheets[sheet] ?? [];
   const makeKey = (id: unknown) => hashText(`${id}`);
-  const { found, absent } = findRecords({ sheet, rows, storedRows, makeKey, currentSlugs }, match);
-  return [...found, ...absent].map((row) => {
+  const sheet = { name, rows: match.sheets[name] ?? [], storedRows, makeKey, currentSlugs };
+  const { rows, absentRows } = assignRecords(sheet, match);
+  return [...rows, ...absentRows].map((row) => {
     const id = getId(row);
-    return match.buildRow(row, makeKey(id), `${sheet} ${id}`);
+    return match.buildRow(row, makeKey(id), `${name} ${id}`);
   });
 }
 
@@ -134,7 +162,7 @@ function matchLists(
   listings: readonly Row[],
   currentSlugs: ReadonlyMap<string, string>,
   match: Match,
-): Row[] {
+): MatchedRecord[] {
   const find = makeReferenceFinder(listings);
   const findListing = ({ location, cells: { listing }, markCell }: SheetRow) => {
     const slug = `${listing ?? ''}`;
@@ -157,7 +185,7 @@ function matchLists(
     const rows = match.sheets[sheet];
     return rows === undefined ? [] : [{ sheet, byListing: Map.groupBy(rows, findListing) }];
   });
-  return listings.flatMap((listing) => {
+  return listings.flatMap((listing): MatchedRecord[] => {
     const { isAbsent, isRemoved, location } = listing;
     const lists = groups.flatMap(({ sheet, byListing }) => {
       const rows = byListing.get(listing) ?? [];
@@ -165,8 +193,8 @@ function matchLists(
       return isNamed ? [matchList(sheet, rows, listing, match)] : [];
     });
     const [firstList] = lists;
-    if (isAbsent && firstList === undefined) return [];
-    return [{ ...listing, location: isAbsent && firstList ? firstList.location : location, lists }];
+    if (!isAbsent) return [{ row: listing, location, lists }];
+    return firstList === undefined ? [] : [{ row: listing, location: firstList.location, lists }];
   });
 }
 
@@ -177,40 +205,39 @@ function matchList(
   match: Match,
 ): List {
   const { stored, isAbsent, recordKey, history } = listing;
-  const makeKey = (id: unknown) => makeEntryKeys(sheet, getId(listing), [{ id }])[0];
-  const storedEntries = stored === undefined ? [] : toListRows(stored, sheet);
-  const entries = { sheet, rows: sheetRows, storedRows: storedEntries, makeKey };
-  const { found, absent } = findRecords(entries, match);
-  const sorted = sortRows(found, LISTS[sheet].order);
-  const keys = findEntryKeys(sheet, listing, sorted);
   const baseEntries = parseEntryHashes(getBaseHash(history, `${sheet}.rows`));
-  const buildRow = (row: FoundRow, key = '') => match.buildRow(row, key, recordKey, baseEntries);
-  const rows = sorted.map((row, index) => buildRow(row, keys[index]));
-  const allRows = [...rows, ...absent.map((row) => buildRow(row, row.stored?.key))];
-  const storedRows = storedEntries.flatMap((entry) => {
-    return allRows.find((row) => row.stored === entry) ?? [];
-  });
-  // The marks of entries know the exported order too, if the row of their listing is missing.
+  const storedEntries = stored === undefined ? [] : toListRows(stored, sheet, baseEntries);
+  const makeKey = (id: unknown) => makeEntryKeys(sheet, getId(listing), [{ id }])[0];
+  const entries = { name: sheet, rows: sheetRows, storedRows: storedEntries, makeKey };
+  const assigned = assignRecords(entries, match);
+  const sortedRows = sortRows(assigned.rows, LISTS[sheet].order);
+  const keys = makeRowKeys(sheet, listing, sortedRows);
+  const buildRow = (row: AssignedRow, key = '') => match.buildRow(row, key, recordKey, baseEntries);
+  const rows = sortedRows.map((row, index) => buildRow(row, keys[index]));
+  const absentRows = assigned.absentRows.map((row) => buildRow(row, row.stored?.key));
+  const rowsByRecord = new Map([...rows, ...absentRows].map((row) => [row.stored, row]));
+  // If the row of the listing is missing, the marks of the entries still contain the exported order.
   const entryBase = rows.find((row) => row.history.base.length > 0)?.history.base ?? [];
   return {
     sheet,
+    listing,
     location: (isAbsent && rows[0]?.location) || listing.location,
-    stored,
-    recordKey,
     history: { ...history, base: [...history.base, ...entryBase] },
     rows,
-    storedRows,
+    storedRows: storedEntries.flatMap((entry) => rowsByRecord.get(entry) ?? []),
   };
 }
 
-function findEntryKeys(sheet: ListName, listing: Row, rows: readonly FoundRow[]): string[] {
+/** Returns the keys of a list's rows. A feature keeps the key of its stored record or its mark. */
+function makeRowKeys(sheet: ListName, listing: Row, rows: readonly AssignedRow[]): string[] {
   const entries = rows.map((row) => ({ ...row.cells, id: getId(row) }));
-  const exportedKeys = sheet === 'features' ? rows.map(({ mark }) => mark?.key) : [];
-  return makeEntryKeys(sheet, getId(listing), entries, exportedKeys);
+  const isFeature = sheet === 'features';
+  const keptKeys = isFeature ? rows.map(({ stored, mark }) => stored?.key ?? mark?.key) : [];
+  return makeEntryKeys(sheet, getId(listing), entries, keptKeys);
 }
 
 /** Sorts rows as a site does. A row without a number follows the row above it. */
-function sortRows(rows: readonly FoundRow[], order: string): FoundRow[] {
+function sortRows(rows: readonly AssignedRow[], order: string): AssignedRow[] {
   let sortKey: Patch = {};
   const keyedRows = rows.map((row) => {
     const number = row.cells[order];

@@ -1,49 +1,29 @@
 /**
- * Merges a workbook with the store, as version control merges a file:
+ * Merges a workbook with the store:
  *
- *     match.ts    finds the stored record of each row
- *     history.ts  finds what its cells contained in the export, or in an earlier import
- *     decide.ts   decides which values to apply, to keep or to reject
- *     merge.ts    turns the applied values into a patch of each record, for plan/merge-with-store.ts
+ *     match/match.ts     the stored record of each row, with the history of the row
+ *     values.ts          the values that differ from the store
+ *     decide.ts          an outcome for each of them
+ *     second-copy.ts     rejects a file that would take back what its editor has imported
+ *     patches.ts         the applied values as patches, for plan/merge-with-store.ts
+ *     conflicts.ts       the other values in words
+ *     imported-rows.ts   the rows of changed records, for the next import
  */
 
-import { property } from '../../../src/properties/openapi/property.ts';
-import type { importedRows } from '../../../src/storage/table.ts';
-import { mergeRecord, numberInOrder } from '../catalogue/patch.ts';
-import { deriveId, type Patch } from '../catalogue/records.ts';
 import type { Catalogue } from '../catalogue/store.ts';
-import type { List, MergeOptions, Row } from '../match/history.ts';
-import { matchSheets } from '../match/match.ts';
-import { dataColumns, getValue, HERO, LISTS, setValue } from '../read/columns.ts';
+import type { MergeOptions, Row } from '../match/history.ts';
+import { type List, type MatchedRecord, matchSheets } from '../match/match.ts';
+import { HERO } from '../read/columns.ts';
 import type { InputRecord } from '../read/json.ts';
-import { compareEntries, formatListMark, formatMark, hashText } from '../read/marks.ts';
 import { formatLocation, type ImportProblem, mergeProblems } from '../read/problem.ts';
 import type { Workbook } from '../read/workbook.ts';
-import {
-  decide,
-  describeConflict,
-  describeKept,
-  describeUnknown,
-  getHeroId,
-  hasHeroColumn,
-  isEdited,
-  isHero,
-  listListValues,
-  listRowValues,
-  type Value,
-} from './decide.ts';
+import { describeConflict, describeKept, describeRejected, describeUnknown } from './conflicts.ts';
+import { decide, isEdited } from './decide.ts';
+import { type ImportedRow, toImportedRow } from './imported-rows.ts';
+import { type Changes, groupChanges, toRecordPatch } from './patches.ts';
+import { describePutBack, findSecondCopy, findValuesPutBack } from './second-copy.ts';
 import { findSortedColumns } from './sorted-columns.ts';
-
-const FEATURE = property.shape.unique_features.element;
-
-const REMOVED =
-  'was removed from the store after your export: delete the row, or use --overwrite to add it again';
-
-/** The values to write, by their row or list. */
-type Changes = ReadonlyMap<Row | List, readonly Value[]>;
-
-/** The rows of one record as an import contained them, in the form of marks. */
-export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
+import { isHero, listRowValues, listValues } from './values.ts';
 
 /** The records that a workbook changes, as patches, and remarks about the values that it does not. */
 export type MergedWorkbook = Record<'locations' | 'amenities' | 'properties', InputRecord[]> & {
@@ -52,8 +32,14 @@ export type MergedWorkbook = Record<'locations' | 'amenities' | 'properties', In
   notes: string[];
   /** Stored values that have changed since the export, and that this file does not edit. */
   keptValues: string[];
+  /** Values that are back at what was exported, after an import of another value. */
+  valuesPutBack: string[];
   /** Values that have changed since the export, and that this file edits too. */
   conflicts: ImportProblem[];
+  /** The file itself, if it is another copy of an export whose changes it would take back. */
+  secondCopy: ImportProblem[];
+  /** The values of the problems above, for a dry run. They are in no patch. */
+  rejectedValues: string[];
   /** Columns that seem to have been sorted or shifted on their own. */
   sortedColumns: ImportProblem[];
   /** The changed records, stored for this person's next import of the same export. */
@@ -62,26 +48,35 @@ export type MergedWorkbook = Record<'locations' | 'amenities' | 'properties', In
 
 export function mergeWorkbook(
   file: Workbook,
-  stored: Catalogue,
+  catalogue: Catalogue,
   options: MergeOptions,
 ): MergedWorkbook {
-  const { locations, amenities, listings, ...match } = matchSheets(file.sheets, stored, options);
-  const { exportKey, who, overwrite } = options;
-  const records = [...locations, ...amenities, ...listings];
-  const rows = records.flatMap(listRows);
-  const values = records.flatMap(listValues);
-  const outcomes = Object.groupBy(values, (value) => decide(value, exportKey !== undefined));
-  const { apply = [], keep = [], conflict = [], unknown = [] } = outcomes;
-  // A rejected import shows its conflicts as changes too: plan.ts rejects them after the merge.
-  const changedValues = [...apply, ...conflict, ...unknown, ...(overwrite ? keep : [])];
-  const changes = Map.groupBy(changedValues, ({ owner }) => owner);
-  const conflicts = overwrite ? [...keep, ...conflict] : conflict;
-  const { edited = [], unedited = [] } = Object.groupBy(
-    rows.filter((row) => row.isRemoved),
-    (row) => (listRowValues(row).some(isEdited) ? 'edited' : 'unedited'),
+  const { locations, amenities, listings, absentRows, ...match } = matchSheets(
+    file.sheets,
+    catalogue,
+    options,
   );
-  const toRecords = (all: readonly Row[]) =>
-    all.filter((row) => !row.isRemoved).map((row) => toRecordPatch(row, changes));
+  const { exportKey, overwrite } = options;
+  const records = [...locations, ...amenities, ...listings];
+  const lists = listings.flatMap((record) => record.lists);
+  const rows = [...records.map(({ row }) => row), ...lists.flatMap((list) => list.rows)];
+  const isExport = exportKey !== undefined;
+  const outcomes = Object.groupBy(records.flatMap(listValues), ({ hashes }) =>
+    decide(hashes, isExport),
+  );
+  const { apply = [], keep = [], conflict = [], unknown = [] } = outcomes;
+  const secondCopy = overwrite ? [] : findSecondCopy(records, absentRows, apply);
+  const putBack = findValuesPutBack(apply);
+  const isPutBack = new Set(secondCopy.length > 0 ? putBack : []);
+  const applied = overwrite
+    ? [...apply, ...keep, ...conflict, ...unknown]
+    : apply.filter((value) => !isPutBack.has(value));
+  const rejected = overwrite ? [] : [...conflict, ...unknown, ...isPutBack];
+  const conflicts = overwrite ? [...keep, ...conflict] : conflict;
+  const changes = groupChanges(applied);
+  const toRecords = (all: readonly MatchedRecord[]) =>
+    all.filter(({ row }) => !row.isRemoved).map((record) => toRecordPatch(record, changes));
+  const removed = findRemovedRows(rows);
   return {
     locations: toRecords(locations),
     amenities: toRecords(amenities),
@@ -89,72 +84,50 @@ export function mergeWorkbook(
     problems: mergeProblems(file.problems, [
       ...rows.flatMap(findChangedId),
       ...match.problems,
-      ...listings.flatMap(({ lists }) => lists).flatMap(findSecondHero),
-      ...edited.map(({ location }) => ({ location, path: '', message: REMOVED })),
+      ...lists.flatMap(findSecondHero),
+      ...removed.problems,
     ]),
-    notes: [
-      ...file.notes,
-      ...match.notes,
-      ...unedited.map(
-        ({ location }) =>
-          `${formatLocation(location)} was removed from the store after your export`,
-      ),
-    ],
+    notes: [...file.notes, ...match.notes, ...removed.notes],
     keptValues: overwrite ? [] : keep.map(describeKept),
+    valuesPutBack: secondCopy.length > 0 ? [] : putBack.map(describePutBack),
     conflicts: [
-      ...conflicts.map((value) => describeConflict(value, stored)),
-      ...(overwrite ? [] : describeUnknown(unknown, stored)),
+      ...conflicts.map((value) => describeConflict(value, catalogue, options)),
+      ...(overwrite ? [] : describeUnknown(unknown, catalogue)),
     ],
-    sortedColumns: findSortedColumns(changedValues),
-    importedRows:
-      exportKey === undefined
-        ? []
-        : records
-            .filter((record) =>
-              [...listRows(record), ...record.lists].some((owner) => changes.has(owner)),
-            )
-            .map((record) => toImportedRow(record, exportKey, who)),
+    secondCopy,
+    rejectedValues: rejected.map(describeRejected),
+    sortedColumns: findSortedColumns([...applied, ...rejected]),
+    importedRows: records
+      .filter((record) => isChanged(record, changes))
+      .flatMap((record) => toImportedRow(record, options)),
   };
 }
 
-/** Lists the row of a record and the rows of its lists. */
-function listRows(record: Row): Row[] {
-  return [record, ...record.lists.flatMap(({ rows }) => rows)];
+function isChanged({ row, lists }: MatchedRecord, changes: Changes): boolean {
+  const rowsAndLists = [row, ...lists, ...lists.flatMap((list) => list.rows)];
+  return rowsAndLists.some((rowOrList) => changes.has(rowOrList));
 }
 
-/** Lists the values of a record. A row whose record another person has removed has no values. */
-function listValues(record: Row): Value[] {
-  const [recordRow, ...entries] = listRows(record).map((row) => {
-    return row.isRemoved ? [] : listRowValues(row);
-  });
-  return [...(recordRow ?? []), ...record.lists.flatMap(listListValues), ...entries.flat()];
-}
+const REMOVED =
+  'was removed from the store after your export: delete the row, or use --overwrite to add it again';
 
-/** Returns the rows of a record for `imported_rows`: they are the base of this person's next import. */
-function toImportedRow(record: Row, export_id: string, who: string): ImportedRow {
-  const { lists, recordKey } = record;
-  const listMarks = lists.map(({ sheet, rows }) => ({
-    ...formatListMark(
-      sheet,
-      rows.map(({ key, cells }) => ({ key, record: cells })),
+/** An edited row of a removed record is a problem. An unedited one is only reported. */
+function findRemovedRows(rows: readonly Row[]) {
+  const { edited = [], unedited = [] } = Object.groupBy(
+    rows.filter((row) => row.isRemoved),
+    (row) => (listRowValues(row).some(({ hashes }) => isEdited(hashes)) ? 'edited' : 'unedited'),
+  );
+  return {
+    problems: edited.map(({ location }) => ({ location, path: '', message: REMOVED })),
+    notes: unedited.map(
+      ({ location }) => `${formatLocation(location)} was removed from the store after your export`,
     ),
-    ...(hasHeroColumn(rows) && { hero: hashText(getHeroId(rows)) }),
-  }));
-  const marks = [
-    formatRowMark(record, Object.assign({}, ...listMarks)),
-    ...lists.flatMap(({ rows }) => rows).map((row) => formatRowMark(row)),
-  ];
-  return { export_id, who, record: recordKey, marks: marks.join('\n') };
-}
-
-function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, string> = {}): string {
-  const columns = dataColumns(sheet).filter((column) => getValue(cells, column) !== undefined);
-  return formatMark(columns, cells, { key, ...entries });
+  };
 }
 
 function findChangedId({ location, cells: { id }, stored, history }: Row): ImportProblem[] {
-  const isChanged = id !== undefined && stored !== undefined && id !== stored.record.id;
-  if (history.exported === undefined || !isChanged) return [];
+  const isChangedId = id !== undefined && stored !== undefined && id !== stored.record.id;
+  if (history.exported === undefined || !isChangedId) return [];
   const message = 'is a hidden id, which must not be changed: undo the change, or clear the cell';
   return [{ location, path: 'id', value: id, message }];
 }
@@ -164,61 +137,4 @@ function findSecondHero({ rows }: List): ImportProblem[] {
   if (second === undefined) return [];
   const message = 'marks a second hero photo: only one photo of a listing can have yes';
   return [{ location: second.location, path: HERO.field, message }];
-}
-
-/** Returns the changed cells of a row as a patch of its record. */
-function toPatch(row: Row, changes: Changes): Patch {
-  const { stored, cells } = row;
-  const { id, slug }: Patch = stored?.record ?? { id: cells.id };
-  const patch: Patch = id !== undefined ? { id } : slug !== undefined ? { slug } : {};
-  for (const { column } of changes.get(row) ?? []) {
-    const cell = getValue(cells, column);
-    // A new record has nothing to clear. A translated text without any language becomes empty.
-    if (stored === undefined && cell === null && column.locale === undefined) continue;
-    if (column.field === 'location' && cells.location_id !== undefined) {
-      patch.location_id = cells.location_id;
-    } else setValue(patch, column, cell);
-  }
-  return patch;
-}
-
-/** Returns a record as a patch, which includes the lists of a listing. */
-function toRecordPatch(record: Row, changes: Changes): InputRecord {
-  const patch = toPatch(record, changes);
-  const rowsByField: Record<string, readonly Row[]> = {};
-  for (const list of record.lists) {
-    const listChanges = changes.get(list) ?? [];
-    const hero = listChanges.find(({ kind }) => kind === 'hero');
-    if (hero !== undefined) patch.hero_photo_id = hero.theirs || null;
-    // The rows of the workbook if they replace the list, otherwise the stored ones.
-    const isReplaced = listChanges.some(({ kind }) => kind !== 'hero');
-    const rows = isReplaced ? list.rows.filter((row) => !row.isRemoved) : list.storedRows;
-    if (!isReplaced && !rows.some((row) => changes.has(row))) continue;
-    const { field } = LISTS[list.sheet];
-    patch[field] = toListPatch(list, rows, changes);
-    rowsByField[field] = rows;
-  }
-  const { location, isAbsent } = record;
-  const entries = Object.fromEntries(
-    Object.entries(rowsByField).map(([field, rows]) => [field, rows.map((row) => row.location)]),
-  );
-  return { location: { ...location, entries }, value: patch, isAbsent };
-}
-
-function toListPatch({ sheet, storedRows }: List, rows: readonly Row[], changes: Changes): Patch[] {
-  const { order } = LISTS[sheet];
-  const entries = rows.map((row): Patch => {
-    const patch = toPatch(row, changes);
-    const record = row.stored?.record ?? {};
-    if (sheet === 'features') return mergeRecord(record, patch, FEATURE);
-    const number = rows === storedRows ? undefined : row.cells[order];
-    // An editor can insert an entry by the number 1.5.
-    return { ...patch, [order]: typeof number === 'number' ? Math.floor(number) : record[order] };
-  });
-  const sortKeys = entries.map(deriveId);
-  const isInOrder = sortKeys.every(
-    (key, index) => compareEntries(order, sortKeys[index - 1] ?? key, key) <= 0,
-  );
-  if (!isInOrder) numberInOrder(entries, order);
-  return entries;
 }

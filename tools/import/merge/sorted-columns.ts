@@ -1,13 +1,22 @@
 /** Detects columns that were sorted or shifted without the rest of their rows. */
 
 import { type Column, fieldPath } from '../read/columns.ts';
+import { hashText } from '../read/marks.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import { findMovedValues } from '../read/sorted-alone.ts';
-import type { Value } from './decide.ts';
+import type { Value } from './values.ts';
+
+const EMPTY = hashText('');
 
 /** Finds the columns that were sorted or shifted on their own. */
 export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
-  const candidates = changes.filter(({ column, ours }) => ours !== undefined && isDistinct(column));
+  const candidates = changes.flatMap((value) => {
+    const isCandidate =
+      value.kind === 'cell' && value.row.stored !== undefined && isDistinct(value.column);
+    if (!isCandidate) return [];
+    const { file, store } = value.hashes;
+    return [{ ...value, theirs: file === EMPTY ? '' : file, ours: store }];
+  });
   const byColumn = Map.groupBy(candidates, ({ column }) => column);
   return [...byColumn].flatMap(([column, cells]): ImportProblem[] => {
     const moved = findMovedValues(cells);

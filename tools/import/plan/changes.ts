@@ -2,18 +2,15 @@
 
 import { formatRendering } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
-import type { Operation } from '../../database/operations.ts';
+import { type Author, formatLastChange, isBySomebodyElse } from '../catalogue/last-change.ts';
 import type { Catalogue, StoredListing } from '../catalogue/store.ts';
 import { computeVersion } from '../catalogue/version.ts';
-import { EXPORT_AGAIN, formatLastChange } from '../merge/decide.ts';
+import { EXPORT_AGAIN } from '../merge/conflicts.ts';
 import type { FileLocation, ImportProblem } from '../read/problem.ts';
 import { compareListings } from './differences.ts';
 import type { RecordChange } from './record-changes.ts';
 import { checkSize, type ListingRow, renderRow, resolveLatestChange } from './rows.ts';
 import { findWarnings, type Warning } from './warnings.ts';
-
-/** Who imports, and a hash of the id of the export that the file was made from. */
-export type Author = { who: string; exportKey: string | undefined };
 
 export type ListingChange = ListingRow & {
   location: FileLocation;
@@ -89,20 +86,12 @@ export function findConflicts(
     ({ location, version, old, isChanged: isOther, changes }): ImportProblem[] => {
       if (!old || !isOther || !version || version === computeVersion(old.listing)) return [];
       const operation = operations.get(old.operation ?? '');
-      if (isSameAuthor(operation, author)) return [];
+      if (!isBySomebodyElse(operation, author)) return [];
       const by = formatLastChange(operation);
       const message = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
       return [{ location, path: '', message, remedy: EXPORT_AGAIN }];
     },
   );
-}
-
-/** Whether it was an import of the same export by the same person. */
-export function isSameAuthor(
-  operation: Operation | undefined,
-  { who, exportKey }: Author,
-): boolean {
-  return exportKey !== undefined && operation?.export_id === exportKey && operation.who === who;
 }
 
 function isRenamed(old: Source | undefined, now: Source): boolean {

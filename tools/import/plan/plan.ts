@@ -4,23 +4,17 @@
  */
 
 import type { Source } from '../../../src/properties/source.ts';
+import type { Author } from '../catalogue/last-change.ts';
 import type { FileListing } from '../catalogue/records.ts';
 import { type Catalogue, findUsers } from '../catalogue/store.ts';
-import type { ImportedRow } from '../merge/merge.ts';
+import { type ImportedRow, toAddedRow } from '../merge/imported-rows.ts';
 import type { ListingsFile } from '../read/file.ts';
-import { hashDatabase } from '../read/marks.ts';
 import { type ImportProblem, mergeProblems } from '../read/problem.ts';
-import {
-  type Author,
-  findChanges,
-  findConflicts,
-  isSameAuthor,
-  type ListingChange,
-  type PlannedListing,
-} from './changes.ts';
+import { findChanges, findConflicts, type ListingChange, type PlannedListing } from './changes.ts';
 import { checkCatalogue } from './check.ts';
 import { checkShare, listPublicIds } from './limits.ts';
 import { type MergedFile, mergeWithStore } from './merge-with-store.ts';
+import { divideUnnamed } from './prune.ts';
 import { findRecordChanges, type RecordChange, type References } from './record-changes.ts';
 
 export type PlanOptions = {
@@ -39,7 +33,9 @@ export type Effect = {
   listings: ListingChange[];
   /** One for each listing that has changed since the file was made, and would change again. */
   conflicts: ImportProblem[];
-  /** What a workbook says, beside the changes. */
+  /** The values of conflicts, which are not changes, for a dry run. */
+  rejectedValues: readonly string[];
+  /** The rows of the file for this person's next import of the same export. */
   importedRows: readonly ImportedRow[];
 };
 
@@ -68,9 +64,10 @@ export function plan(
   const listed = properties.filter(({ isAbsent }) => !isAbsent);
   const named = new Set(listed.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
-  const isSparing = prunes && !overwrite;
-  const spared = isSparing ? unnamed.filter(isChangedSince(file.exportId, stored, author)) : [];
-  const pruned = new Set(prunes ? unnamed.filter((id) => !spared.includes(id)) : []);
+  const { hidden, remarks } = overwrite
+    ? { hidden: unnamed, remarks: [] }
+    : divideUnnamed(unnamed, file.exportId, stored, author);
+  const pruned = new Set(prunes ? hidden : []);
   const listings = properties.flatMap(({ value, ...record }): PlannedListing[] => {
     if (value === undefined) return [];
     const listing = resolveSource(value, known);
@@ -90,35 +87,22 @@ export function plan(
     ...found.problems,
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };
-  const { sortedColumns = [], conflicts: cellConflicts = [], importedRows = [] } = file;
-  const conflicts = [...cellConflicts, ...findConflicts(changes, author, stored)];
+  const { sortedColumns = [], secondCopy = [], rejectedValues = [] } = file;
+  const conflicts = [...(file.conflicts ?? []), ...findConflicts(changes, author, stored)];
   const overridable = [
-    ...(overwrite ? [] : conflicts),
+    ...(overwrite ? [] : [...secondCopy, ...conflicts]),
     ...(many ? [] : [...sortedColumns, ...checkShare(changes, file.form, stored)]),
   ];
-  const effect = { listings: changes, recordChanges, conflicts, importedRows };
+  const importedRows =
+    file.importedRows ?? changes.flatMap((change) => listAddedRow(change, author));
+  const effect = { listings: changes, recordChanges, conflicts, rejectedValues, importedRows };
   if (overridable.length > 0) return { kind: 'rejected', problems: overridable, effect };
-  const notes = [...(file.notes ?? []), ...spared.map((id) => formatSpared(id, stored))];
+  const notes = [...(file.notes ?? []), ...(prunes ? remarks : [])];
   return { kind: 'accepted', file: { ...file, notes }, effect };
 }
 
-/** Finds the listings that somebody else has changed since the export of this id. */
-function isChangedSince(
-  exportId: string | undefined,
-  { listings, operations, ...state }: Catalogue,
-  author: Author,
-) {
-  const [database, number] = exportId?.split('-') ?? [];
-  const newestChange = database === hashDatabase(state) ? Number(number) : 0;
-  return (id: string) => {
-    const { change_seq, operation } = listings.get(id) ?? {};
-    const isNewer = author.exportKey !== undefined && Number(change_seq) > newestChange;
-    return isNewer && !isSameAuthor(operations.get(operation ?? ''), author);
-  };
-}
-
-function formatSpared(id: string, { listings }: Catalogue): string {
-  return `${listings.get(id)?.slug} has changed since the export, and stays: --overwrite hides it`;
+function listAddedRow({ old, listing }: ListingChange, author: Author): ImportedRow[] {
+  return old === undefined ? toAddedRow(listing.id, author) : [];
 }
 
 /** Lists the stored listings that show a changed location or amenity, or that are pruned. */

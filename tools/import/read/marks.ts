@@ -8,11 +8,9 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import { isMap } from '../catalogue/listing-schemas.ts';
-import { type Patch, toFileListing, toList } from '../catalogue/records.ts';
+import type { Patch } from '../catalogue/records.ts';
 import { displayedText } from './cells.ts';
-import { type Column, dataColumns, LISTS, type ListName, SHEETS } from './columns.ts';
+import { type Column, dataColumns, type ListName } from './columns.ts';
 
 const FORMAT_VERSION = 'm3';
 
@@ -75,72 +73,6 @@ export function hashDatabase({ lineage, generation }: Record<'lineage' | 'genera
   return hashText(`${lineage} ${generation}`);
 }
 
-/** A stored record as a row of an export. */
-export type StoredRow = {
-  /** Identifies the row in its sheet: the hash of its id. */
-  key: string;
-  /** The record in the form in which the row displays it. */
-  record: Patch;
-  /** The name in reports, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
-  label: string;
-};
-
-export function toListingRow(source: Source): StoredRow {
-  const { id, slug, location } = source;
-  const record = { ...toFileListing(source), location: location && (location.slug ?? location.id) };
-  return { key: hashText(id), record, label: slug };
-}
-
-export function toRecordRow(
-  sheet: 'locations' | 'amenities',
-  record: Location | Amenity,
-): StoredRow {
-  const id = 'id' in record ? record.id : record.slug;
-  const label = `${SHEETS[sheet].kind} ${record.slug ?? id}`;
-  return { key: hashText(id), record, label };
-}
-
-/** Returns the entries of a listing's list, in the order in which a site shows them. */
-export function toListRows({ record: listing, label }: StoredRow, name: ListName): StoredRow[] {
-  const { field, order } = LISTS[name];
-  const [address] = SHEETS[name].keys;
-  const entries = toList(listing[field]).filter(isMap);
-  entries.sort((a, b) => compareEntries(order, a, b));
-  const keys = makeEntryKeys(name, listing.id, entries);
-  return entries.map((record, index): StoredRow => {
-    const fileName = `${record[address]}`.split('/').at(-1);
-    return { key: keys[index] ?? '', record, label: `${label} ${fileName}` };
-  });
-}
-
-/**
- * Returns a key for each entry of a list. A feature has no id, so several features with one icon are
- * numbered, unless they have kept their keys of the export (`exportedKeys`).
- */
-export function makeEntryKeys(
-  name: ListName,
-  listingId: unknown,
-  entries: readonly Patch[],
-  exportedKeys: readonly (string | undefined)[] = [],
-): string[] {
-  const usedKeys = new Set(exportedKeys);
-  const counts = new Map<unknown, number>();
-  const makeKey = (id: unknown): string => {
-    const count = counts.get(id) ?? 0;
-    counts.set(id, count + 1);
-    const key = hashText(`${name} ${listingId} ${id} ${count}`);
-    return usedKeys.has(key) ? makeKey(id) : key;
-  };
-  return entries.map(({ icon_slug, id = icon_slug }, index) => exportedKeys[index] ?? makeKey(id));
-}
-
-/** Compares two entries as a site sorts them: by number, then by id. */
-export function compareEntries(order: string, a: Patch, b: Patch): number {
-  const [first, second] = [`${a.id ?? ''}`, `${b.id ?? ''}`];
-  const byId = first < second ? -1 : Number(first > second);
-  return Number(a[order] ?? 0) - Number(b[order] ?? 0) || byId;
-}
-
 /** Returns the text that the cells of an entry display, without its number. */
 export function formatContent(sheet: ListName, record: Patch): string {
   return dataColumns(sheet)
@@ -152,10 +84,7 @@ export function formatContent(sheet: ListName, record: Patch): string {
  * Returns the entries of a listing's mark about one of its lists: the hash of the order, and the key
  * of each entry with the hash of its content.
  */
-export function formatListMark(
-  sheet: ListName,
-  rows: readonly Pick<StoredRow, 'key' | 'record'>[],
-) {
+export function formatListMark(sheet: ListName, rows: readonly { key: string; record: Patch }[]) {
   const keys = rows.map(({ key }) => key);
   const contents = rows.map(({ key, record }) => key + hashText(formatContent(sheet, record)));
   return { [sheet]: hashText(keys.join(' ')), [`${sheet}.rows`]: contents.join(',') };

@@ -59,7 +59,7 @@ function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
 
 function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOptions): string[] {
   const { recordChanges, listings } = effect;
-  const { notes = [], keptValues = [] } = file;
+  const { notes = [], keptValues = [], valuesPutBack = [] } = file;
   const {
     file: inFile,
     outside = [],
@@ -82,6 +82,7 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
     lines.push('Nothing changed: the store already holds all of it.');
   }
   const warnings = listings.flatMap((change) => change.warnings);
+  lines.push(...putBackLines(valuesPutBack));
   lines.push(...warningLines('Worth a look:', warnings));
   if (prunes) {
     const hidden = formatCount(pruned.length, 'listing');
@@ -96,6 +97,14 @@ function formatKept(values: readonly string[]): string {
   return printable(`${head}: ${formatList(values, MAX_EXAMPLES, '; ')}`);
 }
 
+/** e.g. `Worth a look: 1 value is back at what was exported: casa-marea price_from 275000 → 289000 (…)` */
+function putBackLines(values: readonly string[]): string[] {
+  if (values.length === 0) return [];
+  const verb = values.length === 1 ? 'is' : 'are';
+  const head = `Worth a look: ${formatCount(values.length, 'value')} ${verb} back at what was exported`;
+  return [printable(`${head}: ${formatList(values, MAX_EXAMPLES, '; ')}`)];
+}
+
 function summaryLine(
   one: string,
   { length: total }: readonly unknown[],
@@ -106,7 +115,10 @@ function summaryLine(
   return total === 0 ? [] : [`${formatCount(total, one)}: ${counts}`];
 }
 
-function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOptions): string[] {
+function changeLines(
+  { recordChanges, listings, rejectedValues }: Effect,
+  { listsAll }: ReportOptions,
+): string[] {
   const line = (name: string, changes: readonly string[]) =>
     printable(`${name}: ${changes.join('; ') || 'rendered again'}`);
   const formatListings = (reason: ListingChange['reason'], head = '') => {
@@ -119,6 +131,7 @@ function changeLines({ recordChanges, listings }: Effect, { listsAll }: ReportOp
   const lines = [
     ...formatListings('file'),
     ...recordChanges.flatMap(({ old, name, changes }) => (old ? [line(name, changes)] : [])),
+    ...rejectedValues.map(printable),
     ...formatListings('outside', 'Outside the file, because their location or amenities change:\n'),
     ...formatListings('pruned', 'Hidden, because the file does not name them:\n'),
   ];

@@ -11,6 +11,7 @@ import {
 import type { Source } from '../../../src/properties/source.ts';
 import type { Patch } from '../catalogue/records.ts';
 import type { Catalogue } from '../catalogue/store.ts';
+import { type StoredRow, toListingRow, toListRows, toRecordRow } from '../match/stored-rows.ts';
 import { toCell } from '../read/cells.ts';
 import {
   AS_OF,
@@ -22,16 +23,7 @@ import {
   SHEETS,
   type SheetName,
 } from '../read/columns.ts';
-import {
-  formatListMark,
-  formatMark,
-  hashDatabase,
-  hashText,
-  type StoredRow,
-  toListingRow,
-  toListRows,
-  toRecordRow,
-} from '../read/marks.ts';
+import { formatListMark, formatMark, hashDatabase, hashText } from '../read/marks.ts';
 import { readMeSheet } from './read-me.ts';
 
 /** Number of formatted rows below the last one, so that a spreadsheet does not convert the text of a new row. */

@@ -1,0 +1,50 @@
+/** The rows of an import for the table `imported_rows`: they are the base of this person's next import. */
+
+import type { importedRows } from '../../../src/storage/table.ts';
+import type { Author } from '../catalogue/last-change.ts';
+import type { Row } from '../match/history.ts';
+import type { MatchedRecord } from '../match/match.ts';
+import { dataColumns, getValue } from '../read/columns.ts';
+import { formatListMark, formatMark, hashText } from '../read/marks.ts';
+import { getHeroId, hasHeroColumn } from './values.ts';
+
+/** The rows of one record as an import contained them, in the form of marks. */
+export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
+
+/** Returns the record's row and the rows of its lists, as the file contains them. */
+export function toImportedRow(
+  { row, lists }: MatchedRecord,
+  { who, exportKey }: Author,
+): ImportedRow[] {
+  if (exportKey === undefined) return [];
+  const listMarks = lists.map(({ sheet, rows }) => ({
+    ...formatListMark(
+      sheet,
+      rows.map(({ key, cells }) => ({ key, record: cells })),
+    ),
+    ...(hasHeroColumn(rows) && { hero: hashText(getHeroId(rows)) }),
+  }));
+  const marks = [
+    formatRowMark(row, Object.assign(formatExport(row), ...listMarks)),
+    ...lists.flatMap(({ rows }) => rows).map((entry) => formatRowMark(entry)),
+  ];
+  return [{ export_id: exportKey, who, record: row.recordKey, marks: marks.join('\n') }];
+}
+
+/** The mark of a record that the file has added does not name the export, which had no row of it. */
+function formatExport({ history: { exported, ownImport } }: Row): Record<string, string> {
+  const hash = exported?.get('export') ?? ownImport?.mark.get('export');
+  return hash === undefined ? {} : { export: hash };
+}
+
+function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, string> = {}): string {
+  const columns = dataColumns(sheet).filter((column) => getValue(cells, column) !== undefined);
+  return formatMark(columns, cells, { key, ...entries });
+}
+
+/** Returns the row of a listing that an export in JSON has added. Its cells are not compared. */
+export function toAddedRow(id: string, { who, exportKey }: Author): ImportedRow[] {
+  if (exportKey === undefined) return [];
+  const marks = formatMark([], {}, { key: hashText(id) });
+  return [{ export_id: exportKey, who, record: `listings ${id}`, marks }];
+}
