@@ -168,6 +168,24 @@ describe('readCatalogueFile', () => {
   });
 });
 
+describe('readWorkbook', () => {
+  it('reads the first of two sheets with one name and names the other one', async () => {
+    const file = xlsx({
+      'xl/workbook.xml': tabs(tab('listings', 1), tab('Listings\u200b', 3)),
+      'xl/_rels/workbook.xml.rels': relationships(
+        [`${OFFICE}/worksheet`, 'worksheets/sheet1.xml'],
+        [`${OFFICE}/sharedStrings`, 'sharedStrings.xml'],
+        [`${OFFICE}/worksheet`, 'worksheets/sheet3.xml'],
+      ),
+      'xl/worksheets/sheet3.xml': SHEET.replace('<v>3</v>', '<v>0</v>'),
+    });
+    expect(await readRecord(file)).toEqual({
+      ...CASA,
+      notes: ['Ignored: the sheet "Listings\u200b", did you mean listings?'],
+    });
+  });
+});
+
 const XLS = 'an .xls, or a workbook with a password. Save it as .xlsx without a password.';
 const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const LOCK = Buffer.alloc(165, ' ').fill('\x03Eva', 0, 4).fill('\x03\0E\0v\0a\0', 55, 63);

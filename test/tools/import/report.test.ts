@@ -155,6 +155,8 @@ it.each<[finding: string, fields: object]>([
   ['HTML entities in a text, such as &amp;', { city: 'Dei&#224;' }],
   ['a text that was decoded wrongly, such as DeiÃ', { city: 'DeiÃ\u00a0' }],
   ['a text that was decoded wrongly, such as DeiÃ', { title: { fr: 'Vue sur la mer â€“ calme' } }],
+  // PowerShell decodes the output of a program by an older code page.
+  ['a text that was decoded wrongly, such as DeiÃ', { city: 'Dei├á' }],
   ['a text that was decoded wrongly, such as DeiÃ', { title: { es: 'Gen\ufffdve' } }],
   ['a word of a program as a text, such as NULL', { city: 'NULL' }],
   ['a word of a program as a text, such as NULL', { title: { en: '[object Object]' } }],
