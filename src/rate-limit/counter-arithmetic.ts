@@ -70,8 +70,8 @@ export function isInWindow(bucket: number, end: number): boolean {
 }
 
 /**
- * Keeps the buckets of every window in which a permit can be requested: a request may have been
- * waiting, and the isolate's clock may be behind or ahead.
+ * Keeps the buckets of every window in which a permit can be requested. A request can have been
+ * waiting, and the clock of its isolate can be behind or ahead.
  */
 function selectBuckets<T>(buckets: Iterable<[number, T]>, now: number): Map<number, T> {
   const earliest = bucketAt(now - MAX_WAIT_MS) - MAX_BUCKETS_APART - BUCKETS_PER_WINDOW + 1;
@@ -111,10 +111,10 @@ export function addReport(
  * Grants a permit if each window that includes its bucket stays within the limit, and stores its
  * counts. A denied permit changes nothing.
  *
- * A permit's count includes the requests of its isolate that wait for permits themselves. They must
- * not be denied if this one is granted, otherwise they would count for the other isolates. The
- * windows depend on the permit's bucket only, and their totals only grow. Therefore a count that is
- * denied once is denied from then on, in whatever order the calls arrive.
+ * The count of a permit includes earlier requests of its isolate that still wait for permits. If one
+ * of them were denied and this permit granted, the other isolates would count a rejected request.
+ * This cannot happen, because the windows depend only on the bucket of the permit, and their totals
+ * only grow. So once a count is denied, larger counts are denied too, in whatever order they arrive.
  */
 export function acquirePermit(
   state: CounterState | undefined,

@@ -1,4 +1,4 @@
-/** The decisions about permits, as values: messages in the order in which the counter gets them. */
+/** Decisions about permits, from the messages that a counter gets. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -41,13 +41,13 @@ class Counter {
     return isCounted;
   }
 
-  countOf(reporter: string, bucket: number): number | undefined {
+  getCount(reporter: string, bucket: number): number | undefined {
     return this.state?.spans.get(FIRST_BUCKET + bucket)?.get(reporter);
   }
 }
 
-const toReport = (record: string, counts: Counts) => ({
-  record,
+const toReport = (reporter: string, counts: Counts) => ({
+  record: reporter,
   counts: new Map(
     Object.entries(counts).map(([bucket, count]) => [FIRST_BUCKET + Number(bucket), count]),
   ),
@@ -90,7 +90,7 @@ describe('a denied permit', () => {
       counter.acquire(11 * BUCKET_MS + ms, 'a', counts, bucket),
     );
     expect(decisions.map(Number)).toEqual(granted);
-    expect(counter.countOf('a', 11) ?? 0).toBe(counted);
+    expect(counter.getCount('a', 11) ?? 0).toBe(counted);
   });
 
   it('stays denied whatever the counter gets in the meantime', () => {
@@ -123,7 +123,7 @@ describe('a denied permit', () => {
 
 describe('a permit', () => {
   // `a` requests a permit of bucket 11 by a clock that differs from the clock of `other`.
-  it.each<[Counts, boolean]>([
+  it.each<[otherCounts: Counts, isGranted: boolean]>([
     [{ 0: 19 }, true],
     [{ 0: 20 }, false],
     [{ [-1]: 20 }, true],
@@ -134,9 +134,9 @@ describe('a permit', () => {
     [{ 1: 10, 12: 9 }, true],
     [{ 1: 10, 12: 10 }, false],
     [{ 2: 10, 13: 10 }, false],
-  ])('considers the requests %o of others: granted %s', (others, isGranted) => {
+  ])('counts the requests %o of another isolate (granted: %s)', (otherCounts, isGranted) => {
     const counter = createCounter({});
-    counter.report(11 * BUCKET_MS, 'other', others);
+    counter.report(11 * BUCKET_MS, 'other', otherCounts);
     expect(counter.acquire(11 * BUCKET_MS + 1_000, 'a', { 11: 1 }, 11)).toBe(isGranted);
   });
 
@@ -145,6 +145,6 @@ describe('a permit', () => {
     // Window 1 to 12 has 20 requests, and window 0 to 11 has 15.
     expect(counter.acquire(12 * BUCKET_MS, 'a', { 0: 5, 12: 10 }, 12)).toBe(true);
     expect(counter.acquire(12 * BUCKET_MS + 10, 'a', { 0: 5, 11: 10 }, 11)).toBe(true);
-    expect(counter.countOf('a', 11)).toBe(10);
+    expect(counter.getCount('a', 11)).toBe(10);
   });
 });

@@ -88,7 +88,7 @@ describe('the total of a window', () => {
     expect(await getTotal()).toEqual(total);
   });
 
-  it('no longer has a bucket that left the window two buckets ago', async () => {
+  it('drops a bucket two buckets after it has left the window', async () => {
     await report('a', { 0: 60, 2: 20 });
     setBucket(14, 299);
     expect(await getTotal()).toEqual({ 0: 60, 2: 20 });

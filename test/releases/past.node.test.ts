@@ -1,8 +1,8 @@
-/** Today's commands read everything that those of the release before have written. */
+/** Reads with the current commands what the commands of the previous release wrote. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RULES_VERSION } from '../../src/properties/render.ts';
 import { command as exportListings } from '../../tools/commands/export-listings.ts';
 import { command as importListings } from '../../tools/commands/import-listings.ts';
@@ -23,7 +23,7 @@ const restored = new Database('restored');
 const { properties } = JSON.parse(readFileSync('tools/samples/listings.json', 'utf8'));
 const [{ slug, name: before }] = properties;
 const rows = (sql: string) => restored.sqlite.prepare(sql).all();
-const nameNow = () =>
+const readName = () =>
   rows(`SELECT source ->> 'name' AS name FROM properties WHERE slug = '${slug}'`);
 
 beforeAll(async () => {
@@ -39,40 +39,44 @@ beforeAll(async () => {
   const ledger = ['--ledger', file('ledger.jsonl')];
   const done = await runOn(restored.binding, restore, file('backup.sql'), ...ledger);
   expect(done).toMatchObject({ code: 0, stderr: '' });
-  // Rules of a later version render every listing again, which is no change of its fields.
+  // The rules of a later version render every listing again, but change none of its fields.
   const renew = "UPDATE properties SET rendering = ? || substr(rendering, instr(rendering, ' '))";
   restored.sqlite.prepare(renew).run(String(RULES_VERSION));
 }, 60_000);
 afterAll(() => release.remove());
 
-it('the backup, with its erasures', () => {
-  expect(rows('SELECT count(*) AS stored FROM properties')).toEqual([{ stored: 71 }]);
-  expect(rows("SELECT aggregate_id FROM events WHERE payload = '{}'")).toEqual([
-    { aggregate_id: 'bk_erased' },
-  ]);
-  expect(rows('SELECT count(*) AS stored FROM events')).toEqual([{ stored: 8 }]);
+describe('the current version', () => {
+  it('restores a backup with its erasures', () => {
+    expect(rows('SELECT count(*) AS stored FROM properties')).toEqual([{ stored: 71 }]);
+    expect(rows("SELECT aggregate_id FROM events WHERE payload = '{}'")).toEqual([
+      { aggregate_id: 'bk_erased' },
+    ]);
+    expect(rows('SELECT count(*) AS stored FROM events')).toEqual([{ stored: 8 }]);
+  });
+
+  it('imports an unchanged export without a change', async () => {
+    const args = [file('listings.json'), '--no-undo'];
+    const { stdout } = await runOn(restored.binding, importListings, ...args);
+    expect(stdout).toContain('Nothing changed: the store already holds all of it.');
+  });
+
+  it('imports an undo file', async () => {
+    expect(readName()).toEqual([{ name: 'Changed' }]);
+    const args = [file('undo.json'), '--no-undo', '--patch'];
+    expect(await runOn(restored.binding, importListings, ...args)).toMatchObject({ code: 0 });
+    expect(readName()).toEqual([{ name: before }]);
+    const { stdout } = await runOn(restored.binding, exportListings);
+    expect(JSON.parse(stdout).properties).toHaveLength(71);
+  });
 });
 
-it('the export, which changes nothing', async () => {
-  const args = [file('listings.json'), '--no-undo'];
-  const { stdout } = await runOn(restored.binding, importListings, ...args);
-  expect(stdout).toContain('Nothing changed: the store already holds all of it.');
-});
-
-it('the undo file, after which the catalogue is exported', async () => {
-  expect(nameNow()).toEqual([{ name: 'Changed' }]);
-  const args = [file('undo.json'), '--no-undo', '--patch'];
-  expect(await runOn(restored.binding, importListings, ...args)).toMatchObject({ code: 0 });
-  expect(nameNow()).toEqual([{ name: before }]);
-  const { stdout } = await runOn(restored.binding, exportListings);
-  expect(JSON.parse(stdout).properties).toHaveLength(71);
-});
-
-it('the command of the runbook restores all code, and neither the settings nor the migrations', () => {
-  const command = getCodeBlocks('docs/operate/runbook.md', 'sh')
-    .flatMap((block) => block.split('\n'))
-    .find((line) => line.startsWith('git restore --source=COMMIT'));
-  const restoredPaths = 'src tools test docs package.json package-lock.json';
-  const others = 'git commit -m "Undo to COMMIT" && npm ci && npm run deploy';
-  expect(command?.replace(/^.* -- /, '')).toBe(`${restoredPaths} && ${others}`);
+describe('the command that undoes a deployment in the runbook', () => {
+  it('restores only code, without settings and migrations', () => {
+    const command = getCodeBlocks('docs/operate/runbook.md', 'sh')
+      .flatMap((block) => block.split('\n'))
+      .find((line) => line.startsWith('git restore --source=COMMIT'));
+    const restoredPaths = 'src tools test docs package.json package-lock.json';
+    const others = 'git commit -m "Undo to COMMIT" && npm ci && npm run deploy';
+    expect(command?.replace(/^.* -- /, '')).toBe(`${restoredPaths} && ${others}`);
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * The release before: the code of the latest tag, with today's packages, and what its user has in
- * hand. Without a tag, or git, it is the working copy.
+ * The previous release: the code of the latest tag with the current packages, and a folder in which
+ * its commands run. If there is no tag or no git, it is the working copy.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { openLocal, wrapSqlite } from '../../tools/database/local.ts';
 import { migrate } from '../../tools/database/migrations.ts';
 
-/** Today's, which imports packages faster than Node itself. */
+/** The module of the working copy that makes imports of packages faster. */
 const OWN_NODE = pathToFileURL('tools/own-node.js');
 const FILES = ['src', 'tools', 'migrations', 'package.json', 'wrangler.toml'];
 const DESCRIBE = ['describe', '--tags', '--abbrev=0'];
@@ -20,10 +20,10 @@ const tag = described.status === 0 ? described.stdout.trim() : '';
 
 export class Release {
   readonly folder = mkdtempSync(join(tmpdir(), 'release-'));
-  /** Of its local runtime. */
+  /** Folder of the local database, KV and objects. */
   readonly state = join(this.folder, '.wrangler/state/v3');
 
-  /** Its database has the sample listings. */
+  /** Creates the folder. Its database has the sample listings. */
   constructor() {
     if (tag === '') {
       for (const name of FILES) cpSync(name, join(this.folder, name), { recursive: true });
@@ -37,7 +37,7 @@ export class Release {
 
   /** Runs a command of the release in its folder. */
   run(command: string, ...args: string[]): void {
-    // Releases keep their programs in different folders.
+    // The folder of the programs differs between releases.
     const { scripts } = JSON.parse(readFileSync(join(this.folder, 'package.json'), 'utf8'));
     const [path] = /tools\/[\w/-]+\.ts$/.exec(scripts[command]) ?? [''];
     const program = [`--import=${OWN_NODE}`, path, ...args];
@@ -48,7 +48,7 @@ export class Release {
     return openLocal(join(this.state, 'd1/miniflare-D1DatabaseObject'));
   }
 
-  async applyMigrationsOfToday(): Promise<void> {
+  async applyCurrentMigrations(): Promise<void> {
     using sqlite = this.open();
     await migrate(wrapSqlite(sqlite));
   }

@@ -1,6 +1,6 @@
 /**
- * The Worker of the release before and today's, as a deployment lets them serve side by side: over
- * one database, one KV, one edge cache and the same counters, which are objects of either version.
+ * The Workers of the previous release and of the working copy, side by side as during a deployment.
+ * They share one database, one KV and the same counters, which are objects of either version.
  */
 
 import { dirname, join } from 'node:path';
@@ -18,8 +18,8 @@ const API_KEY = 'the-key-of-the-test';
 const FEED = '/api/v1/web/properties';
 const LIMIT = 20;
 
-type Version = 'former' | 'today';
-const VERSIONS: readonly Version[] = ['former', 'today'];
+type Version = 'previous' | 'current';
+const VERSIONS: readonly Version[] = ['previous', 'current'];
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 const site = await namedKey('limited', ['feed:read']);
@@ -33,19 +33,22 @@ const vars = {
   FEED_CACHE_SECONDS: '60',
 };
 
-describe.each(VERSIONS)('with counters of the version %s', (owner) => {
+describe.each(VERSIONS)('both versions, with counters of the %s one,', (owner) => {
   const release = new Release();
   let miniflare: Miniflare;
-  const origins: Record<Version, string> = { former: '', today: '' };
+  const origins: Record<Version, string> = { previous: '', current: '' };
   let nextAddress = 0;
 
   beforeAll(async () => {
-    await release.applyMigrationsOfToday();
+    await release.applyCurrentMigrations();
     const { folder } = release;
-    const former = await makeOnce('bundle-former', async (made) => {
-      await buildBundle(join(folder, 'src/index.ts'), made);
+    const previous = await makeOnce('bundle-previous', async (directory) => {
+      await buildBundle(join(folder, 'src/index.ts'), directory);
     });
-    const scripts = { former: join(former, 'index.js'), today: await getBundle('src/index.ts') };
+    const scripts = {
+      previous: join(previous, 'index.js'),
+      current: await getBundle('src/index.ts'),
+    };
     const workers = VERSIONS.map((name) => ({
       name,
       compatibilityDate: readWranglerConfig().compatibility_date,
@@ -84,8 +87,11 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
   function send(version: Version, path: string, init: RequestInit = {}): Promise<Response> {
     nextAddress += 1;
     const address = { 'CF-Connecting-IP': `2001:db8:0:${nextAddress.toString(16)}::1` };
-    const own = { 'x-api-key': API_KEY, 'Content-Type': 'application/json', ...address };
-    return fetch(`${origins[version]}${path}`, { ...init, headers: { ...own, ...init.headers } });
+    const defaults = { 'x-api-key': API_KEY, 'Content-Type': 'application/json', ...address };
+    return fetch(`${origins[version]}${path}`, {
+      ...init,
+      headers: { ...defaults, ...init.headers },
+    });
   }
 
   function post(version: Version, key: string): Promise<Response> {
@@ -101,7 +107,7 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     });
   }
 
-  it('an event that is sent to both at once is stored once', async () => {
+  it('store an event once when it is sent to both concurrently', async () => {
     const keys = Array.from({ length: 20 }, (_, index) => `${owner}-${index}`);
     const statuses = await Promise.all(
       keys.map(async (key) => {
@@ -111,45 +117,42 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     );
     expect(statuses).toEqual(keys.map(() => [200, 202]));
     const { data } = await readJson(
-      await send('today', '/api/v1/events?aggregate_id=side-by-side'),
+      await send('current', '/api/v1/events?aggregate_id=side-by-side'),
     );
     expect(data).toHaveLength(20);
   });
 
-  it.each(['D1', 'KV alone'])(
-    'today replays an event of the version before from %s',
-    async (store) => {
-      const key = `${owner} in ${store}`;
-      const first = await (await post('former', key)).json<{ id: string }>();
-      if (store !== 'D1') {
-        const kv = await miniflare.getKVNamespace('IDEMPOTENCY', 'former');
-        await expect.poll(() => kv.get(first.id)).not.toBeNull();
-        const database = await miniflare.getD1Database('DB', 'former');
-        await database.prepare('DELETE FROM events WHERE id = ?').bind(first.id).run();
-      }
-      const again = await post('today', key);
-      expect([again.status, await again.json()]).toEqual([200, { ...first, status: 'idempotent' }]);
-    },
-  );
+  it.each(['D1', 'only KV'])('replay an event of the previous version from %s', async (store) => {
+    const key = `${owner} in ${store}`;
+    const first = await (await post('previous', key)).json<{ id: string }>();
+    if (store !== 'D1') {
+      const kv = await miniflare.getKVNamespace('IDEMPOTENCY', 'previous');
+      await expect.poll(() => kv.get(first.id)).not.toBeNull();
+      const database = await miniflare.getD1Database('DB', 'previous');
+      await database.prepare('DELETE FROM events WHERE id = ?').bind(first.id).run();
+    }
+    const replay = await post('current', key);
+    expect([replay.status, await replay.json()]).toEqual([200, { ...first, status: 'idempotent' }]);
+  });
 
   it.each([
     ['a named key', { 'x-api-key': site.key }],
     ['an address', { 'x-api-key': 'unknown', 'CF-Connecting-IP': '203.0.113.9' }],
-  ])('%s gets at least its limit from both together, and little more', async (_, headers) => {
-    let passed = 0;
+  ])('together give %s its limit, and at most a fifth more', async (_, headers) => {
+    let admitted = 0;
     for (let sent = 0; sent < 2 * LIMIT; sent += 1) {
       const responses = await Promise.all(
         VERSIONS.map((version) => send(version, FEED, { headers })),
       );
       for (const response of responses) {
-        if (response.status !== 429) passed += 1;
+        if (response.status !== 429) admitted += 1;
         expect(response.headers.get('RateLimit')).toMatch(/;r=\d+;t=\d+$/);
         expect(response.headers.get('X-RateLimit-Remaining')).toMatch(/^\d+$/);
       }
     }
-    expect(passed).toBeGreaterThanOrEqual(LIMIT);
-    // The second isolate adds a fifth, and a place or two when calls cross.
-    expect(passed).toBeLessThanOrEqual(LIMIT + LIMIT / 5 + 2);
+    expect(admitted).toBeGreaterThanOrEqual(LIMIT);
+    // The second isolate adds a fifth, and one or two permits when calls cross.
+    expect(admitted).toBeLessThanOrEqual(LIMIT + LIMIT / 5 + 2);
   });
 
   it.each([
@@ -161,14 +164,14 @@ describe.each(VERSIONS)('with counters of the version %s', (owner) => {
     '/api/v1/events?order=asc&limit=3',
     '/api/v1/events?order=asc&limit=1&type=booking.created&aggregate_id=side-by-side',
     '/api/v1/web/property-changes?limit=4',
-  ])('a cursor of either is valid at the other: %s', async (path) => {
+  ])('accept a cursor of the other version for %s', async (path) => {
     const param = path.includes('changes') ? 'after' : 'cursor';
     for (const [from, to] of [VERSIONS, VERSIONS.toReversed()] as [Version, Version][]) {
       const { next_cursor } = await readJson(await send(from, path));
       const next = `${path}&${param}=${next_cursor}`;
-      const there = await readJson(await send(to, next));
-      expect(there.data.length).toBeGreaterThan(0);
-      expect(idsOf(there)).toEqual(idsOf(await readJson(await send(from, next))));
+      const nextPage = await readJson(await send(to, next));
+      expect(nextPage.data.length).toBeGreaterThan(0);
+      expect(listIds(nextPage)).toEqual(listIds(await readJson(await send(from, next))));
     }
   });
 });
@@ -180,4 +183,4 @@ async function readJson(response: Response): Promise<List> {
   return response.json() as Promise<List>;
 }
 
-const idsOf = ({ data }: List) => data.map(({ id }) => id);
+const listIds = ({ data }: List) => data.map(({ id }) => id);

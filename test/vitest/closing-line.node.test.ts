@@ -1,12 +1,12 @@
-/** Whole runs of Vitest, with the reporter of `npm test`. */
+/** Runs Vitest with the reporter of `npm test`. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-/** Runs a project that has these test files. */
+/** Runs a project with test files. */
 function run(files: Record<string, string>, ...args: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'vitest-'));
   const config = {
@@ -25,18 +25,20 @@ function run(files: Record<string, string>, ...args: string[]) {
   return { status, lines: stdout.trimEnd().split('\n') };
 }
 
-it('the last line counts the results, and a file that cannot be loaded as a failure', () => {
-  const { status, lines } = run({
-    'a.test.js':
-      "it('a', () => {}); it('b', () => expect(1).toBe(2)); it('c', ({ skip }) => skip('git'));",
-    'b.test.js': "import './missing.js';",
+describe('the last line of a run', () => {
+  it('counts a file that cannot be loaded as a failure', () => {
+    const { status, lines } = run({
+      'a.test.js':
+        "it('a', () => {}); it('b', () => expect(1).toBe(2)); it('c', ({ skip }) => skip('git'));",
+      'b.test.js': "import './missing.js';",
+    });
+    expect(lines).toContainEqual(expect.stringMatching(/^Skipped tests need: FULL=1, .*git$/));
+    expect([status, lines.at(-1)]).toEqual([1, '1 passed, 2 failed, 1 skipped']);
   });
-  expect(lines).toContainEqual(expect.stringMatching(/^Skipped tests need: FULL=1, .*git$/));
-  expect([status, lines.at(-1)]).toEqual([1, '1 passed, 2 failed, 1 skipped']);
-});
 
-it('a run of no test is a failure', () => {
-  const { status, lines } = run({ 'a.test.js': "it('a', () => {});" }, '-t', 'b');
-  expect([status, lines.at(-1)]).toEqual([1, '0 passed, 1 failed, 1 skipped']);
-  expect(lines).not.toContainEqual(expect.stringContaining('Skipped tests need'));
+  it('reports a failure if no test has run', () => {
+    const { status, lines } = run({ 'a.test.js': "it('a', () => {});" }, '-t', 'b');
+    expect([status, lines.at(-1)]).toEqual([1, '0 passed, 1 failed, 1 skipped']);
+    expect(lines).not.toContainEqual(expect.stringContaining('Skipped tests need'));
+  });
 });

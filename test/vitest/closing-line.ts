@@ -6,18 +6,18 @@ import type { Reporter, TestModule, Vitest } from 'vitest/node';
 const CHROMIUM = '/usr/bin/chromium';
 
 export default class ClosingLine implements Reporter {
-  #isOfNames = false;
+  /** Whether the run has a name pattern (`-t`), which skips all other tests. */
+  #hasNamePattern = false;
 
-  /** With `-t`, the other tests are skipped. */
   onInit({ config }: Vitest): void {
-    this.#isOfNames = config.testNamePattern !== undefined;
+    this.#hasNamePattern = config.testNamePattern !== undefined;
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const find = (state: 'passed' | 'failed' | 'skipped') =>
       modules.flatMap(({ children }) => [...children.allTests(state)]);
     const [passed, skipped] = [find('passed').length, find('skipped')];
-    // A file that cannot be loaded has failed without a failed test.
+    // A file that cannot be loaded has no failed test.
     const broken = modules.filter(
       (module) =>
         module.state() === 'failed' && [...module.children.allTests('failed')].length === 0,
@@ -26,11 +26,11 @@ export default class ClosingLine implements Reporter {
     if (failed > 0) process.exitCode = 1;
     const unmet = new Set(process.env.FULL ? [] : ['FULL=1']);
     if (!existsSync(CHROMIUM)) unmet.add(CHROMIUM);
-    // What a test says that it needs, e.g. git.
+    // The note of a skipped test names what it needs, e.g. git.
     for (const result of skipped.map((test) => test.result())) {
       if (result.state === 'skipped' && result.note) unmet.add(result.note);
     }
-    if (skipped.length > 0 && unmet.size > 0 && !this.#isOfNames)
+    if (skipped.length > 0 && unmet.size > 0 && !this.#hasNamePattern)
       console.log(`Skipped tests need: ${[...unmet].join(', ')}`);
     console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   }

@@ -1,18 +1,18 @@
 /**
- * Runs with each test file in Node. The files of one worker share its process, so this leaves none
- * of a file's environment variables, and no clock that it has set, to the next one.
+ * Runs with each test file in Node. Resets environment variables and the clock after each file,
+ * because the files of one worker share its process.
  */
 
 import { join } from 'node:path';
 import { afterAll, inject, vi } from 'vitest';
 
-// Tests start many programs: Node caches compiled code for the next one. (Vitest's own processes
-// would write theirs when the directory has been removed.)
+// Node caches compiled code for the next program, because tests start many. Vitest's own processes
+// do not, because they would write it after the directory has been removed.
 process.env.NODE_COMPILE_CACHE = join(inject('runDirectory'), 'compiled');
 
 const environment = { ...process.env };
 
-// Registered before the file's own, so it runs after them.
+// Runs after the hooks of the file, because it is registered first.
 afterAll(() => {
   vi.useRealTimers();
   for (const name of Object.keys(process.env)) {

@@ -1,6 +1,6 @@
 /**
- * The directory of one run of the tests, which its workers and the programs that they start share.
- * Removed when the process ends, also by a signal, with the folders that tests leave in it.
+ * The directory of a test run, which its workers and their programs share. It is removed with its
+ * contents when the process ends, also by a signal.
  */
 
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
@@ -15,9 +15,9 @@ declare module 'vitest' {
   }
 }
 
-/** A file system in memory, on Linux. */
+/** A file system in memory on Linux. */
 const MEMORY = '/dev/shm';
-/** More than the files of a run take. */
+/** More than the files of a run need. */
 const ROOM_BYTES = 1_024 ** 3;
 
 /** Vitest calls this before it starts a worker. */
@@ -28,7 +28,7 @@ export default function setup(project: TestProject): void {
   project.provide('runDirectory', directory);
 }
 
-/** Tests make hundreds of databases, whose writes would wait for a disk. */
+/** Whether memory has room for the hundreds of databases of a run, whose writes would wait for a disk. */
 function hasRoomInMemory(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);

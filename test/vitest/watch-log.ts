@@ -1,9 +1,9 @@
 /**
- * Reads every line that the service logs while the tests in workerd run, and fails a test in which
- * one holds a credential, an Idempotency-Key or a value of a body. It takes the values from every
- * `Request` that a test makes. test/http/hostile-http.node.test.ts reads the log over real HTTP.
+ * Fails a test in workerd if a line of the log contains a credential, an Idempotency-Key or a value
+ * of a body. Collects these values from every `Request` that a test makes.
+ * test/http/hostile-http.node.test.ts reads the log over real HTTP.
  *
- * Lines of the access log are hidden: there are thousands, of no use in a test's output.
+ * Hides the thousands of lines of the access log.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -12,17 +12,17 @@ import { afterAll, afterEach, expect } from 'vitest';
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'idempotency-key', 'cookie'];
 const MAX_VALUES_PER_BODY = 50;
 const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
-/** Shorter values are words that any log line may hold. */
+/** Shorter values are words that any log line can contain. */
 const MIN_CHARACTERS = 8;
-/** Event types, and words of routes and of JavaScript, which a log line may hold too. */
+/** Event types, and words of routes and of JavaScript, which a log line can contain too. */
 const HARMLESS =
   /^(booking\.\w+|property|properties|property-changes|locations|detailed|undefined|function|constructor)$/;
 
-/** A line is about one of the last requests: remembering more would only take time. */
+/** Values of the last requests. Lines about earlier ones no longer come. */
 const values = new LRUCache<string, true>({ max: 500 });
 let leaks: string[] = [];
 
-/** Remembers a value in plain and as JSON writes it. */
+/** Remembers a value, and its form in JSON. */
 function remember(value: string): void {
   if (value.length < MIN_CHARACTERS || HARMLESS.test(value)) return;
   values.set(value, true);
@@ -35,11 +35,11 @@ function rememberRequest(request: Request, init: RequestInit | undefined): void 
   }
   for (const value of new URL(request.url).searchParams.values()) remember(value);
   if (typeof init?.body !== 'string') return;
-  stringsIn(init.body).slice(0, MAX_VALUES_PER_BODY).forEach(remember);
+  listStrings(init.body).slice(0, MAX_VALUES_PER_BODY).forEach(remember);
 }
 
-/** Returns the texts in a body: each string value of JSON, or the body itself. */
-function stringsIn(body: string): string[] {
+/** Lists the string values of a JSON body. Another body is one string. */
+function listStrings(body: string): string[] {
   const strings: string[] = [];
   try {
     JSON.parse(body, (_name, value: unknown) => {
@@ -52,7 +52,7 @@ function stringsIn(body: string): string[] {
   }
 }
 
-/** Returns a finding for each remembered value in a line, apart from its request id and times. */
+/** Describes each remembered value in a line. Ignores the request id and the times. */
 function findSecrets(logged: string): string[] {
   const line = logged
     .replace(/"request_id":"(?:[^"\\]|\\.)*"/, '"request_id":""')
@@ -79,7 +79,7 @@ globalThis.console = new Proxy(console, {
     return (...args: unknown[]) => {
       const line = args.map(String).join(' ');
       leaks.push(...findSecrets(line));
-      // A test's spy is an own property.
+      // The spy of a test is an own property.
       const isUnspied = !Object.hasOwn(target, name);
       if (isUnspied && line.startsWith(ACCESS_LOG_LINE)) return undefined;
       return Reflect.apply(method, target, args);
@@ -88,12 +88,12 @@ globalThis.console = new Proxy(console, {
 });
 
 afterEach(() => {
-  const found = leaks;
+  const currentLeaks = leaks;
   leaks = [];
-  expect(found).toEqual([]);
+  expect(currentLeaks).toEqual([]);
 });
 
-// The next test file of this isolate watches again.
+// The next test file of this isolate installs its own proxies.
 afterAll(() => {
   Object.assign(globalThis, originals);
 });

@@ -1,28 +1,25 @@
 /**
- * Runs with each test file in workerd. The files of one worker share its runtime, so this gives
- * each one empty storage and its own tables.
+ * Runs with each test file in workerd. Creates empty tables for each file, because the files of one
+ * worker share its runtime.
  */
 
 import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, vi } from 'vitest';
 
-/** A second attempt has always been enough. */
+/** Two resets have always been enough. */
 const MAX_RESETS = 5;
 
 await emptyStorage();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
-// Each test ends with the real clock, and without its spies.
+// Removes the fake clock and the spies of the test.
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
-/**
- * Resets until the tables of the file before are gone: a large database may outlive the first
- * reset.
- */
+/** Resets the storage until it is empty, because a large database can survive the first reset. */
 async function emptyStorage(): Promise<void> {
   const tables = env.DB.prepare(
     `SELECT count(*) AS tables FROM sqlite_schema WHERE name = 'd1_migrations'`,
