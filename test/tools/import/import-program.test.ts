@@ -1,4 +1,4 @@
-/** `import-listings` as a program: its database, its files, and its end when it is killed. */
+/** `import-listings` as a program, which may find an old database and may be killed. */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';

@@ -128,9 +128,9 @@ function makeFile({ form, homes, locations, amenities, name, pick }: Edit, store
       name: { en: name },
     })),
     amenities: [...amenitySlugs].map((slug) => ({ slug, label: { en: name } })),
-    properties: homes.map(({ photos = [], ...each }, at) => ({
+    properties: homes.map(({ photos = [], ...fields }, at) => ({
       ...required,
-      ...each,
+      ...fields,
       id: pickId(at, stored.properties),
       photos: photos.map((one) => ({ ...(form !== 'patch' && entry), ...one })),
     })),
@@ -138,10 +138,8 @@ function makeFile({ form, homes, locations, amenities, name, pick }: Edit, store
 }
 
 function makeSheets({ homes }: Edit): Promise<Uint8Array> {
-  const rows = homes.map(({ size = 1, ...each }) =>
-    [each.slug, each.hid, each.city, Math.round(size % 9e9), each.title?.en].map(
-      (cell) => cell ?? null,
-    ),
+  const rows = homes.map(({ size = 1, slug, hid, city, title }) =>
+    [slug, hid, city, Math.round(size % 9e9), title?.en].map((cell) => cell ?? null),
   );
   const photos = homes.flatMap(({ slug, photos: own = [] }) => own.map((one) => [slug, one.url]));
   return workbook({
@@ -151,20 +149,20 @@ function makeSheets({ homes }: Edit): Promise<Uint8Array> {
 }
 
 /** Imports an edit, whose file is `file` unless it is a sheet or a status. */
-async function apply(each: Edit, file: object, ...options: string[]) {
+async function apply(change: Edit, file: object, ...options: string[]) {
   const patch = [...options, '--many', '--patch'];
   const whole = [...options, '--many'];
-  switch (each.form) {
+  switch (change.form) {
     case 'sheet':
-      return imports.load(await makeSheets(each), ...options, '--many');
+      return imports.load(await makeSheets(change), ...options, '--many');
     case 'status':
-      return imports.setStatus('sold_out', each.homes[0]?.slug ?? '', ...options);
+      return imports.setStatus('sold_out', change.homes[0]?.slug ?? '', ...options);
     case 'pruned':
       return imports.load(file, ...whole, '--prune');
     case 'correction':
-      return imports.load(file, ...(each.name === 'One' ? whole : patch));
+      return imports.load(file, ...(change.name === 'One' ? whole : patch));
     default:
-      return imports.load(file, ...(each.form === 'file' ? whole : patch));
+      return imports.load(file, ...(change.form === 'file' ? whole : patch));
   }
 }
 
@@ -195,15 +193,16 @@ it('undoes any edit by the command that it prints, without a change outside the 
       imports.clear();
       for (const [index, any] of edits.entries()) {
         // Ids follow from keys at first, and a key is corrected then.
-        const each: Edit = { ...any, form: (['file', 'correction'] as const)[index] ?? any.form };
+        const change: Edit = { ...any, form: (['file', 'correction'] as const)[index] ?? any.form };
         const before = await exported();
-        const file = makeFile(each, before);
-        const { code, stdout } = await apply(each, file, '--undo', undo);
+        const file = makeFile(change, before);
+        const { code, stdout } = await apply(change, file, '--undo', undo);
         const command = /^To undo it: npm run import-listings -- (.*)$/m.exec(stdout)?.[1];
         expect(command === undefined).toBe(code !== 0 || stdout.includes('Nothing changed'));
         if (command === undefined) continue;
         const after = await exported();
-        const homes = each.form === 'pruned' ? [] : findOutside(before.properties, file.properties);
+        const homes =
+          change.form === 'pruned' ? [] : findOutside(before.properties, file.properties);
         const otherLocations = findOutside(before.locations, file.locations);
         // The version of a listing has the slug of its location, which a correction may change.
         const withoutVersion = ({ as_of, ...row }: Row) => row;
@@ -222,7 +221,7 @@ it('undoes any edit by the command that it prints, without a change outside the 
         expect({ ...records, properties: restored }).toEqual(before);
         for (const { id, status } of properties)
           expect(ids.has(id) || status === 'hidden').toBe(true);
-        await apply(each, file);
+        await apply(change, file);
       }
     }),
     runs(6),

@@ -11,19 +11,19 @@ export function findEntryProblems(
   location: FileLocation,
 ): FieldProblem[] {
   const { photos, videos, amenities, hero_photo_id } = keys;
-  const problems = Object.entries({ photos, videos, amenities }).flatMap(([list, own]) =>
-    own.flatMap((key, index): FieldProblem[] => {
-      const firstIndex = own.indexOf(key);
+  const problems = Object.entries({ photos, videos, amenities }).flatMap(([list, entryKeys]) =>
+    entryKeys.flatMap((key, index): FieldProblem[] => {
+      const firstIndex = entryKeys.indexOf(key);
       if (key === undefined || firstIndex === index) return [];
       // The amenities of a listing have one cell.
       const isRow = location.row !== undefined && list !== 'amenities';
-      const pathOf = (at: number) => `${list}.${at}${isRow ? '.url' : ''}`;
-      const [path, first] = [pathOf(index), pathOf(firstIndex)];
-      const place = isRow ? findCell(location, first)?.cell : first;
+      const formatEntryPath = (at: number) => `${list}.${at}${isRow ? '.url' : ''}`;
+      const [path, first] = [formatEntryPath(index), formatEntryPath(firstIndex)];
+      const firstLocation = isRow ? findCell(location, first)?.cell : first;
       const entry = isMap(record) && toList(record[list])[index];
-      // An id that follows from an address says nothing to its editor.
+      // An editor does not know an id that was derived from an address.
       const value = isMap(entry) ? entry.url : key;
-      return [{ path, value, message: `repeats ${place}` }];
+      return [{ path, value, message: `repeats ${firstLocation}` }];
     }),
   );
   if (hero_photo_id === undefined || photos.includes(hero_photo_id)) return problems;
@@ -31,7 +31,7 @@ export function findEntryProblems(
   return [...problems, { path: 'hero_photo_id', value: hero_photo_id, message }];
 }
 
-/** Rejects a location without a key, and a location and a hero photo that are named twice. */
+/** Rejects a location without a key, and a location or a hero photo that two fields name. */
 export function findReferenceProblems(kind: string, record: unknown): FieldProblem[] {
   if (!isMap(record)) return [];
   if (kind === 'location') {
