@@ -1,7 +1,7 @@
 /** What a cell means for a column, by its type. */
 
 import { describe, expect, it } from 'vitest';
-import { type Cell, readCell } from '../../../tools/import/read/cells.ts';
+import { type Cell, readCell, toCell } from '../../../tools/import/read/cells.ts';
 import { SHEET_NAMES, SHEETS } from '../../../tools/import/read/columns.ts';
 
 /** Reads a cell of a column, e.g. `listings.price_from`. */
@@ -130,5 +130,21 @@ describe('readCell', () => {
   ])('rejects %s %j and accepts the repair of its hint', (path, cell, message, hint, repair) => {
     expect(read(path, cell)).toEqual({ message, ...(hint && { hint }) });
     if (repair !== undefined) expect(read(path, repair)).toHaveProperty('value');
+  });
+});
+
+describe('toCell', () => {
+  const paragraph = (text: string) => ({ type: 'paragraph', content: [{ type: 'text', text }] });
+
+  it.each([
+    ['every line of a plain description', 'A\r\n\n\nB', 'A\n\n\nB'],
+    [
+      'the plain text of a rich description',
+      { type: 'doc', content: [paragraph('A'), paragraph('B')] },
+      'A\n\nB',
+    ],
+  ])('shows %s', (_, en, cell) => {
+    const column = SHEETS.listings.columns.find(({ name }) => name === 'description.en');
+    expect(column && toCell(column, { description: { en } })).toBe(cell);
   });
 });
