@@ -1,6 +1,6 @@
 /**
- * Dates in a payload. The service needs the calendar day for one rule, the order of a stay, and
- * leaves the rest of a value to its sender: it reads no time and no zone.
+ * Dates in a payload. The service needs the calendar day for one rule, the order of a stay. The rest
+ * of a value belongs to its sender, so the service reads no time and no zone.
  *
  *     2027-07-03T15:00:00+02:00[Europe/Madrid]   RFC 9557
  *     20270703T150000Z                           iCalendar
@@ -11,16 +11,19 @@
 
 import * as z from 'zod';
 
-/** A day of the calendar, as `YYYY-MM-DD` or `YYYYMMDD`. */
 const DAY = z.regexes.date.source.slice(1, -1);
+/**
+ * A day of the calendar, as `YYYY-MM-DD` or `YYYYMMDD`. The second form is the first one without the
+ * hyphens between its parts. Other hyphens, as in `[1-9]`, are before other characters.
+ */
 const DATE = `(?:${DAY}|${DAY.replaceAll(/-(?=[(02])/g, '')})`;
 const REST = '[^\\x00-\\x1f]';
 /** A date, alone or followed by a time or a zone. */
 const DATED = `${DATE}(?:(?:[Tt]|,? )[0-9]${REST}{0,58}|[+-][0-9]${REST}{0,58}|[Zz\\[]${REST}{0,59}|[0-9]{6})?`;
 
-/** Patterns, as sources without anchors. */
+/** Pattern of a date or of Unix time in digits, without anchors. */
 export const TIMESTAMP = `${DATED}|[0-9]{10,13}`;
-/** e.g. `9:30`, `16:00:00.000`, `4:00 pm` */
+/** Pattern of a time without a date, e.g. `9:30`, `16:00:00.000` or `4:00 pm`. */
 export const TIME = '(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?:[^0-9](?:[^0-9]|[0-9]){0,40})?';
 
 /** Range of Unix time, in seconds or in milliseconds. */
@@ -57,25 +60,27 @@ export function explainWrongDate(value: unknown): string {
  */
 export function isInOrder(payload: unknown): boolean {
   const { check_in, check_out } = z.looseObject({}).safeParse(payload).data ?? {};
-  const [first, last] = [readStayDate(check_in), readStayDate(check_out)];
-  if (first === undefined || last === undefined) return true;
-  return last.day >= first.day - (first.hasTime || last.hasTime ? 1 : 0);
+  const [arrival, departure] = [readStayDate(check_in), readStayDate(check_out)];
+  if (arrival === undefined || departure === undefined) return true;
+  return departure.day >= arrival.day - (arrival.hasTime || departure.hasTime ? 1 : 0);
 }
 
-/** `day` counts from 1970-01-01. */
+/** A date of a stay. `day` is the number of days since 1970-01-01. */
 type StayDate = { day: number; hasTime: boolean };
 
+/** Reads a date. Returns undefined if there is no valid date, or an ambiguous one. */
 function readStayDate(value: unknown): StayDate | undefined {
   const date = unwrapDate(value);
-  const isUnixTime = typeof date === 'number' && date >= UNIX_TIME.min && date <= UNIX_TIME.max;
-  const text = isUnixTime ? String(Math.trunc(date)) : String(date);
-  if (!isUnixTime && !(typeof date === 'string' && timestampPattern.test(date))) return undefined;
-  return /^[ \t]*\d{10,13}[ \t]*$/.test(text)
-    ? readUnixDate(text.trim())
-    : readTextDate(text.trim());
+  if (typeof date === 'number') {
+    const isUnixTime = date >= UNIX_TIME.min && date <= UNIX_TIME.max;
+    return isUnixTime ? readUnixDate(String(Math.trunc(date))) : undefined;
+  }
+  if (typeof date !== 'string' || !timestampPattern.test(date)) return undefined;
+  const text = date.trim();
+  return /^\d{10,13}$/.test(text) ? readUnixDate(text) : readTextDate(text);
 }
 
-/** 11 or 12 digits may be seconds or milliseconds, so they are not read. */
+/** Returns undefined for 11 or 12 digits, which may be seconds or milliseconds. */
 function readUnixDate(digits: string): StayDate | undefined {
   if (digits.length === 11 || digits.length === 12) return undefined;
   const milliseconds = Number(digits) * (Number(digits) < MIN_MILLISECONDS ? 1_000 : 1);

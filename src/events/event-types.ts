@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { isInOrder } from './dates.ts';
 import { field } from './payload-fields.ts';
 
-/** The bounds of a name. SQLite's functions cut a text at NUL. */
+/** Bounds of a name. NUL is excluded, because SQLite's functions end a string there. */
 export const NAME_BOUNDS = { minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
 
 /** The name of an event type, an aggregate or a key. */
@@ -61,10 +61,10 @@ const makeBooking = () =>
       when: () => true,
     });
 
-/** Event type → schema of its payload. */
+/** The payload schema of each event type. */
 export const EVENT_TYPES = {
   'booking.created': makeBooking,
-  /** The booking as it is now. */
+  /** Has the current state of the booking. */
   'booking.updated': makeBooking,
   'booking.cancelled': () =>
     z.looseObject({

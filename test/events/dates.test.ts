@@ -208,6 +208,7 @@ describe('the pattern of a date', () => {
     [{ dateTime: [], date: '2027-07-03' }, false],
     [{ dateTime: { date: '2027-07-03' } }, false],
     [{ dateTime: false, date: '2027-07-03' }, false],
+    [{ dateTime: { toString: 1 } }, false],
     [true, false],
     [[], false],
     [['2027-07-03'], false],
@@ -283,6 +284,8 @@ describe('the order of a stay', () => {
     ['2027-07-03', '2027-07-01x', true],
     ['2027-07-03', ['2027-07-01'], true],
     ['2027-07-03', { dateTime: { date: '2027-07-01' } }, true],
+    ['2027-07-03', { dateTime: { toString: 1, valueOf: 1 } }, true],
+    ['2027-07-03', { toString: 1, date: '2027-07-01' }, false],
   ])('is decided for %j and %j (%j)', (check_in, check_out, expected) => {
     expect(isInOrder({ check_in, check_out })).toBe(expected);
   });
