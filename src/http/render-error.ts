@@ -52,7 +52,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 /** `path` has no query. `respondedAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
-/** Builds the body of an error. Older clients read the top level. Of a problem, only path and message are shown. */
+/** Builds the body of an error. Older clients read the top level. A problem has only its path and its message. */
 export function createErrorBody(error: ApiError, request: ErrorRequest, message = error.message) {
   const { details } = error;
   return {

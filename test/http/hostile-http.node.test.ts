@@ -1,6 +1,6 @@
 /**
- * Bytes that `fetch` would not send, straight to the production bundle in workerd: no response to
- * them is a 500, repeats what was sent, or delays another client.
+ * Sends bytes that `fetch` would not send to the production bundle in workerd. No response may be a
+ * 500, repeat what was sent, or delay another client.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -67,17 +67,17 @@ function exchange(parts: Parts): Promise<string> {
   return promise;
 }
 
-function statusOf(response: string): number {
+function getStatus(response: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(response)?.[1]);
 }
 
 it('repeats an X-Request-ID only if it is UTF-8', async () => {
-  const idOf = async (id: string | Uint8Array) => {
+  const getEchoedId = async (id: string | Uint8Array) => {
     const parts = [`GET /api/health HTTP/1.1\r\n${HOST}X-Request-ID: `, id, '\r\n\r\n'];
     return /^X-Request-ID: (.*)\r$/im.exec(await exchange(parts))?.[1];
   };
-  expect(await idOf('a\tnaïve Ж \u{1f3e1}')).toBe('a\tnaïve Ж \u{1f3e1}');
-  expect(await idOf(Buffer.from('naïve', 'latin1'))).toMatch(/^req_[0-9a-f]{32}$/);
+  expect(await getEchoedId('a\tnaïve Ж \u{1f3e1}')).toBe('a\tnaïve Ж \u{1f3e1}');
+  expect(await getEchoedId(Buffer.from('naïve', 'latin1'))).toMatch(/^req_[0-9a-f]{32}$/);
 });
 
 it('accepts an Idempotency-Key only if it is UTF-8', async () => {
@@ -85,7 +85,7 @@ it('accepts an Idempotency-Key only if it is UTF-8', async () => {
   const stored = await exchange([`${INGEST}Idempotency-Key: ${key}\r\n${WHOLE}`]);
   expect(stored).toContain(`"id":"${deriveEventId(key)}"`);
   const rejected = await exchange([`${INGEST}Idempotency-Key: k`, NOT_UTF8, `\r\n${WHOLE}`]);
-  expect(statusOf(rejected)).toBe(400);
+  expect(getStatus(rejected)).toBe(400);
   expect(rejected).toContain('"param":"Idempotency-Key"');
 });
 
@@ -107,7 +107,7 @@ it.each<[string, Parts, number]>([
   ['climbs out of its path', [GET.replace(FEED, '/api/../../etc/passwd'), '\r\n'], 404],
 ])('responds to a client that %s without internal details', async (_, parts, status) => {
   const response = await exchange(parts);
-  expect(statusOf(response), response).toBe(status);
+  expect(getStatus(response), response).toBe(status);
   expect(response).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
   expect(response).not.toContain(CANARY);
   expect(response).not.toContain(API_KEY);
@@ -132,14 +132,14 @@ it.each([
   ['[::1]:3001', 200],
 ])('responds to plain http with the host %s with %i', async (host, status) => {
   const response = await exchange([GET.replace('Host: localhost', () => `Host: ${host}`), '\r\n']);
-  expect(statusOf(response), response).toBe(status);
+  expect(getStatus(response), response).toBe(status);
   if (status === 403) expect(response).toContain(`"path":"${FEED}"`);
 });
 
 it('delays no client while the bodies of others stop before their end', async () => {
   const stopped = [INGEST, 'Content-Length: 500\r\n\r\n{"event'];
   const sockets = Array.from({ length: 50 }, () => send(stopped));
-  expect(statusOf(await exchange([INGEST, WHOLE]))).toBe(202);
+  expect(getStatus(await exchange([INGEST, WHOLE]))).toBe(202);
   for (const socket of sockets) socket.destroy();
 });
 

@@ -1,6 +1,6 @@
 /**
- * Malformed and random requests: no response to them is a 5xx, or says anything of the inside. The
- * responses are compared with the document where they are received.
+ * Sends malformed and random requests. No response may be a 5xx or reveal how the service works. `send`
+ * compares the responses with the OpenAPI document.
  */
 
 import { env } from 'cloudflare:workers';
@@ -27,7 +27,7 @@ const hostileText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
 );
 
-/** SQL, stacks, files, libraries and storage: a caller must learn nothing of the inside. */
+/** Matches SQL, stacks, files, libraries and storage, which no caller may see. */
 const INTERNAL =
   /SQLITE|D1_|\bselect\b.*\bfrom\b|constraint failed|prepared statement|drizzle|\bzod\b|jose|hono|node_modules|\.(ts|mjs|js|sql)\b|\bat \S+ \(|TypeError|RangeError|SyntaxError|Unexpected token|undefined|\[object/i;
 
@@ -58,27 +58,27 @@ async function expectHarmless(response: Response, statuses: readonly number[]) {
 }
 
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
-const words = (text: string) => fc.constantFrom(...text.split(' '));
+const anyOf = (text: string) => fc.constantFrom(...text.split(' '));
 
 it('never responds to a random path, query and header with a 5xx', async () => {
   const routes = createApp().routes.filter(({ method }) => method === 'GET');
-  const known = fc.constantFrom(...routes.map(({ path }) => path.replace(/:\w+/, 'some-name')));
-  const badly = words(
+  const routePath = fc.constantFrom(...routes.map(({ path }) => path.replace(/:\w+/, 'some-name')));
+  const badly = anyOf(
     '%00 % %zz %c0%ae%c0%ae %2e%2e%2f a%2Fb %252e %0d%0aX:y .. . .env docs api v1',
   );
   const segment = fc.oneof(badly, fc.constant(''), hostileText.map(encoded));
   const segments = fc.array(segment, { maxLength: 6 }).map((names) => `/${names.join('/')}`);
   const item = segment.map((name) => `/api/v1/web/properties/${name}`);
-  const parameter = words('type status location_id limit cursor after fresh wait id locale order');
+  const parameter = anyOf('type status location_id limit cursor after fresh wait id locale order');
   const value = fc.oneof(
-    words('listed en,fr 25 0 +1 1e1 0x10 9999-12-31T23:59:59+23:59'),
+    anyOf('listed en,fr 25 0 +1 1e1 0x10 9999-12-31T23:59:59+23:59'),
     hostileText,
   );
   const pair = fc.tuple(fc.oneof(parameter, hostileText), value, fc.boolean());
-  const header = words('X-Request-ID x-api-key Authorization If-None-Match Origin Cookie Range');
+  const header = anyOf('X-Request-ID x-api-key Authorization If-None-Match Origin Cookie Range');
   const request = fc.record({
-    method: fc.oneof(fc.constant('GET'), words('GET POST PUT DELETE OPTIONS PROPFIND QUERY')),
-    path: fc.oneof(known, segments, item),
+    method: fc.oneof(fc.constant('GET'), anyOf('GET POST PUT DELETE OPTIONS PROPFIND QUERY')),
+    path: fc.oneof(routePath, segments, item),
     pairs: fc.array(pair, { maxLength: 5 }),
     header: fc.tuple(
       header,
@@ -87,8 +87,8 @@ it('never responds to a random path, query and header with a 5xx', async () => {
   });
   await fc.assert(
     fc.asyncProperty(request, async ({ method, path, pairs, header: [name, text] }) => {
-      const query = pairs.map(([parameter, sent, isEncoded]) =>
-        [parameter, sent].map((each) => (isEncoded ? encoded(each) : each)).join('='),
+      const query = pairs.map(([parameter, value, isEncoded]) =>
+        [parameter, value].map((text) => (isEncoded ? encoded(text) : text)).join('='),
       );
       const url = `${path}?${[...query, `utm_source=${CANARY}`].join('&')}`;
       const response = await send(url, { method, headers: { [name]: text } });

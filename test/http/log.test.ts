@@ -49,8 +49,8 @@ it.each([
 const ingest = (changes: Record<string, unknown>, key?: string) =>
   [INGEST, ingestInit(bookingCreated(changes), key)] as const;
 const batch = (...changes: object[]) => {
-  const events = changes.map((each, index) => ({
-    ...bookingCreated({ idempotency_key: `log-${index}`, ...each }),
+  const events = changes.map((fields, index) => ({
+    ...bookingCreated({ idempotency_key: `log-${index}`, ...fields }),
   }));
   return [`${INGEST}/batch`, ingestInit({ events })] as const;
 };

@@ -19,21 +19,21 @@ const emptyList = (aggregateId: string = crypto.randomUUID()) =>
 const store = async (aggregate_id: string) =>
   expectEvent(await ingest(bookingCreated({ aggregate_id }), crypto.randomUUID()), 202);
 
-const lengthOf = async (response: Response) => {
+const countItems = async (response: Response) => {
   await expectStatus(response, 200);
   return (await response.json<{ data: unknown[] }>()).data.length;
 };
 
-/** Sends a request that waits. Returns its list's length. */
+/** Sends a request that waits. Returns the number of items in its list. */
 const wait = async (DB: D1Database, path = emptyList()) =>
-  lengthOf(await waitAt(freshAddress(), DB, path));
+  countItems(await waitAt(freshAddress(), DB, path));
 
 const waitAt = async (address: string, DB: D1Database, path = emptyList()) =>
   (await callWith({ DB }, path, { headers: { 'CF-Connecting-IP': address } })).response;
 
 /**
- * Counts the polls, each a round trip of D1, and the rows that each reads. Knows when the requests
- * sleep between two of them.
+ * Counts the polls, which are round trips to D1, and the rows that they read. Detects when the requests
+ * sleep between two polls.
  */
 function pollCounter() {
   const rows: number[] = [];
@@ -47,8 +47,8 @@ function pollCounter() {
     rows,
     count: () => rows.length,
     /**
-     * Resolves when this number of polls has ended and this number of timers is left: the time
-     * limits of calls are cleared.
+     * Resolves when this number of polls has ended and this number of timers is left, because the
+     * time limits of calls are then cleared.
      */
     async untilAsleep(polls: number, timers = 1): Promise<void> {
       do await scheduler.wait(0);
@@ -57,10 +57,7 @@ function pollCounter() {
   };
 }
 
-/**
- * Ends every wait of the isolate that has begun: their time is over, and they poll for the last
- * time.
- */
+/** Lets the time of all requests that wait expire, so that they poll for the last time. */
 async function endAll(): Promise<void> {
   vi.setSystemTime(Date.now() + 25_000);
   await vi.advanceTimersByTimeAsync(1_000);
@@ -173,21 +170,21 @@ describe('an isolate', () => {
     ];
     await untilAsleep(13, 7);
     await endAll();
-    for (const each of await Promise.all([...waiters, further, ...others])) {
-      expect(each.headers.has('Retry-After')).toBe(false);
-      expect(await lengthOf(each)).toBe(0);
+    for (const response of await Promise.all([...waiters, further, ...others])) {
+      expect(response.headers.has('Retry-After')).toBe(false);
+      expect(await countItems(response)).toBe(0);
     }
   });
 
   it('lets at most 50 requests poll, including disconnected ones', async () => {
     const { DB, untilAsleep } = pollCounter();
-    const gate = Promise.withResolvers<void>();
-    // The platform cancels a request in the midst of its work: here, the second poll never ends.
+    const blocked = Promise.withResolvers<void>();
+    // The platform cancels a request during its work. Here, the second poll never ends.
     const cancelled = Array.from({ length: MAX_WAITING }, () => {
       let polls = 0;
       const stopping = interceptD1(DB, async (call) => {
         polls += 1;
-        if (polls > 1) await gate.promise;
+        if (polls > 1) await blocked.promise;
         return call();
       });
       return wait(stopping);
@@ -202,7 +199,7 @@ describe('an isolate', () => {
     const waiting = wait(next.DB);
     // Each poll that never ends has a time limit.
     await next.untilAsleep(1, MAX_WAITING + 1);
-    gate.resolve();
+    blocked.resolve();
     await Promise.all(cancelled);
     await endAll();
     expect(await waiting).toBe(0);

@@ -35,7 +35,7 @@ describe('a cursor', () => {
   it('is rejected after any change of a single character', () => {
     const cursor = encodeCursor(scope, [12, '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42']);
     const changed = [...cursor].flatMap((_, index) =>
-      ['', ...ALPHABET].map((each) => cursor.slice(0, index) + each + cursor.slice(index + 1)),
+      ['', ...ALPHABET].map((text) => cursor.slice(0, index) + text + cursor.slice(index + 1)),
     );
     for (const text of [...changed, `${cursor} `, `${cursor}=`, `${cursor}A`]) {
       if (text === cursor) continue;

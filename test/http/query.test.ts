@@ -28,7 +28,7 @@ it.each<[query: string, path: string, message: string]>([
   ['status[]=listed&status[]=', 'status', `an empty value is none of ${STATUSES}`],
   ['status[]=no&status=listed', 'status', `no is none of ${STATUSES}`],
   ['status=no&status[]=listed', 'status', `no is none of ${STATUSES}`],
-  // In the order sent.
+  // The values are read in the order in which they were sent.
   ['status[1]=first&status[0]=no', 'status', `first is none of ${STATUSES}`],
   ['status[a]=listed', 'status[a]', UNKNOWN],
   ['status[0][0]=listed', 'status[0][0]', UNKNOWN],
@@ -65,18 +65,18 @@ it('lists an invalid cursor with the other problems', async () => {
   await expectProblems(response, ['cursor', 'wait']);
 });
 
-const listOf = (value: string, count: number, separator = ', ') =>
+const repeat = (value: string, count: number, separator = ', ') =>
   Array(count).fill(value).join(separator);
-const timeOf = (digits: number) => `2027-01-01T00:00:00.${'0'.repeat(digits)}Z`;
+const makeTimestamp = (digits: number) => `2027-01-01T00:00:00.${'0'.repeat(digits)}Z`;
 const TYPE = 'x'.repeat(255);
 
-/** The longest values, each with one that is longer, and valid but for its length. */
+/** The longest value of a parameter, and a longer value that is valid except for its length. */
 it.each([
-  [LIST, 'status', listOf('listed', 143, ','), listOf('listed', 143)],
+  [LIST, 'status', repeat('listed', 143, ','), repeat('listed', 143)],
   [LIST, 'limit', '25'.padStart(300, '0'), '25'.padStart(301, '0')],
-  [EVENTS, 'created_after', timeOf(100), timeOf(101)],
-  [EVENTS, 'id', listOf(UUID, 100), `${listOf(UUID, 100)}   `],
-  [EVENTS, 'type', listOf(TYPE, 50), `${listOf(TYPE, 50)}   `],
+  [EVENTS, 'created_after', makeTimestamp(100), makeTimestamp(101)],
+  [EVENTS, 'id', repeat(UUID, 100), `${repeat(UUID, 100)}   `],
+  [EVENTS, 'type', repeat(TYPE, 50), `${repeat(TYPE, 50)}   `],
 ])('limits for %s the length of %s', async (path, name, longest, longer) => {
   await expectStatus(await get(`${path}?${name}=${longest}`), 200);
   const response = await get(`${path}?${name}=${encodeURIComponent(longer)}`);

@@ -1,4 +1,4 @@
-/** Headers that are sent twice: a retry interceptor, a gateway or a proxy adds its own copy. */
+/** Headers that are sent twice, because a retry interceptor, a gateway or a proxy adds a copy. */
 
 import { expect, it } from 'vitest';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
@@ -11,8 +11,8 @@ const body = JSON.stringify(bookingCreated());
 
 type Line = [name: string, value: string];
 
-/** The Fetch API joins what `append` adds, as it joins the lines of a request. */
-function headersOf(...lines: Line[]): Headers {
+/** Builds headers. The Fetch API joins the values of `append` as it joins the lines of a request. */
+function buildHeaders(...lines: Line[]): Headers {
   const headers = new Headers();
   for (const [name, value] of lines) headers.append(name, value);
   return headers;
@@ -34,7 +34,10 @@ it.each<[path: string, status: number, ...Line[]]>([
   [FEED, 401, ['x-api-key', ''], ['Authorization', TOKEN], ['Authorization', `${TOKEN}AA`]],
 ])('responds to %s with repeated headers with %i (%#)', async (path, status, ...lines) => {
   const init = path === INGEST ? { method: 'POST', body } : {};
-  const response = await sendWith(provider.vars, path, { ...init, headers: headersOf(...lines) });
+  const response = await sendWith(provider.vars, path, {
+    ...init,
+    headers: buildHeaders(...lines),
+  });
   await expectStatus(response, status);
 });
 
@@ -47,21 +50,18 @@ it.each<[key: string, isOne: boolean]>([
   // Each copy is within the bound of a key, and both together are not.
   [`${A.repeat(7)}, ${A.repeat(7)}`, false],
   [`${A}, ${B}`, true],
-])(
-  'Idempotency-Key: %s is one key (%s), and what is sent twice is not stored',
-  async (key, isOne) => {
-    const event = bookingCreated({ aggregate_id: crypto.randomUUID() });
-    const events = [{ ...event, idempotency_key: key }];
-    const single = await ingest(event, key);
-    const batch = await send(`${INGEST}/batch`, ingestInit({ events }));
-    if (isOne) {
-      await expectEvent(single, 202);
-      await expectStatus(batch, 200);
-    } else {
-      expect(await expectProblems(single, ['Idempotency-Key'])).toEqual(TWICE);
-      expect(await expectProblems(batch, ['events.0.idempotency_key'])).toEqual(TWICE);
-    }
-    const { data } = await listEvents(`aggregate_id=${event.aggregate_id}`);
-    expect(data).toHaveLength(isOne ? 1 : 0);
-  },
-);
+])('stores an event with the Idempotency-Key %s only if it is one key (%s)', async (key, isOne) => {
+  const event = bookingCreated({ aggregate_id: crypto.randomUUID() });
+  const events = [{ ...event, idempotency_key: key }];
+  const single = await ingest(event, key);
+  const batch = await send(`${INGEST}/batch`, ingestInit({ events }));
+  if (isOne) {
+    await expectEvent(single, 202);
+    await expectStatus(batch, 200);
+  } else {
+    expect(await expectProblems(single, ['Idempotency-Key'])).toEqual(TWICE);
+    expect(await expectProblems(batch, ['events.0.idempotency_key'])).toEqual(TWICE);
+  }
+  const { data } = await listEvents(`aggregate_id=${event.aggregate_id}`);
+  expect(data).toHaveLength(isOne ? 1 : 0);
+});
