@@ -329,7 +329,17 @@ describe('message of a file that is not a catalogue', () => {
     [
       'text in Latin-1',
       Buffer.from('{"city": "Deià"}', 'latin1'),
-      'is not a workbook, and not text in UTF-8. Save JSON in UTF-8, and a table as .xlsx.',
+      'is text that is not in UTF-8. Save a table as .xlsx, and JSON in UTF-8.',
+    ],
+    [
+      'a CSV in Latin-1',
+      Buffer.from('slug,city\ncasa,Deià\n', 'latin1'),
+      'is text that is not in UTF-8. Save a table as .xlsx',
+    ],
+    [
+      'an unknown format',
+      Buffer.from('0001ff', 'hex'),
+      'has an unknown format. Import a workbook (.xlsx or .ods) or JSON.',
     ],
     ['deep JSON', '['.repeat(100_000) + ']'.repeat(100_000), 'is JSON that is nested too deep'],
     [

@@ -111,14 +111,17 @@ function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
   }
 }
 
+/** The tab. Text has no control characters before it. */
+const FIRST_TEXT_BYTE = 9;
+
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch (cause) {
-    throw new UserError(
-      'The file is not a workbook, and not text in UTF-8. Save JSON in UTF-8, and a table as .xlsx.',
-      { cause },
-    );
+    const message = bytes.some((byte) => byte < FIRST_TEXT_BYTE)
+      ? 'The file has an unknown format. Import a workbook (.xlsx or .ods) or JSON.'
+      : 'The file is text that is not in UTF-8. Save a table as .xlsx, and JSON in UTF-8.';
+    throw new UserError(message, { cause });
   }
 }
 
