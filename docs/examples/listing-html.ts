@@ -58,30 +58,32 @@ export type Listing = ListingCard & {
 export const findLanguage = (text: Text, language: Language) =>
   [language, ...LANGUAGES].find((candidate) => text[candidate] !== undefined) ?? language;
 
-export const plain = (text: Text, language: Language) => text[findLanguage(text, language)] ?? '';
+export const pickText = (text: Text, language: Language) =>
+  text[findLanguage(text, language)] ?? '';
 
-export const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+export const escapeHtml = (text: string) =>
+  text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
 /** Returns an element with a text and its language; empty if there is no text. */
 const element = (tag: string, text: Text, language: Language) =>
-  plain(text, language) &&
-  `<${tag} lang="${findLanguage(text, language)}">${escaped(plain(text, language))}</${tag}>`;
+  pickText(text, language) &&
+  `<${tag} lang="${findLanguage(text, language)}">${escapeHtml(pickText(text, language))}</${tag}>`;
 
-const joined = (texts: readonly (string | false | null | undefined)[], separator = ' · ') =>
+const joinParts = (texts: readonly (string | false | null | undefined)[], separator = ' · ') =>
   texts.filter(Boolean).join(separator);
 
 /** Returns a picture in the proportions of the style sheet. The first ones of a page load eagerly. */
 export const picture = ({ url, alt }: Photo, language: Language, loading: 'eager' | 'lazy') =>
-  `<img src="${escaped(url)}" alt="${escaped(plain(alt, language))}" lang="${findLanguage(alt, language)}" width="800" height="600" loading="${loading}">`;
+  `<img src="${escapeHtml(url)}" alt="${escapeHtml(pickText(alt, language))}" lang="${findLanguage(alt, language)}" width="800" height="600" loading="${loading}">`;
 
 export const heading = (tag: string, { title, name }: ListingCard, language: Language) =>
-  element(tag, title, language) || `<${tag}>${escaped(name)}</${tag}>`;
+  element(tag, title, language) || `<${tag}>${escapeHtml(name)}</${tag}>`;
 
 /** Returns the town and the location, e.g. Deià, Mallorca. */
 function townAndLocation({ city, location }: ListingCard, language: Language): string {
   const name = location?.name ?? {};
-  const town = city === plain(name, language) ? null : city;
-  return joined([town && escaped(town), element('span', name, language)], ', ');
+  const town = city === pickText(name, language) ? null : city;
+  return joinParts([town && escapeHtml(town), element('span', name, language)], ', ');
 }
 
 export const place = (listing: ListingCard, language: Language) =>
@@ -93,21 +95,24 @@ export function badges(
 ): string {
   const labels = [STATUSES[status]?.[language], isEarly && LABELS.earlyAccess[language]];
   const badges = labels.map((label) => label && `<span class="badge">${label}</span>`);
-  return paragraph('badges', joined(badges, ' '));
+  return paragraph('badges', joinParts(badges, ' '));
 }
 
 /** Returns what a buyer gets, e.g. share of 1/8 · 6 weeks a year. */
 export function share({ fraction_from, weeks_per_year }: ListingCard, language: Language): string {
   const fraction = fraction_from && `${LABELS.share[language]} ${fraction_from}`;
-  return joined([fraction, counted('weeks_per_year', weeks_per_year, language)]);
+  return joinParts([fraction, formatCount('weeks_per_year', weeks_per_year, language)]);
 }
 
 /** Returns the price of a share, e.g. From €289,000 · share of 1/8. */
 export function price(listing: ListingCard, language: Language): string {
   const money = { style: 'currency', currency: CURRENCY, maximumFractionDigits: 0 } as const;
   const amount = listing.price_from?.toLocaleString(language, money);
-  const text = joined([amount && `${LABELS.from[language]} ${amount}`, share(listing, language)]);
-  return paragraph('price', escaped(text));
+  const text = joinParts([
+    amount && `${LABELS.from[language]} ${amount}`,
+    share(listing, language),
+  ]);
+  return paragraph('price', escapeHtml(text));
 }
 
 type FactField = Exclude<CountedField, 'weeks_per_year'>;
@@ -115,15 +120,15 @@ type Facts = Pick<ListingCard, 'type'> & { readonly [F in FactField]?: number | 
 
 /** Returns the type and the counts of a listing, e.g. Beach · 4 bedrooms. */
 export function facts(listing: Facts, language: Language, fields = FACTS): string {
-  const counts = fields.map((field) => counted(field, listing[field], language));
-  return paragraph('facts', joined([TYPES[listing.type ?? '']?.[language], ...counts]));
+  const counts = fields.map((field) => formatCount(field, listing[field], language));
+  return paragraph('facts', joinParts([TYPES[listing.type ?? '']?.[language], ...counts]));
 }
 
 const FACTS: FactField[] = ['bedrooms', 'beds', 'bathrooms', 'bathtubs', 'capacity', 'size'];
 const FACTS_OF_CARD: FactField[] = ['bedrooms', 'bathrooms', 'capacity', 'size'];
 
 /** Returns a number with its noun, e.g. 4 bedrooms. */
-function counted(field: CountedField, value: number | null | undefined, language: Language) {
+function formatCount(field: CountedField, value: number | null | undefined, language: Language) {
   if (!value) return null;
   const [singular, plural] = NOUN_FORMS[field][language];
   const noun = new Intl.PluralRules(language).select(value) === 'one' ? singular : plural;
@@ -140,13 +145,15 @@ export function card(
 ): string {
   const { hero_image: photo } = listing;
   return `${photo ? picture(photo, language, loading) : ''}
-<div><a href="${escaped(href)}">${heading(tag, listing, language)}</a>${place(listing, language)}${badges(listing, language)}${facts(listing, language, FACTS_OF_CARD)}${price(listing, language)}</div>`;
+<div><a href="${escapeHtml(href)}">${heading(tag, listing, language)}</a>${place(listing, language)}${badges(listing, language)}${facts(listing, language, FACTS_OF_CARD)}${price(listing, language)}</div>`;
 }
 
 /** Returns the paragraphs of the description, which are separated by blank lines. */
 export function text({ description }: Listing, language: Language): string {
-  const paragraphs = plain(description, language).match(/.+(\n.+)*/g) ?? [];
-  const elements = paragraphs.map((lines) => `<p>${escaped(lines).replaceAll('\n', '<br>')}</p>`);
+  const paragraphs = pickText(description, language).match(/.+(\n.+)*/g) ?? [];
+  const elements = paragraphs.map(
+    (lines) => `<p>${escapeHtml(lines).replaceAll('\n', '<br>')}</p>`,
+  );
   const lang = findLanguage(description, language);
   return elements.length > 0 ? `<div class="text" lang="${lang}">${elements.join('\n')}</div>` : '';
 }
@@ -164,12 +171,12 @@ function labelList(title: Labels, items: readonly { label: Text }[], language: L
 /** Returns the address, a text about the surroundings, and a link to a map. */
 export function where(listing: Listing, language: Language): string {
   const { address, latitude, longitude, location_text: around } = listing;
-  const lines = [address && escaped(address), townAndLocation(listing, language)];
+  const lines = [address && escapeHtml(address), townAndLocation(listing, language)];
   const [at, map] = [`${latitude}/${longitude}`, `mlat=${latitude}&mlon=${longitude}`];
   const url = `https://www.openstreetmap.org/?${map}#map=15/${at}`;
   const hasCoordinates = latitude !== null && longitude !== null;
   const parts = [
-    paragraph('address', joined(lines, ', ')),
+    paragraph('address', joinParts(lines, ', ')),
     element('p', around, language),
     paragraph('links', hasCoordinates ? link(url, LABELS.map, language) : ''),
   ];
@@ -181,7 +188,7 @@ export function links(listing: Listing, language: Language): string {
   const { video_url: video, financial_analysis_url: analysis } = listing;
   return paragraph(
     'links',
-    joined([
+    joinParts([
       video && link(video, LABELS.video, language),
       analysis && link(analysis, LABELS.analysis, language),
     ]),
@@ -191,7 +198,7 @@ export function links(listing: Listing, language: Language): string {
 type Labels = Readonly<Record<Language, string>>;
 
 const link = (url: string, label: Labels, language: Language) =>
-  `<a href="${escaped(url)}">${label[language]}</a>`;
+  `<a href="${escapeHtml(url)}">${label[language]}</a>`;
 
 const paragraph = (name: string, html: string) => html && `<p class="${name}">${html}</p>`;
 

@@ -54,7 +54,7 @@ const document = (title: string, body: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${html.escaped(title)}</title>
+<title>${html.escapeHtml(title)}</title>
 ${body}
 `;
 
@@ -79,7 +79,7 @@ async function renderListing(slug: string): Promise<string | null> {
   if (!listing) return null;
   const { badges, facts, heading, place, price, text } = html;
   const parts = [place, badges, price, facts, text].map((part) => part(listing, 'en'));
-  const title = html.plain(listing.title, 'en') || listing.name;
+  const title = html.pickText(listing.title, 'en') || listing.name;
   return document(title, heading('h1', listing, 'en') + parts.join('\n'));
 }
 

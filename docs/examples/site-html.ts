@@ -6,16 +6,16 @@ import {
   amenities,
   badges,
   card,
-  escaped,
+  escapeHtml,
   facts,
   features,
   heading,
   type Listing,
   type ListingCard,
   links,
+  pickText,
   picture,
   place,
-  plain,
   price,
   section,
   text,
@@ -38,10 +38,10 @@ function document(
 <html lang="${language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(`${title} – ${SITE_NAME}`)}</title>
+<title>${escapeHtml(`${title} – ${SITE_NAME}`)}</title>
 ${head}<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="/site.css">
-<header><a href="/${language}/">${escaped(SITE_NAME)}</a>${links}</header>
+<header><a href="/${language}/">${escapeHtml(SITE_NAME)}</a>${links}</header>
 <main>
 ${body}
 </main>
@@ -68,14 +68,14 @@ function page(
     ...Object.entries({ url, title, description, image }),
   ];
   const head = [
-    `<meta name="description" content="${escaped(description)}">`,
+    `<meta name="description" content="${escapeHtml(description)}">`,
     `<link rel="canonical" href="${url}">`,
     ...[...languages, 'x-default'].map(
       (alternate) =>
         `<link rel="alternate" hreflang="${alternate}" href="${makeAddress(path, alternate, languages)}">`,
     ),
     ...shared.flatMap(([name, text]) =>
-      text ? [`<meta property="og:${name}" content="${escaped(text)}">`] : [],
+      text ? [`<meta property="og:${name}" content="${escapeHtml(text)}">`] : [],
     ),
     '',
   ];
@@ -134,8 +134,8 @@ export function listingPage(
     section(LABELS.neighbours, near, language),
     `<script type="application/ld+json">${jsonLd(listing, language, makeAddress(path, language, languages))}</script>`,
   ];
-  const [summary] = plain(description, language).split('\n');
-  const shared = { title: plain(title, language) || name, image: hero?.url };
+  const [summary] = pickText(description, language).split('\n');
+  const shared = { title: pickText(title, language) || name, image: hero?.url };
   return page(
     language,
     { path, ...shared, ...(summary && { description: summary }) },

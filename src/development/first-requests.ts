@@ -7,7 +7,7 @@ const EVENT = {
   payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
 };
 
-/** Returns commands for a shell: one reads the feed, one sends an event. */
+/** Returns two commands for a shell, which read the feed and send an event. */
 export function firstRequests(origin: string, apiKey: string): string[] {
   const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
   return [

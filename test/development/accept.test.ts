@@ -38,7 +38,7 @@ describe('prefersHtml', () => {
     // What is not a range is ignored.
     [';;,text/html', true],
     ['text/html;q=none, application/json', false],
-  ])('turns %j into %j', (accept, isPreferred) => {
+  ])('%j → %j', (accept, isPreferred) => {
     expect(prefersHtml(accept)).toBe(isPreferred);
   });
 });

@@ -67,7 +67,7 @@ describe('elsewhere', () => {
   ];
 
   it.each(['production', 'staging', '', 'Development', 'the deployed entry'])(
-    'no page exists in %j',
+    'pages do not exist in %j',
     async (ENVIRONMENT) => {
       const requestAt = (path: string, method = 'GET') =>
         ENVIRONMENT === 'the deployed entry'
@@ -84,7 +84,7 @@ describe('elsewhere', () => {
     ['192.168.1.7:4000', 404],
     ['localhost.evil.example', 404],
     ['127.0.0.1.evil.example', 404],
-  ])('every page at %s is a %i in development', async (host, status) => {
+  ])('pages at %s are a %i in development', async (host, status) => {
     for (const path of PATHS.filter((path) => !/casa-marea|docs\/$/.test(path))) {
       await expectStatus(await request(path, development, {}, host), status);
     }

@@ -1,7 +1,7 @@
 /** The page of the catalogue, with filters, counts of missing parts, and cards. */
 
 import { raw } from 'hono/html';
-import { card, plain } from '../../../docs/examples/listing-html.ts';
+import { card, pickText } from '../../../docs/examples/listing-html.ts';
 import { findMissing, type Listing, PARTS } from './missing.ts';
 import { formatPart, HiddenMark, Marks, PreviewFrame } from './parts.tsx';
 import { formatAddress, type View } from './view.ts';
@@ -38,7 +38,7 @@ function Filters({ listings, view }: Props) {
     return [status, `${name} (${length})`];
   });
   const locations = listings.flatMap(({ location }) =>
-    location === null ? [] : [[location.id, plain(location.name, view.lang)] as const],
+    location === null ? [] : [[location.id, pickText(location.name, view.lang)] as const],
   );
   const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
   const choices = [
@@ -143,7 +143,7 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
   const href = formatAddress(view, `/preview/listings/${slug}`);
   return (
     <li id={`listing-${slug}`} tabindex={-1}>
-      <article class="card home" lang={view.lang}>
+      <article class="card listing" lang={view.lang}>
         {raw(card(listing, view.lang, { tag: 'h3', href, loading: 'lazy' }))}
       </article>
       <HiddenMark listing={listing} />

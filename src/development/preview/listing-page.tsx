@@ -15,7 +15,7 @@ export function ListingPage({ listing, view }: Props) {
   const [hero, ...photos] = orderPhotos(listing);
   const missing = findMissing(listing);
   return (
-    <PreviewFrame title={site.plain(title, lang) || name} view={view}>
+    <PreviewFrame title={site.pickText(title, lang) || name} view={view}>
       <a href={`${formatAddress(view)}#listing-${slug}`}>← Catalogue</a>
       <SitePart html={site.heading('h1', listing, lang)} lang={lang} />
       <Marks missing={missing} kinds={['title']} />
@@ -49,7 +49,7 @@ type SitePartProps = { html: string; lang: Language };
 /** Renders a part of the site. Its labels, and texts without a language of their own, are in `lang`. */
 function SitePart({ html, lang }: SitePartProps) {
   return (
-    <div class="home" lang={lang}>
+    <div class="listing" lang={lang}>
       {raw(html)}
     </div>
   );

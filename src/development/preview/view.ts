@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { LOCALES } from '../../properties/locale-map.ts';
 import { PARTS } from './missing.ts';
 
-/** An empty string is no filter. */
+/** An empty string does not filter. */
 const filter = z.string().trim().default('');
 
 /** The query of an address. */
