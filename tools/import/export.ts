@@ -1,14 +1,20 @@
-/** The catalogue as a listings file, JSON or a workbook: imported again it changes nothing. */
+/** Exports the catalogue as a listings file, JSON or a workbook. Importing it again changes nothing. */
 
 import { randomUUID } from 'node:crypto';
-import { type OnProgress, readImportState, readRecords } from './catalogue/store.ts';
+import {
+  listSources,
+  type OnProgress,
+  type Records,
+  readImportState,
+  readRecords,
+} from './catalogue/store.ts';
 import { hashDatabase } from './read/marks.ts';
 
 import { toWrittenListing, writeListingsFile } from './write/listings-file.ts';
 
 export type ExportForm = 'json' | 'workbook';
 
-/** Yields the file. If an import is applied meanwhile, the reads begin again. */
+/** Yields the file. Reads again if an import was applied during the reads. */
 export async function* exportListings(
   database: D1Database,
   onProgress: OnProgress,
@@ -18,12 +24,19 @@ export async function* exportListings(
   if ((await readImportState(database)).lastImport !== stored.lastImport) {
     return yield* exportListings(database, onProgress, form);
   }
-  const listings = [...stored.listings.values()].map(({ listing }) => listing);
-  listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
-  const export_id = `${hashDatabase(stored)}-${stored.newestChange}-${randomUUID()}`;
+  const { exportId, listings } = prepareExport(stored);
   if (form === 'workbook') {
     // Only a workbook needs its library, which takes long to load.
     const { writeWorkbook } = await import('./write/workbook.ts');
-    yield await writeWorkbook(stored, listings, export_id);
-  } else yield* writeListingsFile({ ...stored, export_id }, listings.map(toWrittenListing));
+    yield await writeWorkbook(stored, listings, exportId);
+  } else
+    yield* writeListingsFile({ ...stored, export_id: exportId }, listings.map(toWrittenListing));
+}
+
+/** Names a new export, and sorts its listings as a site does. */
+export function prepareExport(records: Records) {
+  const listings = listSources(records);
+  listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
+  const exportId = `${hashDatabase(records)}-${records.newestChange}-${randomUUID()}`;
+  return { exportId, listings };
 }

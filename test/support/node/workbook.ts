@@ -82,22 +82,40 @@ export function add(sheet: string, ...rows: Row[]): Edit {
   return ({ [sheet]: sheetRows }) => sheetRows?.push(...rows);
 }
 
+/** Returns the sheets that `workbook` would write, as they are read. */
+export function toSheets(tables: Record<string, Rows>): TestSheet[] {
+  return Object.entries(tables).map(([name, rows]) => ({
+    name,
+    rows: rows.map((row) => [...row]),
+  }));
+}
+
 /** Opens a workbook, applies edits to its rows, and saves it. */
 export async function editWorkbook(bytes: Uint8Array, ...edits: Edit[]): Promise<Uint8Array> {
   const { sheets } = await readXlsx(bytes);
-  const edited = Object.fromEntries(sheets.map((sheet) => [sheet.name, toRows(sheet)]));
-  for (const edit of edits) edit(edited);
-  const saved = Object.entries(edited).map(([name, rows]): [string, Rows] => {
-    const originalRows = sheets.find((sheet) => sheet.name === name)?.rows ?? [];
-    if (name === 'read me') return [name, originalRows];
-    if (rows.length === 0) return [name, originalRows.slice(0, 1)];
-    const header = Object.keys(Object.assign({}, ...rows));
-    return [name, [header, ...rows.map((row) => header.map((column) => row[column] ?? null))]];
-  });
-  return await workbook(Object.fromEntries(saved));
+  const edited = editSheets(sheets, ...edits).map(({ name, rows }) => [name, rows] as const);
+  return await workbook(Object.fromEntries(edited));
 }
 
-function toRows({ rows: [header = [], ...rows] }: Sheet): Row[] {
+export type TestSheet = Pick<Sheet, 'name' | 'rows'>;
+
+/** Returns sheets with edited rows. The given sheets stay unchanged. */
+export function editSheets(sheets: readonly TestSheet[], ...edits: Edit[]): TestSheet[] {
+  const edited = Object.fromEntries(sheets.map((sheet) => [sheet.name, toRows(sheet)]));
+  for (const edit of edits) edit(edited);
+  return Object.entries(edited).map(([name, rows]): TestSheet => {
+    const originalRows = sheets.find((sheet) => sheet.name === name)?.rows ?? [];
+    if (name === 'read me') return { name, rows: originalRows };
+    if (rows.length === 0) return { name, rows: originalRows.slice(0, 1) };
+    const header = Object.keys(Object.assign({}, ...rows));
+    return {
+      name,
+      rows: [header, ...rows.map((row) => header.map((column) => row[column] ?? null))],
+    };
+  });
+}
+
+function toRows({ rows: [header = [], ...rows] }: TestSheet): Row[] {
   const filled = rows.filter((row) => row.some((cell) => cell !== null));
   return filled.map((row) =>
     Object.fromEntries(header.map((column, at) => [String(column), row[at] ?? null])),

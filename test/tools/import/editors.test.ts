@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
+import { openDesk } from '../../support/node/desk.ts';
 import { makeProperty } from '../../support/node/listings-file.ts';
-import { openMemoryImports } from '../../support/node/memory-imports.ts';
-import { type Edit, editWorkbook } from '../../support/node/workbook.ts';
+import { type Edit, editSheets } from '../../support/node/workbook.ts';
 
 type Rows = Parameters<Edit>[0];
 /** The values of a listing: its cells, its photos in order, and the alt text of each. */
@@ -28,7 +28,7 @@ const step = fc.record({
   isImported: fc.boolean(),
 });
 
-const imports = openMemoryImports();
+const imports = openDesk();
 const undo = join(tmpdir(), `editors-${process.pid}.json`);
 
 const properties = ['casa-a', 'casa-b'].map((slug) => {
@@ -54,12 +54,12 @@ function valuesOf({ listings = [], photos = [] }: Rows): Record<string, Values> 
 
 /** Opens a new export. `said` is what each person's last import of it has said of each listing. */
 async function open() {
-  const bytes = await imports.exportedWorkbook();
+  const sheets = await imports.exportedWorkbook();
   let exported: Rows = {};
-  await editWorkbook(bytes, (rows) => {
+  editSheets(sheets, (rows) => {
     exported = structuredClone(rows);
   });
-  return { bytes, exported, shown: valuesOf(exported), said: new Map<string, Values>() };
+  return { sheets, exported, shown: valuesOf(exported), said: new Map<string, Values>() };
 }
 
 /** Makes an edit. `number` is one that no other edit has. */
@@ -139,12 +139,12 @@ it('an import takes what its editor has changed, and replaces nothing else', asy
         }
       }
       let theirs: typeof store = {};
-      const bytes = await editWorkbook(file.bytes, (rows) => {
+      const sheets = editSheets(file.sheets, (rows) => {
         edit(act, [at, value, number], rows, exported);
         theirs = valuesOf(rows);
       });
       if (['export', 'take over', 'undo'].includes(act)) continue;
-      files[who] = { ...file, bytes };
+      files[who] = { ...file, sheets };
       if (!isImported) continue;
       const problems: string[] = [];
       const before = store;
@@ -154,7 +154,7 @@ it('an import takes what its editor has changed, and replaces nothing else', asy
         after[slug] = merge(values, [store[slug], shown[slug], mine, ...others], problems);
       }
       rmSync(undo, { force: true });
-      const { code, stdout, stderr } = await imports.load(bytes, '--many', '--undo', undo);
+      const { code, stdout, stderr } = await imports.load(sheets, '--many', '--undo', undo);
       expect(code, `${problems}\n${stderr}`).toBe(problems.length > 0 ? 1 : 0);
       if (code === 0) store = after;
       expect((await open()).shown, stdout).toEqual(store);

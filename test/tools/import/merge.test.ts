@@ -8,13 +8,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { openDesk } from '../../support/node/desk.ts';
 import { makeProperty } from '../../support/node/listings-file.ts';
-import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
-import { add, change, type Edit, editWorkbook } from '../../support/node/workbook.ts';
+import { add, change, type Edit, editSheets, type TestSheet } from '../../support/node/workbook.ts';
 
-const production = openMemoryImports();
-const another = openMemoryImports();
+const production = openDesk();
+const another = openDesk();
 let imports = production;
 const folder = mkdtempSync(join(tmpdir(), 'merge-'));
 const undo = join(folder, 'undo.json');
@@ -70,8 +70,9 @@ const CATALOGUE = {
 };
 const REQUIRED = { name: 'New', status: 'listed', display_order: 9 };
 
-let exported: Uint8Array;
-const files = new Map<string, Uint8Array>();
+let exported: TestSheet[];
+const workbooks = new Map<string, TestSheet[]>();
+const files = new Map<string, string>();
 /** They bring back the databases that have just imported the catalogue. */
 const begins: (() => void)[] = [];
 const setClock = () => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 10), toFake: ['Date'] });
@@ -91,6 +92,7 @@ beforeEach(() => {
   for (const begin of begins) begin();
   imports = production;
   files.clear();
+  workbooks.clear();
   rmSync(undo, { force: true });
   return () => {
     vi.useRealTimers();
@@ -118,9 +120,9 @@ const editor =
   (says: string, edits: Edit[] = [], ...options: string[]): Step => ({
     says,
     run: async () => {
-      const file = await editWorkbook(files.get(who) ?? exported, ...edits);
-      files.set(who, file);
-      return await importAs(who, Buffer.from(file), ...options);
+      const file = editSheets(workbooks.get(who) ?? exported, ...edits);
+      workbooks.set(who, file);
+      return await importAs(who, file, ...options);
     },
   });
 const [ana, ben] = [editor('ana'), editor('ben')];
@@ -131,8 +133,10 @@ const does = (work: () => unknown): Step => ({
     return DONE;
   },
 });
-const exports = (who: string) => does(async () => files.set(who, await imports.exportedWorkbook()));
-const gives = (from: string, to: string) => does(() => files.set(to, files.get(from) ?? exported));
+const exports = (who: string) =>
+  does(async () => workbooks.set(who, await imports.exportedWorkbook()));
+const gives = (from: string, to: string) =>
+  does(() => workbooks.set(to, workbooks.get(from) ?? exported));
 const patch = (fields: object): Step => ({
   says: '',
   run: () => importAs('cleo', { properties: [fields] }, '--patch'),
@@ -154,14 +158,9 @@ const json = (who: string, says: string, changes: Record<string, object>): Step 
     return await importAs(who, { ...file, properties });
   },
 });
-const exportsJson = does(async () => files.set('json', Buffer.from(await imports.exported())));
+const exportsJson = does(async () => files.set('json', await imports.exported()));
 
-const catalogue = () =>
-  [
-    "SELECT id, slug, source FROM properties WHERE status <> 'hidden' ORDER BY id",
-    'SELECT * FROM locations ORDER BY id',
-    'SELECT * FROM amenities ORDER BY slug',
-  ].map(imports.rows);
+const catalogue = () => imports.catalogue();
 
 const NOTHING = 'Nothing changed: the store already holds all of it.';
 const price = (price_from: number | null, slug = 'casa-0') =>
@@ -696,7 +695,7 @@ const STORIES: Story[] = [
     'the undo of an import that another one follows is a problem',
     [
       ana('New: new', addAll.slice(0, 3)),
-      does(async () => files.set('undo', readFileSync(undo))),
+      does(async () => files.set('undo', readFileSync(undo, 'utf8'))),
       patch({ slug: 'new', name: 'Newer' }),
       {
         says: `!properties[0] (slug "new"): has changed since the file was made, 2026-11-21 10:00 UTC by cleo, import-listings listings.json`,

@@ -42,7 +42,7 @@ type State = {
 
 type ImportedRows = typeof importedRows.$inferSelect;
 
-type Records = State & {
+export type Records = State & {
   locations: Location[];
   amenities: Amenity[];
   /** By id. */
@@ -141,6 +141,6 @@ export function findUsers({ listings }: Catalogue, key: string): StoredListing[]
   );
 }
 
-export function listSources({ listings }: Catalogue): Source[] {
+export function listSources({ listings }: Records): Source[] {
   return [...listings.values()].map(({ listing }) => listing);
 }

@@ -18,7 +18,7 @@ import {
   type SheetName,
   setValue,
 } from './columns.ts';
-import { openSheets } from './open-workbook.ts';
+import { type OpenedWorkbook, openSheets } from './open-workbook.ts';
 import { withKey } from './parse.ts';
 import {
   type FieldProblem,
@@ -55,7 +55,10 @@ type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
 /** Throws a `UserError` for a file that is not a workbook of a catalogue. */
 export async function readWorkbook(bytes: Uint8Array): Promise<Workbook> {
-  const { sheets, otherTabs } = await openSheets(bytes);
+  return readOpenedWorkbook(await openSheets(bytes));
+}
+
+export function readOpenedWorkbook({ sheets, otherTabs }: OpenedWorkbook): Workbook {
   const sheetRows = new Map<SheetName, SheetRows>();
   const otherSheets: Sheet[] = [];
   for (const sheet of sheets) {

@@ -65,7 +65,7 @@ export function createUndoFile(path: string) {
         mkdirSync(dirname(path), { recursive: true });
         const file = openSync(path, 'wx');
         isCreated = true;
-        for (const piece of undoFilePieces(effect, operation)) writeSync(file, piece);
+        for (const piece of writeUndoFile(effect, operation)) writeSync(file, piece);
         closeSync(file);
       } catch (error) {
         throw new UserError(
@@ -81,7 +81,10 @@ export function createUndoFile(path: string) {
 }
 
 /** Restores changed records, hides added listings, and removes added locations and amenities. */
-function undoFilePieces({ recordChanges, listings }: Effect, operation: string): Generator<string> {
+export function writeUndoFile(
+  { recordChanges, listings }: Effect,
+  operation: string,
+): Generator<string> {
   const locations: Location[] = [];
   const amenities: Amenity[] = [];
   const removed: Removed = { locations: [], amenities: [] };

@@ -10,21 +10,10 @@ import {
 } from 'hucre/xlsx';
 import type { Source } from '../../../src/properties/source.ts';
 import type { Patch } from '../catalogue/records.ts';
-import type { Catalogue } from '../catalogue/store.ts';
-import { type StoredRow, toListingRow, toListRows, toRecordRow } from '../match/stored-rows.ts';
 import { toCell } from '../read/cells.ts';
-import {
-  AS_OF,
-  type Column,
-  dataColumns,
-  LIST_NAMES,
-  type ListName,
-  SHEET_NAMES,
-  SHEETS,
-  type SheetName,
-} from '../read/columns.ts';
-import { formatListMark, formatMark, hashDatabase, hashText } from '../read/marks.ts';
+import { type Column, SHEET_NAMES, SHEETS, type SheetName } from '../read/columns.ts';
 import { readMeSheet } from './read-me.ts';
+import { listSheetRecords, type StoredRecords } from './sheet-records.ts';
 
 /** Number of formatted rows below the last one, so that a spreadsheet does not convert the text of a new row. */
 const EMPTY_ROWS = 500;
@@ -40,62 +29,15 @@ const BODY: CellStyle = { font: FONT, alignment: { vertical: 'top' }, border: { 
 const KEY: CellStyle = { ...BODY, font: { ...FONT, bold: true } };
 const TEXT_FORMAT = '@';
 
-type StoredRecords = Pick<Catalogue, 'locations' | 'amenities' | 'lineage' | 'generation'>;
-
 export async function writeWorkbook(
   stored: StoredRecords,
   listings: readonly Source[],
   exportId: string,
 ): Promise<Uint8Array> {
-  const { locations, amenities } = stored;
-  const source = { export: hashText(exportId), database: hashDatabase(stored) };
-  const withMark = (
-    name: SheetName,
-    { key, record }: StoredRow,
-    others: Record<string, string> = {},
-  ): Patch => ({
-    ...record,
-    [AS_OF.field]: formatMark(dataColumns(name), record, { key, ...source, ...others }),
-  });
-  const listingRows = listings.map((listing) => toListingRow(listing));
-  const buildListRows = (name: ListName) =>
-    listingRows.flatMap((listingRow) => {
-      const { slug: listing, hero_photo_id } = listingRow.record;
-      const rows = toListRows(listingRow, name);
-      const { [name]: order = '' } = formatListMark(name, rows);
-      const texts = {
-        listing: hashText(listingRow.label),
-        [name]: order,
-        ...formatHero(listingRow),
-      };
-      return rows.map(
-        (row, index): Patch => ({
-          // A feature has no number of its own.
-          order: index + 1,
-          ...withMark(name, row, texts),
-          hero: row.record.id === hero_photo_id ? true : null,
-          listing,
-        }),
-      );
-    });
-  const records: Record<SheetName, readonly Patch[]> = {
-    listings: listingRows.map((listingRow) => {
-      const lists = LIST_NAMES.map((name) => formatListMark(name, toListRows(listingRow, name)));
-      return withMark('listings', listingRow, Object.assign(formatHero(listingRow), ...lists));
-    }),
-    photos: buildListRows('photos'),
-    videos: buildListRows('videos'),
-    features: buildListRows('features'),
-    locations: locations.map((record) => withMark('locations', toRecordRow('locations', record))),
-    amenities: amenities.map((record) => withMark('amenities', toRecordRow('amenities', record))),
-  };
+  const records = listSheetRecords(stored, listings, exportId);
   const lastRows = (name: SheetName) => records[name].length + 1 + EMPTY_ROWS;
   const sheets = SHEET_NAMES.map((name) => writeSheet(name, records[name], lastRows));
   return await writeXlsx({ sheets: [...sheets, readMeSheet(exportId)] });
-}
-
-function formatHero({ record: { hero_photo_id } }: StoredRow): Record<string, string> {
-  return { hero: hashText(`${hero_photo_id ?? ''}`) };
 }
 
 function writeSheet(
