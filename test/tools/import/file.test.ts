@@ -251,6 +251,11 @@ describe('message of a file that is not a catalogue', () => {
       zip({ 'catalogue.xlsx': 'x', 'a.jpg': '' }),
       'a ZIP archive, not a workbook. It contains catalogue.xlsx and 1 more. Unpack it, and import the workbook or the JSON file.',
     ],
+    [
+      'an archive whose entry would steer the terminal',
+      zip({ 'a\u001b[2J': '' }),
+      'It contains a\\u001b[2J. Unpack it',
+    ],
     ['an empty archive', zip({}), 'is an empty ZIP archive'],
     ['a .gz', Buffer.from('1f8b0800', 'hex'), 'a compressed archive. Unpack it'],
     [

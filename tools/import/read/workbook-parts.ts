@@ -4,6 +4,7 @@
  */
 
 import { readXml } from 'hucre/xml';
+import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
 import { type Entry, unpack, withDirectory } from './archive.ts';
 
@@ -57,7 +58,7 @@ export function selectParts(file: Buffer, entries: readonly Entry[]): WorkbookPa
   if (first === undefined) throw new UserError('The file is an empty ZIP archive.');
   const more = others.length > 0 ? ` and ${others.length} more` : '';
   throw new UserError(
-    `The file is a ZIP archive, not a workbook. It contains ${first}${more}. Unpack it, and import the workbook or the JSON file.`,
+    `The file is a ZIP archive, not a workbook. It contains ${printable(first)}${more}. Unpack it, and import the workbook or the JSON file.`,
   );
 }
 
