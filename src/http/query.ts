@@ -51,17 +51,15 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
       }
       const parsed = strict.safeParse(values, QUERY_OPTIONS);
       if (parsed.success) return parsed;
-      const problems = toProblems(parsed.error, explainName).map((problem) =>
-        toParameterProblem(problem, values),
-      );
-      const [unknownNames, invalidValues] = [
-        problems.filter(({ field }) => field === 'query'),
-        problems.filter(({ field }) => field !== 'query'),
-      ];
-      const [first, ...others] = [...unknownNames, ...invalidValues];
+      // Unknown names come first.
+      const rank = ({ field }: Problem) => (field === 'query' ? 0 : 1);
+      const problems = toProblems(parsed.error, explainName)
+        .map((problem) => toParameterProblem(problem, values))
+        .toSorted((a, b) => rank(a) - rank(b));
+      const [first, ...others] = problems;
       throw first?.code === 'invalid_cursor' && others.length === 0
         ? invalidCursor(first.path, first.message)
-        : validationError([...unknownNames, ...invalidValues]);
+        : validationError(problems);
     },
   });
 }
