@@ -5,7 +5,7 @@ import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 
 import { defineConfig } from 'vitest/config';
 import { WRANGLER_ENVIRONMENT } from '../../tools/cloudflare/wrangler.ts';
 import { resolveEnvironment } from '../../tools/command-line/environment.ts';
-import { messageOf } from '../../tools/command-line/user-error.ts';
+import { describeError } from '../../tools/command-line/user-error.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import LongFilesFirst from './long-files-first.ts';
 
@@ -21,7 +21,7 @@ const MAX_WORKERS = availableParallelism() + 1;
 try {
   resolveEnvironment();
 } catch (error) {
-  console.error(messageOf(error));
+  console.error(describeError(error));
   process.exit(1);
 }
 // The tests use the configuration that all environments share.

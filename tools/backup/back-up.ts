@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { showProgress } from '../command-line/progress.ts';
 import { datedPath } from '../command-line/project.ts';
-import { inScratchFolder } from '../command-line/scratch.ts';
+import { withScratchFolder } from '../command-line/scratch.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { loadDeployment } from '../configuration/deployment.ts';
@@ -23,7 +23,7 @@ export async function backUp(
   const path = out ?? datedPath(name, 'sql');
   if (existsSync(path)) throw new UserError(`${path} exists already`);
   mkdirSync(dirname(path), { recursive: true });
-  return inScratchFolder(dirname(path), async (folder) => {
+  return withScratchFolder(dirname(path), async (folder) => {
     const file = join(folder, 'backup.sql');
     await open(target, async (database) => {
       if ((await rejectUnfinished(database)) === 'empty') {

@@ -15,7 +15,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import { IDENTITY } from '../database/identity.ts';
 import { wrapSqlite } from '../database/local.ts';
 import {
@@ -127,7 +127,7 @@ export async function loadDump(file: string, folder: string) {
     return { title, sum, rows: sumOf(counts), scratch, [Symbol.dispose]: () => sqlite.close() };
   } catch (error) {
     sqlite.close();
-    const message = messageOf(error);
+    const message = describeError(error);
     throw new UserError(message.includes(file) ? message : `${file} cannot be loaded: ${message}`);
   }
 }

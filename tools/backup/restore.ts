@@ -18,7 +18,7 @@
  */
 
 import { hash, randomBytes } from 'node:crypto';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import {
   beginGeneration,
   IDENTITY,
@@ -114,7 +114,7 @@ export async function restore(
     await publishTables(target, lineage, names, counts, recordOperation(target, operation));
     return erased;
   } catch (error) {
-    if (!CHANGED.test(messageOf(error))) throw error;
+    if (!CHANGED.test(describeError(error))) throw error;
     throw new UserError('another command has changed the database in the meantime');
   }
 }

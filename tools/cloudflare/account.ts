@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { isTransientError } from '../../src/storage/d1.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { readTextFile } from '../command-line/text-file.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
@@ -170,5 +170,5 @@ export function describeCause(error: unknown): string {
   // A proxy's rejection is the cause of a cause.
   if (error instanceof Error && error.cause !== undefined) return describeCause(error.cause);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^E[A-Z_]+$/.test(code) ? code : messageOf(error);
+  return /^E[A-Z_]+$/.test(code) ? code : describeError(error);
 }

@@ -7,7 +7,7 @@ import {
   Command as Program,
 } from '@commander-js/extra-typings';
 import { resolveEnvironment } from './environment.ts';
-import { messageOf, needsNoStack, UserError } from './user-error.ts';
+import { describeError, needsNoStack, UserError } from './user-error.ts';
 
 /** Output that is no terminal has no width. */
 const HELP_COLUMNS = 120;
@@ -49,7 +49,7 @@ export async function runToExitCode<Request>(
     useProxy();
     request = parse(args);
   } catch (error) {
-    const reason = messageOf(error).replace(/^error: /, '');
+    const reason = describeError(error).replace(/^error: /, '');
     const call = program.name();
     console.error(`${reason}\nNothing was done.\n\nUsage: ${call} ${program.usage()}`);
     console.error(`More: ${call} --help`);
@@ -59,7 +59,7 @@ export async function runToExitCode<Request>(
     return await run(request);
   } catch (error) {
     if (!needsNoStack(error)) throw error;
-    console.error(messageOf(error));
+    console.error(describeError(error));
     return 1;
   }
 }
@@ -77,7 +77,7 @@ function useProxy(): void {
     setGlobalProxyFromEnv({ ...env, no_proxy });
   } catch (error) {
     throw new UserError(
-      `HTTPS_PROXY or HTTP_PROXY: ${messageOf(error)} (the value must begin with http://)`,
+      `HTTPS_PROXY or HTTP_PROXY: ${describeError(error)} (the value must begin with http://)`,
     );
   }
 }

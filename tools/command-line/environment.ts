@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse as parseToml, type TomlTable } from 'smol-toml';
 import { PROJECT_DIRECTORY } from './project.ts';
 import { readTextFile } from './text-file.ts';
-import { messageOf, UserError } from './user-error.ts';
+import { describeError, UserError } from './user-error.ts';
 
 /** Throws a `UserError` for a file that cannot be read. Wrangler's own reader takes a second. */
 export function parseWranglerToml(directory = PROJECT_DIRECTORY): TomlTable {
@@ -12,7 +12,7 @@ export function parseWranglerToml(directory = PROJECT_DIRECTORY): TomlTable {
   try {
     return parseToml(text);
   } catch (error) {
-    const [reason] = messageOf(error).split('\n');
+    const [reason] = describeError(error).split('\n');
     throw new UserError(`wrangler.toml cannot be read: ${reason}`);
   }
 }

@@ -10,14 +10,14 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const PREFIX = `.scratch-${hash('sha1', hostname()).slice(0, 8)}-`;
 
 /** Removes the folder after the work and on a signal to end, and the folders of killed programs. */
-export function inScratchFolder<T>(
+export function withScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
   return removeAfter(mkdtempSync(join(parent, `${PREFIX}${process.pid}-`)), work);
 }
 
-/** As `inScratchFolder`, with one file. */
+/** As `withScratchFolder`, with one file. */
 export function withScratchFile<T>(
   parent: string,
   name: string,

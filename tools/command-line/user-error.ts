@@ -15,7 +15,7 @@ export function needsNoStack(error: unknown): boolean {
 }
 
 /** e.g. `cannot open notes.csv: no such file or directory` */
-export function messageOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   const { errno, syscall, path, dest } = error;
   const files = [path, dest].filter((each) => each !== undefined).join(' to ');
@@ -28,7 +28,7 @@ export function withPath<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const message = messageOf(error);
+    const message = describeError(error);
     if (message.includes(path)) throw error;
     throw new UserError(`${path}: ${message}`, { cause: error });
   }

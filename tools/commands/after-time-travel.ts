@@ -3,7 +3,7 @@
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { resolveTarget } from '../command-line/target.ts';
-import { messageOf } from '../command-line/user-error.ts';
+import { describeError } from '../command-line/user-error.ts';
 import { beginGeneration, readLineage } from '../database/identity.ts';
 import { ensureTables, rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
@@ -55,7 +55,7 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
     });
     return 0;
   } catch (error) {
-    console.error(`Not done: ${messageOf(error)}.\nRun the command again: it may be repeated.`);
+    console.error(`Not done: ${describeError(error)}.\nRun the command again: it may be repeated.`);
     return 1;
   }
 }

@@ -3,7 +3,7 @@
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { pathFor } from '../command-line/project.ts';
 import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
-import { messageOf } from '../command-line/user-error.ts';
+import { describeError } from '../command-line/user-error.ts';
 import type { WithDatabase } from '../database/open.ts';
 
 const program = declareWithTarget('backup')
@@ -31,7 +31,7 @@ async function run({ target, out }: Request, open?: WithDatabase): Promise<numbe
     console.log(await backUp(target, out, open));
     return 0;
   } catch (error) {
-    console.error(`There is no backup: ${messageOf(error)}.`);
+    console.error(`There is no backup: ${describeError(error)}.`);
     return 1;
   }
 }

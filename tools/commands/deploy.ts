@@ -17,7 +17,7 @@ import { type Command, declare, readArguments, runCommand } from '../command-lin
 import { formatCommand, resolveEnvironment } from '../command-line/environment.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { beforeSignals, withScratchFile } from '../command-line/scratch.ts';
-import { messageOf, needsNoStack, UserError } from '../command-line/user-error.ts';
+import { describeError, needsNoStack, UserError } from '../command-line/user-error.ts';
 import { requireDeployable } from '../configuration/deployable.ts';
 import { type Deployment, formatConfig, loadDeployment } from '../configuration/deployment.ts';
 import { rejectUnfinished } from '../database/identity.ts';
@@ -101,7 +101,7 @@ async function run(
     return 0;
   } catch (error) {
     if (!needsNoStack(error)) throw error;
-    report(messageOf(error));
+    report(describeError(error));
     return 1;
   }
 }

@@ -5,7 +5,7 @@ import { type Command, readArguments, runCommand } from '../command-line/command
 import { printable } from '../command-line/printable.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import { readLineage } from '../database/identity.ts';
 import { ensureTables, rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
@@ -99,7 +99,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
   } catch (error) {
     const action = text === undefined ? 'erasure' : 'search';
     const failed = error instanceof UserError ? '' : `The ${action} failed: `;
-    console.error(`${failed}${messageOf(error)}\n${progress.state}`);
+    console.error(`${failed}${describeError(error)}\n${progress.state}`);
     return 1;
   }
 }

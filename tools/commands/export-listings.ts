@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { pathFor } from '../command-line/project.ts';
-import { inScratchFolder } from '../command-line/scratch.ts';
+import { withScratchFolder } from '../command-line/scratch.ts';
 import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import { ensureTables } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { exportListings } from '../import/export.ts';
@@ -50,7 +50,7 @@ async function run({ target, out, form }: Request, open = withDatabase): Promise
     return 0;
   } catch (error) {
     const to = out === undefined ? '' : ` to ${out}`;
-    throw new UserError(`The export${to} failed: ${messageOf(error)}`);
+    throw new UserError(`The export${to} failed: ${describeError(error)}`);
   }
 }
 
@@ -66,7 +66,7 @@ async function print(pieces: AsyncIterable<string | Uint8Array>): Promise<void> 
 /** Writes a new file, and moves it when it is whole. */
 async function writeFile(path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   if (existsSync(path) && !statSync(path).isFile()) throw new UserError('it is no file');
-  await inScratchFolder(dirname(path), async (folder) => {
+  await withScratchFolder(dirname(path), async (folder) => {
     const written = join(folder, 'listings.json');
     await pipeline(pieces, createWriteStream(written));
     renameSync(written, path);

@@ -7,7 +7,7 @@ import { formatCommand } from '../command-line/environment.ts';
 import { datedPath, pathFor, userDirectory, userPath } from '../command-line/project.ts';
 import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
 import {
-  messageOf,
+  describeError,
   needsNoStack,
   UsageError,
   UserError,
@@ -113,7 +113,7 @@ export async function run(request: ImportRequest, open = withDatabase): Promise<
     const { loadListings } = await import('../import/load-listings.ts');
     outcome = await loadListings(await request.readFile(), request, open);
   } catch (error) {
-    const message = messageOf(error);
+    const message = describeError(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
     console.error(error instanceof UnknownOutcomeError ? UNKNOWN : 'Nothing was changed.');
     return error instanceof UsageError ? 2 : 1;

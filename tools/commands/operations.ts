@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { printable } from '../command-line/printable.ts';
 import { declareWithTarget, resolveTarget } from '../command-line/target.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import { ensureTables } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { formatOperation, listOperations, type Operation } from '../database/operations.ts';
@@ -39,7 +39,7 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
     });
     return 0;
   } catch (error) {
-    throw new UserError(`The operations cannot be read: ${messageOf(error)}`);
+    throw new UserError(`The operations cannot be read: ${describeError(error)}`);
   }
 }
 

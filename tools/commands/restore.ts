@@ -6,9 +6,9 @@ import { requireRestorable, restore } from '../backup/restore.ts';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { pathFor } from '../command-line/project.ts';
-import { inScratchFolder } from '../command-line/scratch.ts';
+import { withScratchFolder } from '../command-line/scratch.ts';
 import { resolveTarget } from '../command-line/target.ts';
-import { messageOf } from '../command-line/user-error.ts';
+import { describeError } from '../command-line/user-error.ts';
 import { rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { findCommit } from '../database/operations.ts';
@@ -45,7 +45,7 @@ async function run(
   try {
     findCommit();
     const erasures = readLedger(ledger, OR_NONE);
-    await inScratchFolder(tmpdir(), async (folder) => {
+    await withScratchFolder(tmpdir(), async (folder) => {
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);
       const erased = await open(target, async (database) => {
@@ -61,7 +61,7 @@ async function run(
     });
     return 0;
   } catch (error) {
-    console.error(`Not restored: ${messageOf(error)}.\n${state}`);
+    console.error(`Not restored: ${describeError(error)}.\n${state}`);
     return 1;
   }
 }

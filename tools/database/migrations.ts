@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { formatCommand } from '../command-line/environment.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import { rejectUnfinished } from './identity.ts';
 import { readTables } from './tables.ts';
 
@@ -85,7 +85,7 @@ export async function migrate(database: D1Database): Promise<void> {
     } catch (error) {
       // It may have been applied, and its response lost.
       if (!(await findPendingMigrations(database)).includes(name)) continue;
-      throw new UserError(`the migration ${name} failed: ${messageOf(error)}`);
+      throw new UserError(`the migration ${name} failed: ${describeError(error)}`);
     }
   }
 }

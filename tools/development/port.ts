@@ -1,7 +1,7 @@
 /** The address and the ports that the local service and its debugger listen on. */
 
 import { createServer, isIP, isIPv6 } from 'node:net';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 
 export const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 3001;
@@ -36,7 +36,9 @@ export async function requireFree(host: string, port: number): Promise<void> {
   if (error.code === 'EADDRNOTAVAIL') {
     throw new UserError(`--host ${host} is not an address of this machine`);
   }
-  throw new UserError(`port ${port}: ${messageOf(error)}. Use another port: PORT=4000 npm run dev`);
+  throw new UserError(
+    `port ${port}: ${describeError(error)}. Use another port: PORT=4000 npm run dev`,
+  );
 }
 
 /** Returns a fixed port for each `servicePort`, or one below if that is taken. */

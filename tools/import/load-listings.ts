@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { publicSiteUrl } from '../../src/config.ts';
 import { showProgress } from '../command-line/progress.ts';
 import type { Target } from '../command-line/target.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { describeError, UserError } from '../command-line/user-error.ts';
 import { readVars } from '../configuration/dev-vars.ts';
 import { resolveVars } from '../configuration/wrangler-toml.ts';
 import { rejectUnfinished } from '../database/identity.ts';
@@ -39,7 +39,7 @@ export async function loadListings(
     const given = { database, publicSiteUrl: site.data, onProgress: progress.update };
     return await importListings(file, { ...options, ...given }).catch(async (error) => {
       // A restore has taken the tables away.
-      if (/no such table/.test(messageOf(error))) await rejectUnfinished(database);
+      if (/no such table/.test(describeError(error))) await rejectUnfinished(database);
       throw error;
     });
   });

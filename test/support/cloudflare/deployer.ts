@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { command } from '../../../tools/commands/deploy.ts';
 import { runHere } from '../node/in-process.ts';
 import { neutralConfig } from '../node/neutral-config.ts';
-import { CloudflareStandIn } from './fake-cloudflare.ts';
+import { FakeCloudflare } from './fake-cloudflare.ts';
 
 export const NAME = 'events-and-property-feed';
 export const STAGING = `${NAME}-staging`;
@@ -20,14 +20,14 @@ export const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8')).repla
 );
 export const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
 
-export let cloudflare: CloudflareStandIn;
+export let cloudflare: FakeCloudflare;
 export let directory: string;
 let failsAt: 'build' | 'upload' | undefined;
 
 /** Makes both anew for each test of the file that calls it. */
 export function useDeployer(): void {
   beforeEach(async () => {
-    cloudflare = await new CloudflareStandIn().start();
+    cloudflare = await new FakeCloudflare().start();
     directory = mkdtempSync(join(tmpdir(), 'deploy-'));
     failsAt = undefined;
     configure(CONFIG);

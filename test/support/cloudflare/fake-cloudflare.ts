@@ -39,7 +39,7 @@ type Namespace = { id: string; title: string; jurisdiction?: string };
 type Answer = { status: number; answer: object };
 type Call = { name: string; body: string; query: URLSearchParams };
 
-export class CloudflareStandIn {
+export class FakeCloudflare {
   readonly accounts = [{ id: ACCOUNT_ID }];
   readonly databases: Database[] = [];
   readonly namespaces: Namespace[] = [];

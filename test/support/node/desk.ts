@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { format } from 'node:util';
 import { vi } from 'vitest';
-import { messageOf } from '../../../tools/command-line/user-error.ts';
+import { describeError } from '../../../tools/command-line/user-error.ts';
 import { findUser } from '../../../tools/database/operations.ts';
 import type { Catalogue, StoredListing } from '../../../tools/import/catalogue/store.ts';
 import { readSource } from '../../../tools/import/catalogue/version.ts';
@@ -87,7 +87,7 @@ export function openDesk() {
       try {
         return await importFile(await readContent(content, options), 'import-listings', options);
       } catch (error) {
-        return { code: 1, stdout: '', stderr: `${messageOf(error)}\nNothing was changed.\n` };
+        return { code: 1, stdout: '', stderr: `${describeError(error)}\nNothing was changed.\n` };
       }
     },
     setStatus(status: string, ...slugs: string[]): Promise<Finished> {

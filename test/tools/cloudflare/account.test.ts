@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { describeCause, openAccount } from '../../../tools/cloudflare/account.ts';
-import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
+import { ACCOUNT_ID, FakeCloudflare } from '../../support/cloudflare/fake-cloudflare.ts';
 import { FakeClock } from '../../support/node/fake-clock.ts';
 import { ProjectCopy } from '../../support/node/project-copy.ts';
 
-let cloudflare: CloudflareStandIn;
+let cloudflare: FakeCloudflare;
 let clock: FakeClock;
 beforeEach(async () => {
-  cloudflare = await new CloudflareStandIn().start();
+  cloudflare = await new FakeCloudflare().start();
   clock = new FakeClock(Date.parse('2026-11-27T14:00:00'));
   cloudflare.now = clock.now;
 });

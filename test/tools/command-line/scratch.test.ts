@@ -3,28 +3,28 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { inScratchFolder } from '../../../tools/command-line/scratch.ts';
-import { messageOf } from '../../../tools/command-line/user-error.ts';
+import { withScratchFolder } from '../../../tools/command-line/scratch.ts';
+import { describeError } from '../../../tools/command-line/user-error.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'scratch-'));
 
 /** Works in a scratch folder until it is ended. */
 const PROGRAM = `
-  const { inScratchFolder } = await import(${JSON.stringify(resolve('tools/command-line/scratch.ts'))});
-  await inScratchFolder(process.argv[1], () => {
+  const { withScratchFolder } = await import(${JSON.stringify(resolve('tools/command-line/scratch.ts'))});
+  await withScratchFolder(process.argv[1], () => {
     console.log('at work');
     return new Promise((resolve) => setTimeout(resolve, 600_000));
   });`;
 
 it('an error of a removal, whose number is positive, is told in words', () => {
   const error = Object.assign(new Error('EACCES'), { errno: 13, syscall: 'rm', path: '/theirs' });
-  expect(messageOf(error)).toBe('cannot rm /theirs: permission denied');
+  expect(describeError(error)).toBe('cannot rm /theirs: permission denied');
 });
 
 it('a folder of another machine is left alone, whatever its process id', async () => {
   const foreign = join(parent, '.scratch-0badcafe-1-x3Fq9z');
   mkdirSync(foreign);
-  await inScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
+  await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
   expect(readdirSync(parent)).toEqual([basename(foreign)]);
   rmSync(foreign, { recursive: true });
 });
@@ -43,11 +43,11 @@ it.each([
     const ended = new Promise((resolve) => program.once('exit', (_, by) => resolve(by)));
     await new Promise((resolve) => program.stdout.once('data', resolve));
     // The folder of a program that runs is not removed.
-    await inScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
+    await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
     program.kill(signal);
     expect(await ended).toBe(signal);
     expect(readdirSync(parent)).toHaveLength(left);
-    await inScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(1));
+    await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(1));
     expect(readdirSync(parent)).toEqual([]);
   },
 );

@@ -19,7 +19,7 @@ import { databaseOver } from '../../../tools/database/d1.ts';
 import { restDatabase, type WithDatabase } from '../../../tools/database/open.ts';
 import { hashAggregate } from '../../../tools/erasure/ledger.ts';
 import { Database, type Statement } from '../../support/cloudflare/database.ts';
-import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
+import { ACCOUNT_ID, FakeCloudflare } from '../../support/cloudflare/fake-cloudflare.ts';
 import { failingDatabase, GONE } from '../../support/node/failing-database.ts';
 import { FakeClock } from '../../support/node/fake-clock.ts';
 import { runImportOn, runOn, runWith } from '../../support/node/in-process.ts';
@@ -336,7 +336,7 @@ describe('what was erased', () => {
     timeout: process.env.FULL ? 1_800_000 : 120_000,
   }, async () => {
     const clock = new FakeClock();
-    const cloudflare = await new CloudflareStandIn().start();
+    const cloudflare = await new FakeCloudflare().start();
     onTestFinished(() => cloudflare.stop());
     cloudflare.now = clock.now;
     const source = new Database('source').migrate();

@@ -7,7 +7,7 @@ import { openAccount } from '../../../tools/cloudflare/account.ts';
 import { command as importCommand } from '../../../tools/commands/import-listings.ts';
 import { restDatabase } from '../../../tools/database/open.ts';
 import { Database } from '../../support/cloudflare/database.ts';
-import { ACCOUNT_ID, CloudflareStandIn } from '../../support/cloudflare/fake-cloudflare.ts';
+import { ACCOUNT_ID, FakeCloudflare } from '../../support/cloudflare/fake-cloudflare.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
 import { makeFile, makeProperty } from '../../support/node/listings-file.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
@@ -16,7 +16,7 @@ const NAME = 'events-and-property-feed';
 const APPLY = /'applied', ''/;
 const LISTINGS = 'SELECT slug, document, rendering FROM properties ORDER BY slug';
 
-let cloudflare: CloudflareStandIn;
+let cloudflare: FakeCloudflare;
 let project: ProjectCopy;
 let file: string;
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
     makeProperty({ slug, amenities: ['wifi'], beds: 2 }),
   );
   file = project.write('listings.json', makeFile(listings));
-  cloudflare = await new CloudflareStandIn().start();
+  cloudflare = await new FakeCloudflare().start();
   for (const name of [NAME, `${NAME}-staging`]) {
     cloudflare.databases.push(new Database(name).migrate());
   }

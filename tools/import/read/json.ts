@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
 import { repeatedNames } from '../../../src/http/json-text.ts';
 import { printable } from '../../command-line/printable.ts';
-import { messageOf, UserError } from '../../command-line/user-error.ts';
+import { describeError, UserError } from '../../command-line/user-error.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
 import { parseValue, withKey } from './parse.ts';
 import { type FileLocation, type ImportProblem, THE_FILE } from './problem.ts';
@@ -105,8 +105,8 @@ function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
     if (error instanceof RangeError)
       throw new UserError('The file is JSON that is nested too deep.');
     const message = /^\s*[[{]/.test(text)
-      ? `The file is not valid JSON (${messageOf(error)}). Correct it or export it again.`
-      : `The file is neither JSON (${messageOf(error)}) nor a workbook. Open a CSV or another table in a spreadsheet program and save it as .xlsx.`;
+      ? `The file is not valid JSON (${describeError(error)}). Correct it or export it again.`
+      : `The file is neither JSON (${describeError(error)}) nor a workbook. Open a CSV or another table in a spreadsheet program and save it as .xlsx.`;
     throw new UserError(printable(message), { cause: error });
   }
 }

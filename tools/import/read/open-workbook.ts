@@ -11,7 +11,7 @@ import {
   type Workbook,
 } from 'hucre';
 import { printable } from '../../command-line/printable.ts';
-import { messageOf, UserError } from '../../command-line/user-error.ts';
+import { describeError, UserError } from '../../command-line/user-error.ts';
 import { listEntries } from './archive.ts';
 import { selectParts, type WorkbookParts } from './workbook-parts.ts';
 
@@ -30,7 +30,7 @@ export async function openSheets(bytes: Uint8Array): Promise<OpenedWorkbook> {
     return { sheets: await readSheets(parts), otherTabs: parts.otherTabs };
   } catch (error) {
     if (error instanceof UserError) throw error;
-    const message = `The file is not a readable workbook (${messageOf(error)}). Open it in a spreadsheet program and save it as .xlsx. If it does not open there, download or copy it again.`;
+    const message = `The file is not a readable workbook (${describeError(error)}). Open it in a spreadsheet program and save it as .xlsx. If it does not open there, download or copy it again.`;
     throw new UserError(printable(message), { cause: error });
   }
 }

@@ -5,7 +5,7 @@
  * because another import deletes them and a repeated call doubles them. The import then lost a race.
  */
 
-import { messageOf } from '../../command-line/user-error.ts';
+import { describeError } from '../../command-line/user-error.ts';
 import { type NewOperation, recordOperation } from '../../database/operations.ts';
 import { splitIntoBatches } from '../../database/tables.ts';
 import { type Catalogue, type OnProgress, readImportState } from '../catalogue/store.ts';
@@ -108,10 +108,10 @@ export async function apply(
   } catch (error) {
     // The store shows the outcome, because the response of a successful attempt may be lost.
     const state = await readImportState(database).catch((readError: unknown) => {
-      throw new UnknownOutcomeError(messageOf(readError), { cause: error });
+      throw new UnknownOutcomeError(describeError(readError), { cause: error });
     });
     if (state.lastImport === importId) return 'applied';
-    const message = messageOf(error);
+    const message = describeError(error);
     if (GUARD_FAILURE.test(message)) return 'lost-race';
     // Another import was applied, either instead of this one or after it.
     if (state.lastImport !== lastImport) throw new UnknownOutcomeError(message, { cause: error });

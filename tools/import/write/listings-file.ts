@@ -3,7 +3,7 @@
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import { messageOf, UserError } from '../../command-line/user-error.ts';
+import { describeError, UserError } from '../../command-line/user-error.ts';
 import { type FileListing, makeUndoneSlug, toFileListing } from '../catalogue/records.ts';
 import { computeVersion } from '../catalogue/version.ts';
 import type { Effect } from '../plan/plan.ts';
@@ -69,7 +69,7 @@ export function createUndoFile(path: string) {
         closeSync(file);
       } catch (error) {
         throw new UserError(
-          `The undo file was not written: ${messageOf(error)}. Choose another one with --undo, or import without one with --no-undo.`,
+          `The undo file was not written: ${describeError(error)}. Choose another one with --undo, or import without one with --no-undo.`,
         );
       }
     },
