@@ -1,23 +1,35 @@
 /**
- * Prepares Node for a command, before its TypeScript is loaded: rejects a Node that cannot read it, and
- * makes imports fast.
+ * Prepares Node for a command, before its TypeScript is loaded: names what is missing in an installation,
+ * and makes imports fast.
  */
 
-import { lstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 // An older Node does not have all of its functions: named imports would end in a stack trace.
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 
-const [major] = process.versions.node.split('.');
-if (Number(major) < 24) {
-  console.error(
-    `This is Node ${process.versions.node}. The Node of this project is missing, because install scripts were off: npm rebuild node --ignore-scripts=false`,
-  );
+const PROJECT_DIRECTORY = join(import.meta.dirname ?? '.', '..');
+
+const problem = findProblem();
+if (problem !== undefined) {
+  console.error(problem);
   process.exit(1);
 }
 
+/** Returns what is wrong with the installation, and the command that repairs it. */
+function findProblem() {
+  const isInstalled = (name) => existsSync(join(PROJECT_DIRECTORY, 'node_modules', name));
+  if (!isInstalled('hono')) return 'The packages of this project are not installed. Run: npm ci';
+  if (!isInstalled('node')) {
+    return 'The development packages of this project are missing, because npm left them out (NODE_ENV=production, or its setting omit=dev). Run: npm ci --include=dev';
+  }
+  const [major] = process.versions.node.split('.');
+  if (Number(major) >= 24) return undefined;
+  return `This is Node ${process.versions.node}. The Node of this project is missing, because install scripts were off. Run: npm rebuild node --ignore-scripts=false`;
+}
+
 /** Keeps compiled code for the next command. NODE_COMPILE_CACHE names another folder. */
-const COMPILE_CACHE = join(import.meta.dirname, '..', '.wrangler', 'compile-cache');
+const COMPILE_CACHE = join(PROJECT_DIRECTORY, '.wrangler', 'compile-cache');
 
 if (!process.env.NODE_COMPILE_CACHE && isPrivate(COMPILE_CACHE)) {
   module.enableCompileCache(COMPILE_CACHE);

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const PRINT_FOLDER = 'process.getBuiltinModule("module").getCompileCacheDir() ?? "off"';
@@ -27,6 +27,7 @@ describe('the compile cache', () => {
     const project = mkdtempSync(join(tmpdir(), 'project-'));
     mkdirSync(join(project, 'tools'));
     copyFileSync('tools/own-node.js', join(project, 'tools/own-node.js'));
+    symlinkSync(resolve('node_modules'), join(project, 'node_modules'));
     arrange(project);
     const { NODE_COMPILE_CACHE: _, ...env } = process.env;
     const args = ['--import', './tools/own-node.js', '--print', PRINT_FOLDER];
@@ -73,8 +74,28 @@ describe('the compile cache', () => {
     const chosen = mkdtempSync(join(tmpdir(), 'chosen-'));
     const { project, folder } = findCompileCache(() => {}, { NODE_COMPILE_CACHE: chosen });
     expect(folder).toContain(chosen);
-    expect(readdirSync(project)).toEqual(['tools']);
+    expect(readdirSync(project)).toEqual(['node_modules', 'tools']);
   });
+});
+
+it.each<[fact: string, installed: string[], message: string]>([
+  ['no package', [], 'The packages of this project are not installed. Run: npm ci\n'],
+  [
+    'only the packages of production',
+    ['hono'],
+    'The development packages of this project are missing, because npm left them out (NODE_ENV=production, or its setting omit=dev). Run: npm ci --include=dev\n',
+  ],
+  ['every package', ['hono', 'node'], ''],
+])('names the command that completes an installation with %s', (_, installed, message) => {
+  const project = mkdtempSync(join(tmpdir(), 'project-'));
+  for (const name of installed) {
+    mkdirSync(join(project, 'node_modules', name), { recursive: true });
+  }
+  mkdirSync(join(project, 'tools'));
+  copyFileSync('tools/own-node.js', join(project, 'tools/own-node.js'));
+  const args = ['--import', './tools/own-node.js', '--eval', ''];
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: message === '' ? 0 : 1, stderr: message });
 });
 
 it('prints the usage of an import without loading the libraries that only its work needs', () => {

@@ -115,7 +115,7 @@ it.each(['token', 'test'])('npm run %s says in one sentence that Node is too old
     status: 1,
     stdout: '',
     stderr: expect.stringMatching(
-      /^This is Node 20\.20\.2\. The Node of this project is missing, .*: npm rebuild node --ignore-scripts=false\n$/,
+      /^This is Node 20\.20\.2\. The Node of this project is missing, .*\. Run: npm rebuild node --ignore-scripts=false\n$/,
     ),
   });
 });
