@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { DOCUMENTS, getCodeBlocks } from '../support/markdown.ts';
 import { useTestService } from '../support/node/example-service.ts';
+import { SITE_URL } from './examples/built-site.ts';
 // These modules have the tests. They share the service, which they leave with more events and changed
 // texts of casa-ginebrera, so their order matters.
 import './examples/faults.ts';
@@ -13,7 +14,7 @@ import './examples/site-programs.ts';
 import './examples/site-in-browser.ts';
 import './examples/renewed-pages.ts';
 
-vi.stubEnv('SITE_URL', 'https://www.example.com');
+vi.stubEnv('SITE_URL', SITE_URL);
 vi.stubEnv('SITE_NAME', 'Sun & Snow');
 
 const service = useTestService();
@@ -25,8 +26,8 @@ const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) 
     .map((script) => ({ path, script })),
 );
 
-describe('the curl commands of the documents', () => {
-  it.each(scripts)('$path: $script', async ({ script }) => {
+describe('a curl command', () => {
+  it.each(scripts)('works unchanged in $path ($script)', async ({ script }) => {
     expect(script).toContain('http://localhost:3001/');
     const command = script
       .replaceAll('http://localhost:3001', service().origin)
