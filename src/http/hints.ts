@@ -28,12 +28,13 @@ export function findValueHint({ input, expected = '' }: { input?: unknown; expec
 /** `npm run dev` writes an `API_KEY`, and creates the tables. Their absence causes these errors. */
 const ERRORS_BEFORE_SETUP = ['authentication_invalid', 'authentication_required', 'internal_error'];
 
-/** Returns the hint for a new working copy. */
-export function findSetupHint({ code, cause }: ApiError, c: Context): string | undefined {
+/** Returns the message of an error. In a new working copy, it says how to set it up. */
+export function getMessageWithHint({ code, cause, message }: ApiError, c: Context): string {
+  if (!ERRORS_BEFORE_SETUP.includes(code)) return message;
   const isSetUp = c.env?.API_KEY !== undefined && !isMissingTable(cause);
-  return !isSetUp && ERRORS_BEFORE_SETUP.includes(code) && isFromLocalhost(c)
-    ? 'This working copy is not set up: run `npm run dev` once.'
-    : undefined;
+  return isSetUp || !isFromLocalhost(c)
+    ? message
+    : addHint(message, 'This working copy is not set up: run `npm run dev` once.');
 }
 
 function isMissingTable(error: unknown): boolean {

@@ -75,11 +75,7 @@ export function jsonObject({
       const hint = isList ? SEND_A_BATCH : findValueHint({ expected: 'object', input: value });
       throw unreadable(addHint('The body must be a JSON object.', hint));
     }
-    const problems = findLimitProblems(value, {
-      maxDepth,
-      loggedFields,
-      readNumber: makeNumberReader(text),
-    });
+    const problems = findLimitProblems(value, { maxDepth, loggedFields, text });
     if (problems.length > 0) throw validationError(problems);
     const repeated = repeatedNames(text).slice(0, MAX_PROBLEMS);
     if (repeated.length > 0) {
@@ -147,8 +143,10 @@ type Path = readonly (string | number)[];
 type Limits = {
   maxDepth: number;
   loggedFields: readonly string[];
-  /** Returns a number as it was sent. */
-  readNumber: (path: Path) => string;
+  /** The body as it was sent. */
+  text: string;
+  /** The body with its numbers as text; undefined until a message quotes one. */
+  bodyWithNumbersAsText?: unknown;
 };
 
 /** Returns the first `MAX_PROBLEMS` problems, in the order of the body. `path` leads to `container`. */
@@ -174,7 +172,7 @@ function findLimitProblems(
   return problems;
 }
 
-function findBrokenLimit(path: Path, value: JsonValue, { readNumber }: Limits): string | undefined {
+function findBrokenLimit(path: Path, value: JsonValue, limits: Limits): string | undefined {
   const name = path.at(-1);
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {
@@ -184,18 +182,17 @@ function findBrokenLimit(path: Path, value: JsonValue, { readNumber }: Limits): 
     return 'must not contain half of a surrogate pair';
   }
   if (typeof value !== 'number') return undefined;
-  if (!Number.isFinite(value)) return `${readNumber(path)} is out of range.`;
+  if (!Number.isFinite(value)) return `${readNumber(path, limits)} is out of range.`;
   // Beyond ±(2^53−1), `JSON.parse` may have rounded an integer.
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
-  return `${readNumber(path)} has too many digits: JSON readers would store another number. Send at most 15 digits, or text if the field accepts it.`;
+  return `${readNumber(path, limits)} has too many digits: JSON readers would store another number. Send at most 15 digits, or text if the field accepts it.`;
 }
 
-/** Reads numbers as they were sent, cut after 40 characters. Parses the text again, but only once. */
-function makeNumberReader(text: string): Limits['readNumber'] {
-  let body: unknown;
-  return (path) => {
-    body ??= parseNumbersAsText(text);
-    const sent = String(path.reduce((parent, name) => Reflect.get(Object(parent), name), body));
-    return sent.length > 40 ? `${sent.slice(0, 40)}…` : sent;
-  };
+/** Returns a number as it was sent, cut after 40 characters. */
+function readNumber(path: Path, limits: Limits): string {
+  limits.bodyWithNumbersAsText ??= parseNumbersAsText(limits.text);
+  const sent = String(
+    path.reduce((parent, name) => Reflect.get(Object(parent), name), limits.bodyWithNumbersAsText),
+  );
+  return sent.length > 40 ? `${sent.slice(0, 40)}…` : sent;
 }

@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ApiError, internalError, validationError } from './errors.ts';
-import { addHint, findSetupHint } from './hints.ts';
+import { getMessageWithHint } from './hints.ts';
 import { logError, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
 
@@ -33,7 +33,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     path: /^https?:\/\/[^/]*([^?#]*)/.exec(c.req.url)?.[1] ?? c.req.path,
     respondedAt: new Date().toISOString(),
   };
-  const message = addHint(error.message, findSetupHint(error, c));
+  const message = getMessageWithHint(error, c);
   // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(

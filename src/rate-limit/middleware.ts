@@ -71,7 +71,13 @@ export function rateLimit(options: RateLimitOptions) {
       });
       c.res = renderError(error, c);
     }
-    setRateLimitHeaders(c.res.headers, quota, remaining, resetSeconds);
+    const { policyName, limit } = quota;
+    const { headers } = c.res;
+    headers.set('X-RateLimit-Limit', String(limit));
+    headers.set('X-RateLimit-Remaining', String(remaining));
+    headers.set('X-RateLimit-Reset', String(resetSeconds));
+    headers.set('RateLimit-Policy', `"${policyName}";q=${limit};w=${WINDOW_SECONDS}`);
+    headers.set('RateLimit', `"${policyName}";r=${remaining};t=${resetSeconds}`);
     return undefined;
   });
 }
@@ -98,17 +104,4 @@ function resolveQuota(c: Context<AppEnv>, { ingestPaths }: RateLimitOptions): Cl
   const isIngest = c.req.method === 'POST' && ingestPaths.includes(c.req.path);
   const policy = isIngest ? 'ingest' : 'default';
   return { client, isKey: false, policy, policyName: policy, limit: rateLimits[policy] };
-}
-
-function setRateLimitHeaders(
-  headers: Headers,
-  { policyName, limit }: ClientQuota,
-  remaining: number,
-  resetSeconds: number,
-): void {
-  headers.set('X-RateLimit-Limit', String(limit));
-  headers.set('X-RateLimit-Remaining', String(remaining));
-  headers.set('X-RateLimit-Reset', String(resetSeconds));
-  headers.set('RateLimit-Policy', `"${policyName}";q=${limit};w=${WINDOW_SECONDS}`);
-  headers.set('RateLimit', `"${policyName}";r=${remaining};t=${resetSeconds}`);
 }
