@@ -13,7 +13,7 @@ const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
 /** Pauses before the second to the fifth attempt. */
 const PAUSES_MS = [250, 500, 1_000, 2_000];
 /**
- * The API takes 1,200 calls of a user in five minutes. Beyond that, every call is a 429 for five
+ * The API accepts 1,200 calls of a user in five minutes, and then responds with 429 for five
  * minutes (developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026).
  */
 const CALLS_PER_MINUTE = 190;
@@ -22,7 +22,7 @@ const BLOCK_MS = 300_000;
 const SILENT_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 
-/** Tests replace it. */
+/** The time, which tests replace. */
 export type Clock = { now: () => number; sleep: (ms: number) => Promise<unknown> };
 
 const CLOCK: Clock = {
@@ -30,7 +30,7 @@ const CLOCK: Clock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** A call may be repeated, so it must be safe to run twice. Throws a `UserError`. */
+/** Calls the API. A call may be sent twice, so it must be safe to repeat. Throws a `UserError`. */
 type Call = <T>(result: z.ZodType<T>, method: string, path: string, body?: unknown) => Promise<T>;
 
 export type Account = {
@@ -39,7 +39,7 @@ export type Account = {
   call: Call;
 };
 
-/** Cloudflare has rejected a call, and would reject it again. */
+/** A call that Cloudflare rejected, and would reject again. */
 export class RejectedCall extends UserError {
   readonly status: number;
 
@@ -57,7 +57,7 @@ export async function openAccount(
 ): Promise<Account> {
   loadEnvFiles();
   const token = process.env.CLOUDFLARE_API_TOKEN || (await findLoginToken());
-  const call = callerOf(token, pausesMs, clock);
+  const call = createApiClient(token, pausesMs, clock);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || accountId || (await findOnlyAccount(call));
   return {
     id,
@@ -92,13 +92,13 @@ async function findOnlyAccount(call: Call): Promise<string> {
   throw new UserError(`the credentials open ${all.length} accounts: set CLOUDFLARE_ACCOUNT_ID`);
 }
 
-/** Paces the calls of a command, repeats them after a fault, and waits while the user is blocked. */
-function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Call {
-  const pace = makePace(clock);
+/** Returns a client that throttles its calls, retries them after an error, and waits while the user is blocked. */
+function createApiClient(token: string, pausesMs: readonly number[], clock: Clock): Call {
+  const throttle = createThrottle(clock);
   const base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   return async (result, method, path, body) => {
-    await pace();
+    await throttle();
     const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
       const sent = await send(`${base}${path}`, request);
@@ -116,13 +116,13 @@ function callerOf(token: string, pausesMs: readonly number[], clock: Clock): Cal
         console.error(`Cloudflare: ${fault}. The command waits until ${end} and then continues.`);
       }
       await clock.sleep(pauseMs);
-      await pace();
+      await throttle();
     }
   };
 }
 
 /** Returns a function that waits until one more call keeps below the limit. */
-function makePace({ now, sleep }: Clock): () => Promise<void> {
+function createThrottle({ now, sleep }: Clock): () => Promise<void> {
   const calls: number[] = [];
   return async () => {
     const oldest = calls.length < CALLS_PER_MINUTE ? undefined : calls.shift();
@@ -138,9 +138,9 @@ const rejection = z.object({
   errors: z.array(z.object({ code: z.number(), message: z.string() })),
 });
 
-/** Sends a request once. If the body is unusable, `fault` says why. */
+/** Sends a request once. If the body is unusable, `fault` contains the reason. */
 async function send(url: string, request: RequestInit) {
-  // The server may have closed an idle connection meanwhile. Node notices it in this turn.
+  // The server may have closed an idle connection in the meantime. Node notices it in this turn.
   await new Promise(setImmediate);
   let response: Response;
   try {

@@ -1,4 +1,4 @@
-/** The version that serves, which a deployment replaces. */
+/** The active deployment of a Worker, which a new one replaces. */
 
 import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
@@ -20,11 +20,14 @@ const version = z.object({
   annotations: z.object({ 'workers/tag': z.string().optional() }).default({}),
 });
 
-/** `tag` is a commit, perhaps with `-dirty`, if `deploy` has deployed the version. */
-export type Served = { id: string; tag: string | undefined; at: string; by: string };
+/** `tag` is a commit, which may end in `-dirty`, if `deploy` uploaded the version. */
+export type ActiveDeployment = { id: string; tag: string | undefined; at: string; by: string };
 
 /** Returns the version with most of the traffic; undefined if the Worker has none. */
-export async function findServed({ call }: Account, worker: string): Promise<Served | undefined> {
+export async function findActiveDeployment(
+  { call }: Account,
+  worker: string,
+): Promise<ActiveDeployment | undefined> {
   const script = `/workers/scripts/${worker}`;
   try {
     const [latest] = (await call(deployments, 'GET', `${script}/deployments`)).deployments;
@@ -40,22 +43,22 @@ export async function findServed({ call }: Account, worker: string): Promise<Ser
 }
 
 /** e.g. `version 0b5e… (f0e1d2c3b4a5), deployed by anna@example.com at 2026-11-20T10:00:00Z` */
-export function describeServed({ id, tag, at, by }: Served): string {
+export function describeActiveDeployment({ id, tag, at, by }: ActiveDeployment): string {
   return `version ${id} (${tag ?? 'no tag'}), deployed by ${by} at ${at}`;
 }
 
 /**
- * Throws a `UserError` if the version has commits that the working copy lacks, or if git refuses.
- * Without git, or a commit as the tag, nothing is known.
+ * Throws a `UserError` if the deployed version has commits that the working copy does not have, or if git
+ * refuses. Accepts every version without git, and a version whose tag is not a commit.
  */
-export function requireOlder(served: Served, directory: string): void {
-  const commit = (served.tag ?? '').replace(/-dirty$/, '');
+export function requireFastForward(active: ActiveDeployment, directory: string): void {
+  const commit = (active.tag ?? '').replace(/-dirty$/, '');
   if (!/^[0-9a-f]{7,40}$/.test(commit)) return;
   if (readGit(directory, 'rev-parse', '--verify', 'HEAD') === undefined) return;
-  // Its exit code is the answer: a shallow clone may not know the commit at all.
+  // A shallow clone may not have the commit at all, so an error of git counts as "no" too.
   const isAncestor = ['merge-base', '--is-ancestor', commit, 'HEAD'];
   if (spawnSync('git', isAncestor, { cwd: directory }).status === 0) return;
   throw new UserError(
-    `${describeServed(served)}, serves, and its commit is not in the history of your working copy: \`git pull\` (in CI, \`git fetch --unshallow\`). \`--replace\` replaces it all the same`,
+    `${describeActiveDeployment(active)}, serves, and its commit is not in the history of your working copy: \`git pull\` (in CI, \`git fetch --unshallow\`). \`--replace\` replaces it anyway`,
   );
 }

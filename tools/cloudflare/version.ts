@@ -6,14 +6,14 @@ import { readGit } from '../command-line/git.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { describeCause } from './account.ts';
 
-/** Cloudflare takes tags of 25 and messages of 100 characters. */
+/** Cloudflare accepts tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;
 const MESSAGE_CHARACTERS = 100;
-/** A new version needs some seconds until it serves everywhere. */
-const PATIENCE_MS = 60_000;
+/** How long a new version may need until it serves everywhere. Usually it needs some seconds. */
+const HEALTH_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 1_000;
 const RESPONSE_DEADLINE_MS = 10_000;
-/** Of the first line of a response that is not the service's. */
+/** Maximum length of the quoted line of a foreign response. */
 const MAX_LINE_CHARACTERS = 100;
 
 const health = z.object({
@@ -32,16 +32,16 @@ export function describeCommit(directory: string): { tag: string; message: strin
   return { tag: isDirty ? `${id}-dirty` : id, message };
 }
 
-/** Requests the health until the version responds. Returns a sentence, or throws a `UserError`. */
+/** Requests the health until the version responds. Returns a message, or throws a `UserError`. */
 export async function awaitHealth(
   origin: string,
   version: string,
   worker: string,
-  patienceMs = PATIENCE_MS,
+  healthTimeoutMs = HEALTH_TIMEOUT_MS,
 ): Promise<string> {
   const url = `${origin}/api/health/detailed`;
   const known = `version ${version} is deployed, and ${url}`;
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + healthTimeoutMs;
   for (;;) {
     const found = await readHealth(url, version, worker);
     const isHealth = typeof found !== 'string';
@@ -62,7 +62,7 @@ export async function awaitHealth(
   }
 }
 
-/** Without the service's response, returns what responds in its place. */
+/** Returns the health, or a description of what responds instead of the service. */
 async function readHealth(
   url: string,
   version: string,

@@ -3,7 +3,11 @@
 import { Option } from '@commander-js/extra-typings';
 import { fetchUsableKeys } from '../../src/auth/key-set.ts';
 import { type Account, describeCause, openAccount } from '../cloudflare/account.ts';
-import { describeServed, findServed, requireOlder } from '../cloudflare/active-deployment.ts';
+import {
+  describeActiveDeployment,
+  findActiveDeployment,
+  requireFastForward,
+} from '../cloudflare/active-deployment.ts';
 import {
   createMissing,
   findResources,
@@ -33,37 +37,35 @@ import { restDatabase } from '../database/open.ts';
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
 const program = declare('deploy')
-  .description(`Deploys this working copy to production, or to the environment of --env. May be repeated after any failure.
+  .description(`Deploy this working copy to production, or to the environment of --env. You can repeat it after any failure.
 
 Changes: creates a missing database and KV namespace, migrates the database, and replaces the version that serves.
-It checks wrangler.toml, the migrations, the bundle and the account before. --dry-run only checks.
+It checks wrangler.toml, the migrations, the bundle and the account first. --dry-run only checks.
 Exit codes: 0 the new version serves, 1 a step failed: the message says which one, and what is known of what serves.
 Example: npm run deploy -- --env staging --location weur`)
   .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
   .addOption(new Option('--location <hint>', 'where a new database is created').choices(LOCATIONS))
-  .option('--dry-run', 'checks everything, says what a deployment would do, and changes nothing')
-  .option('--replace', 'replaces a version that has commits which this working copy lacks')
-  .option('--create', 'creates a database or namespace that a Worker which exists lacks')
-  .option(
-    '--no-replicas',
-    'leaves the read replicas of the database as they are, instead of switching them on',
-  );
+  .option('--dry-run', 'check everything, and print what a deployment would do')
+  .option('--replace', 'replace a version that has commits which this working copy does not have')
+  .option('--create', 'create a missing database or namespace of a Worker that exists')
+  .option('--no-replicas', 'do not switch the read replicas of the database on');
 
-/** The steps in their order, and what is known if one of them fails. */
-const KNOWN = {
-  checks: 'Nothing has changed.',
-  resources: 'A created resource stays. No data was touched, and nothing that serves has changed.',
-  migrations: 'Migrations that were applied stay. Nothing that serves has changed.',
+/** The steps in their order, with the state after each of them has failed. */
+const STATE_AFTER_FAILURE = {
+  checks: 'Nothing was changed.',
+  resources:
+    'A created resource stays. No data was touched, and the active deployment was not changed.',
+  migrations: 'Migrations that were applied stay. The active deployment was not changed.',
   upload:
     'The database has the new schema. `npx wrangler deployments list --env=` lists what serves.',
   'health check': '"When a deployment fails" in docs/operate/runbook.md has the next step.',
 };
 
-type Step = keyof typeof KNOWN;
+type Step = keyof typeof STATE_AFTER_FAILURE;
 type Request = ReturnType<typeof parseRequest>;
 
-/** Tests replace them. */
-type Surroundings = { directory: string; wrangler: typeof runWrangler; patienceMs?: number };
+/** What `run` depends on, which tests replace. */
+type Dependencies = { directory: string; wrangler: typeof runWrangler; healthTimeoutMs?: number };
 
 export const command = {
   program,
@@ -82,7 +84,7 @@ function parseRequest(args: string[]) {
 
 async function run(
   request: Request,
-  surroundings: Surroundings = { directory: PROJECT_DIRECTORY, wrangler: runWrangler },
+  dependencies: Dependencies = { directory: PROJECT_DIRECTORY, wrangler: runWrangler },
 ): Promise<number> {
   const { environment } = request;
   let step: Step = 'checks';
@@ -90,14 +92,14 @@ async function run(
     step = next;
   };
   const report = (reason: string) => {
-    const known = KNOWN[step].replace('--env=', `--env=${environment ?? ''}`);
+    const state = STATE_AFTER_FAILURE[step].replace('--env=', `--env=${environment ?? ''}`);
     console.error(
-      `The deployment to ${environment ?? 'production'} failed at the ${step}: ${reason}.\n${known} \`${formatCommand(environment, 'deploy')}\` may be repeated.`,
+      `The deployment to ${environment ?? 'production'} failed at the ${step}: ${reason}.\n${state} You can repeat \`${formatCommand(environment, 'deploy')}\`.`,
     );
   };
   const reportSignal = () => report('it was interrupted');
   try {
-    await beforeSignals(reportSignal, () => deploy(request, surroundings, begin));
+    await beforeSignals(reportSignal, () => deploy(request, dependencies, begin));
     return 0;
   } catch (error) {
     if (!needsNoStack(error)) throw error;
@@ -108,19 +110,19 @@ async function run(
 
 async function deploy(
   request: Request,
-  surroundings: Surroundings,
+  dependencies: Dependencies,
   begin: (step: Step) => void,
 ): Promise<void> {
-  const { directory, wrangler, patienceMs } = surroundings;
-  const { deployment, account, found, served } = await check(request, surroundings);
+  const { directory, wrangler, healthTimeoutMs } = dependencies;
+  const { deployment, account, found, served } = await check(request, dependencies);
   const { worker } = deployment;
   const { tag, message } = describeCommit(directory);
-  if (served !== undefined) console.log(`Replaces ${describeServed(served)}`);
+  if (served !== undefined) console.log(`Replaces ${describeActiveDeployment(served)}`);
   for (const line of await describeKeySet(deployment)) console.log(line);
   if (found.database !== undefined) reportFullness(found.database);
   const plan = await planSteps(request, account, deployment, found);
   const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
-  const intent = request.isDryRun ? 'Nothing has changed. A deployment would' : 'It will';
+  const intent = request.isDryRun ? 'Nothing was changed. A deployment would' : 'It will';
   console.log(`\n${intent}:\n- ${steps.join('\n- ')}`);
   if (request.isDryRun) return;
 
@@ -139,7 +141,7 @@ async function deploy(
   const target = `--env=${request.environment ?? ''}`;
   const args = ['deploy', '--tag', tag, '--message', message, target];
   const config = formatConfig(deployment, account.id, resources);
-  // Beside wrangler.toml, because of its relative paths.
+  // Next to wrangler.toml, because of its relative paths.
   const { isDone, output } = await withScratchFile(directory, 'wrangler.json', config, (file) =>
     wrangler([...args, '--config', file], true),
   );
@@ -151,7 +153,7 @@ async function deploy(
   const address =
     origin === undefined
       ? 'without an address yet: add a route, or set workers_dev = true'
-      : `at ${origin}, ${await awaitHealth(origin, version, worker, patienceMs)}`;
+      : `at ${origin}, ${await awaitHealth(origin, version, worker, healthTimeoutMs)}`;
   console.log(`\nServed now: version ${version} (${tag}) ${address}`);
   if (served === undefined) {
     console.log(`No API key is set yet: \`npx wrangler secret put API_KEY ${target}\``);
@@ -159,7 +161,7 @@ async function deploy(
 }
 
 /** Everything that can be known before something changes. */
-async function check(request: Request, { directory, wrangler }: Surroundings) {
+async function check(request: Request, { directory, wrangler }: Dependencies) {
   const { environment, mayCreate, mayReplace } = request;
   const deployment = loadDeployment(environment, directory);
   requireDeployable(deployment);
@@ -168,13 +170,13 @@ async function check(request: Request, { directory, wrangler }: Surroundings) {
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment.accountId);
   const found = await findResources(account, deployment);
-  const served = await findServed(account, deployment.worker);
-  if (served !== undefined && !mayReplace) requireOlder(served, directory);
+  const served = await findActiveDeployment(account, deployment.worker);
+  if (served !== undefined && !mayReplace) requireFastForward(served, directory);
   const { worker, databaseName, namespaceTitle } = deployment;
   const isComplete = found.database !== undefined && found.namespace !== undefined;
   if (!isComplete && served !== undefined && !mayCreate) {
     throw new UserError(
-      `the Worker ${worker} serves already, and the account lacks its D1 database ${databaseName} or its KV namespace ${namespaceTitle}. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
+      `the Worker ${worker} serves already, and the account does not have its D1 database ${databaseName} or its KV namespace ${namespaceTitle}. Is a name in wrangler.toml misspelt? To create a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
     );
   }
   if (found.database !== undefined) {
@@ -207,7 +209,7 @@ async function describeRemoteKeySet(
 
 type Found = Awaited<ReturnType<typeof findResources>>;
 
-/** What a deployment would change before its upload. */
+/** Lists what a deployment would change before its upload. */
 async function planSteps(
   { wantsReplicas }: Request,
   account: Account,
@@ -226,16 +228,16 @@ async function planSteps(
   ];
 }
 
-/** Throws a `UserError` if another deployment has come between. */
+/** Throws a `UserError` if another version was deployed in the meantime. */
 async function requireSame(account: Account, worker: string, version: string | undefined) {
-  const now = await findServed(account, worker);
+  const now = await findActiveDeployment(account, worker);
   if (now === undefined || now.id === version) return;
   throw new UserError(
-    `${describeServed(now)}, has come between: look at it, and repeat the command`,
+    `${describeActiveDeployment(now)}, was deployed in the meantime. Look at it, and repeat the command`,
   );
 }
 
-/** Returns the address of a custom domain, or of workers.dev. A route has no address. */
+/** Returns the address of a custom domain or of workers.dev. A route has no address of its own. */
 function findOrigin({ routes }: Deployment, output: string): string | undefined {
   const domain = routes.find(({ custom_domain }) => custom_domain);
   const [workersDev] = /https:\/\/[\w.-]+\.workers\.dev/.exec(output) ?? [];

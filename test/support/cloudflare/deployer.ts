@@ -66,7 +66,7 @@ async function wrangler(args: readonly string[]) {
 }
 
 const run = (request: Parameters<typeof command.run>[0]) =>
-  command.run(request, { directory, wrangler, patienceMs: 0 });
+  command.run(request, { directory, wrangler, healthTimeoutMs: 0 });
 export const deploy = (...args: string[]) => runHere({ ...command, run }, ...args);
 
 export async function expectDeployed(...args: string[]): Promise<string> {

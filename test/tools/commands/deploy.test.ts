@@ -98,7 +98,7 @@ const STOPS: Record<string, () => unknown> = {
     configure(WITH_DOMAIN);
     cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: 'shop' });
   },
-  [`the Worker ${STAGING} serves already, and the account lacks its D1 database feed or its`]:
+  [`the Worker ${STAGING} serves already, and the account does not have its D1 database feed or its`]:
     async () => {
       await expectDeployed(...STAGED);
       configure(set(`database_name = "${STAGING}"`, 'database_name = "feed"'));
@@ -152,13 +152,13 @@ it.each(Object.entries(STOPS))('stops before it changes anything: %s', async (re
   expect(stderr).toMatch(/^The deployment to staging failed at the checks: /);
   expect(stderr).toContain(reason.replace(/ \(\w+\)$/, ''));
   const again = 'npm run deploy -- --env staging';
-  expect(stderr).toMatch(new RegExp(`\\.\nNothing has changed. \`${again}\` may be repeated.\n$`));
+  expect(stderr).toMatch(new RegExp(`\\.\nNothing was changed. You can repeat \`${again}\`.\n$`));
   expect(contents()).toEqual(before);
 });
 
 const CREATED =
-  'A created resource stays. No data was touched, and nothing that serves has changed.';
-const MIGRATED = 'Migrations that were applied stay. Nothing that serves has changed.';
+  'A created resource stays. No data was touched, and the active deployment was not changed.';
+const MIGRATED = 'Migrations that were applied stay. The active deployment was not changed.';
 const MIGRATION = /^POST .*\/query .*batch/;
 const uploadOther = () =>
   cloudflare.upload(STAGING, { tag: 'other', message: '', bound: [], script: '' });
@@ -363,7 +363,7 @@ it.each(Object.entries(SUCCESSES))('%s', async (_title, success) => {
 it('with --dry-run says what it would do, and changes nothing', async () => {
   const first = await expectDeployed('--dry-run');
   expect(first).toContain(
-    `\nNothing has changed. A deployment would:
+    `\nNothing was changed. A deployment would:
 - create the database ${NAME}
 - create the KV namespace ${NAME}-idempotency
 - migrate: ${migrationNames().join(', ')}
@@ -376,7 +376,7 @@ it('with --dry-run says what it would do, and changes nothing', async () => {
   await expectDeployed();
   const before = contents();
   expect(await expectDeployed('--dry-run')).toMatch(
-    /\nNothing has changed. A deployment would:\n- upload the version .*\n- check its health\n$/,
+    /\nNothing was changed. A deployment would:\n- upload the version .*\n- check its health\n$/,
   );
   expect(contents()).toEqual(before);
 });
@@ -433,7 +433,7 @@ it('says what is known when a signal ends it', async () => {
   expect(ended).toHaveBeenCalledWith(process.pid, 'SIGINT');
   expect(stderr).toBe(
     `The deployment to production failed at the migrations: it was interrupted.
-${MIGRATED} \`npm run deploy\` may be repeated.
+${MIGRATED} You can repeat \`npm run deploy\`.
 `,
   );
   ended.mockRestore();
@@ -484,7 +484,7 @@ describe('in a copy of the project', () => {
       code: 1,
       stdout: '',
       stderr:
-        'The deployment to production failed at the checks: a migration does more than add: 9999_gone.sql has ALTER TABLE events DROP payload.\nNothing has changed. `npm run deploy` may be repeated.\n',
+        'The deployment to production failed at the checks: a migration does more than add: 9999_gone.sql has ALTER TABLE events DROP payload.\nNothing was changed. You can repeat `npm run deploy`.\n',
     });
     expect(cloudflare.requests).toEqual([]);
   });
