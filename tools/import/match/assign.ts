@@ -137,7 +137,7 @@ const PASSES: Readonly<Record<SheetName, readonly Pass[]>> = {
   features: [byMark, byAllCells, byIcon],
   locations: [byExportedKey, byUniqueCell, byMark],
   // The slug of an amenity is its id, so an amenity with another slug is another amenity.
-  amenities: [byExportedKey, byUniqueCell],
+  amenities: [byUniqueCell],
 };
 
 function byExportedKey({ hasExportedAddress, cells, exportedKey }: Candidate, store: StoreIndex) {
