@@ -15,6 +15,7 @@ describe('decide', () => {
     ['nothing has changed', hashes('289', [], '289', '289'), 'unchanged'],
     ['file and store have the same new value', hashes('289', [], '275', '275'), 'unchanged'],
     ['the record is new', hashes(undefined, [], '275', undefined), 'apply'],
+    ['the record was removed', hashes('289', [], '289', undefined), 'apply'],
     ['the file was edited', hashes('289', [], '275', '289'), 'apply'],
     ['the store has changed', hashes('289', [], '289', '298'), 'keep'],
     ['the file repeats the import of another person', hashes('289', ['275'], '275', '298'), 'keep'],

@@ -137,6 +137,11 @@ const exports = (who: string) =>
   does(async () => workbooks.set(who, await imports.exportedWorkbook()));
 const gives = (from: string, to: string) =>
   does(() => workbooks.set(to, workbooks.get(from) ?? exported));
+/** Imports another copy of the first export as the person who has imported the first one. */
+const secondCopy = (says: string, edits: Edit[] = [], ...options: string[]): Step => ({
+  says,
+  run: () => importAs('ana', editSheets(exported, ...edits), ...options),
+});
 const patch = (fields: object): Step => ({
   says: '',
   run: () => importAs('cleo', { properties: [fields] }, '--patch'),
@@ -415,6 +420,139 @@ const addAll = [
 ];
 
 const STORIES: Story[] = [
+  [
+    'applies a value that is back at what was exported, and names it',
+    [
+      ana('2 changed', [price(295), price(7, 'casa-1')]),
+      ana(
+        'Worth a look: 1 value is back at what was exported: casa-0 price_from 295 → 100 (imported 2026-11-21 10:00 UTC by ana, import-listings listings.json)\n',
+        [price(100)],
+      ),
+    ],
+    { 'casa-0': { price_from: 100 }, 'casa-1': { price_from: 7 } },
+  ],
+  [
+    'names all values of a row that were typed back',
+    [
+      ana('1 changed', [price(295), setStatus('sold_out')]),
+      ana('Worth a look: 2 values are back at what was exported', [
+        price(100),
+        setStatus('listed'),
+      ]),
+    ],
+    { 'casa-0': { price_from: 100, status: 'listed' } },
+  ],
+  [
+    'rejects a second copy of an export that takes back two changes',
+    [
+      ana('2 changed', [price(295), price(7, 'casa-1')]),
+      secondCopy(
+        '!the file: seems to be another copy of its export: it has none of the 2 changes that you have imported from it, such as casa-0 price_from 295 and casa-1 price_from 7. Importing it would take them back',
+      ),
+      secondCopy('!another copy of its export', [title('New')]),
+      secondCopy(
+        'casa-0: title.en "Home 0" → "New"; price_from 295 → 100',
+        [title('New')],
+        '--overwrite',
+      ),
+    ],
+    { 'casa-0': { price_from: 100, title: { en: 'New' } }, 'casa-1': { price_from: 101 } },
+  ],
+  [
+    'rejects a second copy that takes back two values of one row next to another edit',
+    [
+      ana('1 changed', [price(295), setStatus('sold_out')]),
+      secondCopy('!has none of the 2 changes', [price(7, 'casa-1')]),
+    ],
+  ],
+  [
+    'rejects a second copy without the photos and the home that the first one has added',
+    [
+      ana('New: new', [newPhoto('one', 4), ...addAll.slice(0, 3)]),
+      secondCopy('!such as casa-0 photos 4 rows and location isle was added', [price(7)]),
+    ],
+  ],
+  [
+    'rejects a second copy with the exported hero photo and order',
+    [
+      ana('1 changed', [
+        change('photos', 'casa-0', { hero: null }),
+        change('photos', 'casa-0', { hero: 'yes', order: 0 }, 1),
+      ]),
+      secondCopy('!has none of the 2 changes', [price(7)]),
+    ],
+  ],
+  [
+    'accepts a second copy of the export from another person',
+    [
+      ana('2 changed', [price(295), price(7, 'casa-1')]),
+      ben('Kept 2 newer values of the store', [title('New')]),
+    ],
+    { 'casa-0': { price_from: 295, title: { en: 'New' } } },
+  ],
+  [
+    'accepts a second copy after the changes were undone',
+    [
+      ana('2 changed', [price(295), price(7, 'casa-1')]),
+      undoes,
+      secondCopy('title.en "Home 0" → "New"', [title('New')]),
+    ],
+    { 'casa-0': { price_from: 100, title: { en: 'New' } } },
+  ],
+  [
+    'accepts a file whose two changes were changed again',
+    [
+      ana('2 changed', [price(295), price(7, 'casa-1')]),
+      ana('2 changed', [price(296), price(8, 'casa-1')]),
+    ],
+    { 'casa-0': { price_from: 296 }, 'casa-1': { price_from: 8 } },
+  ],
+  [
+    '--prune retains a home that its editor has added to the export',
+    [
+      ana('New: new', [add('listings', { slug: 'new', ...REQUIRED })]),
+      secondCopy(
+        'new was added by your earlier import of this export and stays. --overwrite hides it',
+        [price(7)],
+        '--prune',
+      ),
+      secondCopy(
+        'Hidden, because the file does not name them: 1 listing',
+        [],
+        '--prune',
+        '--overwrite',
+      ),
+    ],
+    { new: { status: 'hidden' } },
+  ],
+  [
+    'names the rows of a list that were added, changed and removed in the store',
+    [
+      exports('ben'),
+      ben('1 changed', [
+        newPhoto('one', 4),
+        newPhoto('two', 5),
+        change('photos', 'casa-0', { 'alt.en': 'New' }),
+        ({ photos = [] }) => photos.splice(1, 1),
+      ]),
+      ana(
+        '!photos has changed in the store too: one.jpg and two.jpg were added, 0-a.jpg was changed and 1 row was removed since your export. The record was last changed 2026-11-21 10:00 UTC by ben',
+        [newPhoto('three', 4)],
+      ),
+    ],
+  ],
+  [
+    'shows the values of a conflict in a dry run',
+    [
+      ben('1 changed', [price(300)]),
+      ana(
+        '!casa-0: title.en "Home 0" → "New"\ncasa-0: price_from 300 → 310\n',
+        [price(310), title('New')],
+        '--dry-run',
+      ),
+    ],
+    { 'casa-0': { price_from: 300 } },
+  ],
   [
     'what an editor has added is translated by another one, and stays so',
     [

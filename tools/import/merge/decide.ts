@@ -5,6 +5,7 @@
  *     base     others   file     store    outcome
  *     289000            289000   289000   unchanged
  *                       275000            apply       the record is new
+ *     289000            289000            apply       the record was removed, and --overwrite adds it
  *     289000            275000   289000   apply       edited in the file
  *     289000            289000   298000   keep        changed only in the store
  *     289000   275000   275000   298000   keep        the file repeats what another person imported

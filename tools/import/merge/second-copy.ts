@@ -65,7 +65,9 @@ export function findSecondCopy(
   if (changes.length < 2 || records.some(hasOwnChange)) return [];
   const changedRows = [...putBack.map(getMarkedRow), ...addedRows];
   const changedRecords = new Set(changedRows.map(({ recordKey }) => recordKey));
-  const isTypedBack = changedRecords.size === 1 && applied.length === putBack.length;
+  const isTypedBack =
+    changedRecords.size === 1 &&
+    applied.every((value) => value.kind === 'missing' || putBack.includes(value));
   if (isTypedBack) return [];
   const [first, second] = [changes[0], changes.find((change) => change !== changes[0])];
   const examples = [first, second].filter(Boolean).join(' and ');
