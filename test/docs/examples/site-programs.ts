@@ -90,6 +90,8 @@ const EXPECTED_TEXTS = {
     />Amenities<.*>Wi-Fi</s,
     />Where it is<.*>Camí de sa Ginebrera 7, Deià, .*>See it on a map</s,
     />More homes in the same place<.*<h3/s,
+    // The other photos follow, without the hero.
+    /class="hero"><img src="[^"]*01-stone-house.*class="photos">(?:<img src="[^"]*\/0[2-9]-[^>]*>\n?)+</s,
   ],
   es: [
     /Desde 289.000\s€ · participación de 1\/8 · 6\ssemanas al año/,
