@@ -1,0 +1,131 @@
+/** The base of a row, and who has changed what since an export, on plain values. */
+
+import { describe, expect, it } from 'vitest';
+import { type Author, isBySomebodyElse } from '../../../tools/import/catalogue/last-change.ts';
+import type { Catalogue } from '../../../tools/import/catalogue/store.ts';
+import { getBaseHash, makeRowBuilder } from '../../../tools/import/match/history.ts';
+import { divideUnnamed } from '../../../tools/import/plan/prune.ts';
+import { dataColumns } from '../../../tools/import/read/columns.ts';
+import { formatMark, hashDatabase, hashText, RowMark } from '../../../tools/import/read/marks.ts';
+
+const ID = '00000000-0000-4000-8000-0000000000a1';
+const KEY = hashText(ID);
+const IDENTITY = { lineage: 'l', generation: 'g' };
+const DATABASE = hashDatabase(IDENTITY);
+const ANA = { who: 'ana', exportKey: 'export-1' };
+
+const formatRow = (price_from: number, entries: Record<string, string> = {}) =>
+  formatMark(dataColumns('listings'), { price_from }, { key: KEY, ...entries });
+const imported = (who: string, price_from: number, entries?: Record<string, string>) => ({
+  ...{ export_id: 'export-1', who, record: `listings ${ID}`, operation: `by-${who}` },
+  marks: formatRow(price_from, entries),
+});
+const catalogueWith = (fields: Partial<Catalogue>): Catalogue => ({
+  ...IDENTITY,
+  ...{ lastImport: null, newestChange: 0, locations: [], amenities: [], listings: new Map() },
+  ...{ operations: new Map(), importedRows: [] },
+  ...fields,
+});
+
+function findHistory(
+  importedRows: Catalogue['importedRows'],
+  {
+    mark = formatRow(289, { database: DATABASE }),
+    who = 'ana',
+    baseEntries = undefined as Set<string> | undefined,
+  } = {},
+) {
+  const options = { who, exportKey: 'export-1', overwrite: false };
+  const buildRow = makeRowBuilder(catalogueWith({ importedRows }), options);
+  const row = {
+    ...({ sheet: 'listings', location: { kind: 'cell', position: 'listings!A2' } } as const),
+    ...{ cells: { id: ID, price_from: 1 }, stored: undefined, isAbsent: false },
+    mark: RowMark.parse(mark),
+  };
+  return buildRow(row, KEY, `listings ${ID}`, baseEntries);
+}
+
+describe('the base of a row', () => {
+  const baseOf = (...args: Parameters<typeof findHistory>) =>
+    getBaseHash(findHistory(...args).history, 'price_from');
+
+  it.each([
+    ['ana', [], 289],
+    ['ana', [imported('ana', 275)], 275],
+    ['ben', [imported('ana', 275)], 289],
+    ['ana', [imported('ana', 275), imported('ben', 298)], 275],
+    ['ben', [imported('ana', 275), imported('ben', 298)], 298],
+  ])('is for %s, after %o, the price %i', (who, importedRows, expected) => {
+    expect(baseOf(importedRows, { who })).toBe(hashText(`${expected}`));
+  });
+
+  it.each([
+    ['of another database', formatRow(289, { database: 'other' })],
+    [
+      'of another row',
+      formatMark(dataColumns('listings'), {}, { key: 'other', database: DATABASE }),
+    ],
+    ['that is cut', formatRow(289, { database: DATABASE }).slice(0, -3)],
+  ])('is not a mark %s', (_case, mark) => {
+    expect(baseOf([], { mark })).toBeUndefined();
+  });
+
+  it('is not the export if the last import removed the entry', () => {
+    expect(baseOf([], { baseEntries: new Set() })).toBeUndefined();
+    expect(baseOf([], { baseEntries: new Set([KEY]) })).toBe(hashText('289'));
+  });
+
+  it('makes a record removed that is not stored any more', () => {
+    expect(findHistory([]).isRemoved).toBe(true);
+    expect(findHistory([], { mark: '' }).isRemoved).toBe(false);
+    expect(findHistory([imported('ben', 1)], { mark: '' }).isRemoved).toBe(true);
+  });
+});
+
+describe('isBySomebodyElse', () => {
+  const own = { who: 'ana', export_id: 'export-1' };
+
+  it.each<[string, Partial<typeof own> | undefined, Partial<Author>, boolean]>([
+    ["this person's import of this export", {}, {}, false],
+    ['an import of another person', { who: 'ben' }, {}, true],
+    ['an import of another export', { export_id: 'export-2' }, {}, true],
+    ['an unknown operation', undefined, {}, true],
+    ['any operation for a file without an export', {}, { exportKey: undefined }, true],
+  ])('judges %s', (_case, operation, author, expected) => {
+    const compared = operation && { ...own, ...operation };
+    expect(isBySomebodyElse(compared, { ...ANA, ...author })).toBe(expected);
+  });
+});
+
+describe('divideUnnamed', () => {
+  const operation = (who: string) => ({
+    ...{ id: `by-${who}`, at: 0, who, commit: null, command: 'import-listings', file: null },
+    ...{ counts: '{}', export_id: 'export-1' },
+  });
+
+  it.each<[string, number, string, Catalogue['importedRows'], Partial<Author>, boolean]>([
+    ['unchanged since the export', 5, 'ben', [], {}, true],
+    ['changed by this person', 6, 'ana', [imported('ana', 1, { export: 'e' })], {}, true],
+    ['changed by somebody else', 6, 'ben', [], {}, false],
+    ['added by this person', 6, 'ana', [imported('ana', 1)], {}, false],
+    ['changed by this person in JSON', 6, 'ana', [], {}, true],
+    ['changed, for a file without an export', 6, 'ben', [], { exportKey: undefined }, true],
+  ])(
+    'decides about a listing that was %s',
+    (_case, change_seq, who, importedRows, author, isHidden) => {
+      const listing = {
+        ...{ id: ID, slug: 'casa', status: 'listed', rendering: '', document: null, changed_at: 0 },
+        ...{ change_seq, removed_slug: null, former_slugs: '[]', operation: `by-${who}` },
+        listing: {},
+      } as never;
+      const operations = new Map(['ana', 'ben'].map((name) => [`by-${name}`, operation(name)]));
+      const catalogue = catalogueWith({
+        listings: new Map([[ID, listing]]),
+        operations,
+        importedRows,
+      });
+      const { hidden } = divideUnnamed([ID], `${DATABASE}-5-x`, catalogue, { ...ANA, ...author });
+      expect(hidden).toEqual(isHidden ? [ID] : []);
+    },
+  );
+});
