@@ -28,12 +28,12 @@ import {
 
 const HEAD = '-- backup of ';
 const END = /^-- end (\{.*\}) ([0-9a-f]{64})\n$/;
-/** A backup is executed, so it must have no others. */
+/** The only statements of a backup, because its text is executed. */
 const STATEMENT = /^(CREATE TABLE|CREATE (UNIQUE )?INDEX|INSERT INTO) /;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Starts again after an import, a restore or a rewind meanwhile. Later events are left out. */
+/** Writes the database to a file. Starts again if an import, a restore or a rewind happens while it runs. Leaves later events out. */
 export async function dump(
   database: D1Database,
   name: string,
@@ -71,7 +71,7 @@ async function writeAll(
   const schema = await readSchema(database);
   for (const { sql } of schema) write(`${sql};`);
   const tables = schema.filter(({ type }) => type === 'table').map(({ name }) => name);
-  const total = sumOf(await countRows(database, tables));
+  const total = sum(await countRows(database, tables));
   const counts: Record<string, number> = {};
   let done = 0;
   for (const table of tables) {
@@ -86,8 +86,8 @@ async function writeAll(
   write(`-- end ${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
 }
 
-function sumOf(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+function sum(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
 /** Yields the lines of a page of rows. */
@@ -117,14 +117,20 @@ function sqlLiteral(value: SqlValue): string {
 export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {
-    const { title, counts, sum } = await fill(sqlite, file);
+    const { title, counts, sum: checksum } = await fill(sqlite, file);
     const scratch = wrapSqlite(sqlite);
-    const found = await countRows(scratch, Object.keys(counts));
-    const differs = Object.keys(counts).find((table) => found[table] !== counts[table]);
+    const loadedCounts = await countRows(scratch, Object.keys(counts));
+    const differs = Object.keys(counts).find((table) => loadedCounts[table] !== counts[table]);
     if (differs !== undefined) {
       throw new Error(`${differs} does not have the rows that the last line counts`);
     }
-    return { title, sum, rows: sumOf(counts), scratch, [Symbol.dispose]: () => sqlite.close() };
+    return {
+      title,
+      sum: checksum,
+      rows: sum(counts),
+      scratch,
+      [Symbol.dispose]: () => sqlite.close(),
+    };
   } catch (error) {
     sqlite.close();
     const message = describeError(error);
@@ -152,7 +158,7 @@ async function fill(sqlite: DatabaseSync, file: string) {
     execute(sqlite, statement.trimEnd());
     statement = '';
   }
-  if (title === undefined) throw new UserError(`${file} is no backup`);
+  if (title === undefined) throw new UserError(`${file} is not a backup`);
   const [, counts, sum] = END.exec(statement) ?? [];
   if (counts === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
   if (sum === undefined || sum !== hash.digest('hex'))

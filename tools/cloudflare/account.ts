@@ -159,7 +159,7 @@ async function send(url: string, request: RequestInit) {
     status,
     fault: reasons || `its API responded with HTTP ${status}`,
     mayPass: ok || status >= 500 || status === 429 || isTransient,
-    // In seconds: Cloudflare sends no date.
+    // Cloudflare sends seconds, never a date.
     retryAfterMs:
       1_000 * (Number(headers.get('Retry-After')) || 0) || (status === 429 ? BLOCK_MS : 0),
   };

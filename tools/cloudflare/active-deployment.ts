@@ -23,7 +23,7 @@ const version = z.object({
 /** `tag` is a commit, which may end in `-dirty`, if `deploy` uploaded the version. */
 export type ActiveDeployment = { id: string; tag: string | undefined; at: string; by: string };
 
-/** Returns the version with most of the traffic; undefined if the Worker has none. */
+/** Returns the version with most of the traffic; undefined if the Worker has no version. */
 export async function findActiveDeployment(
   { call }: Account,
   worker: string,

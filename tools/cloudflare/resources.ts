@@ -8,7 +8,7 @@ import type { Account } from './account.ts';
 
 const DATABASES = '/d1/database';
 const NAMESPACES = '/storage/kv/namespaces';
-/** An account has at most as many namespaces as a page. */
+/** Maximum number of namespaces of an account, so one page has all of them. */
 const NAMESPACES_PER_PAGE = 1_000;
 const WORRYING_SHARE = 0.7;
 
@@ -26,11 +26,11 @@ const domain = z.object({ hostname: z.string(), service: z.string() });
 type Database = z.infer<typeof database>;
 
 export async function findDatabase({ call }: Account, name: string): Promise<Database | undefined> {
-  // Finds longer names too, and lists neither sizes nor replicas.
+  // The list also has databases with longer names, but neither sizes nor replicas.
   const path = `${DATABASES}?name=${encodeURIComponent(name)}`;
-  const listed = await call(z.array(database), 'GET', path);
-  const found = listed.find((each) => each.name === name);
-  return found && call(database, 'GET', `${DATABASES}/${found.uuid}`);
+  const databases = await call(z.array(database), 'GET', path);
+  const match = databases.find((candidate) => candidate.name === name);
+  return match && call(database, 'GET', `${DATABASES}/${match.uuid}`);
 }
 
 /** Throws a `UserError` for a database elsewhere, and for a custom domain of another Worker. */
@@ -49,16 +49,16 @@ function requireJurisdiction(found: Database, { databaseName, jurisdiction }: De
   if (actual === jurisdiction) return;
   const named = (name: string) => (name === '' ? 'no jurisdiction' : `the jurisdiction ${name}`);
   throw new UserError(
-    `the database ${databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml asks for ${named(jurisdiction)}. A database cannot be moved: see "Where the data is kept" in docs/operate/runbook.md`,
+    `the database ${databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml is ${named(jurisdiction)}. A database cannot be moved: see "Where the data is kept" in docs/operate/runbook.md`,
   );
 }
 
 /** Wrangler would take a domain over. */
 async function requireOwnDomains({ call }: Account, { routes, worker }: Deployment) {
-  const wanted = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
-  if (wanted.length === 0) return;
+  const domains = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
+  if (domains.length === 0) return;
   for (const { hostname, service } of await call(z.array(domain), 'GET', '/workers/domains')) {
-    if (!wanted.includes(hostname) || service === worker) continue;
+    if (!domains.includes(hostname) || service === worker) continue;
     throw new UserError(
       `the custom domain ${hostname} leads to the Worker ${service}: take it from that Worker first, or name another one in wrangler.toml`,
     );
@@ -80,7 +80,7 @@ export async function createMissing(
   };
 }
 
-/** From 70 % on. */
+/** Prints how full the database is, if it is at least 70 % full. */
 export function reportFullness({ name, file_size }: Database): void {
   const share = file_size / MAX_DATABASE_BYTES;
   if (share < WORRYING_SHARE) return;
@@ -94,7 +94,7 @@ export async function getCurrentBookmark({ call }: Account, { uuid }: Database):
   return (await call(z.object({ bookmark: z.string() }), 'GET', path)).bookmark;
 }
 
-/** This is not possible when a database is created. */
+/** Switches read replicas on, which is not possible when a database is created. */
 export async function switchReplicasOn({ call }: Account, { uuid, read_replication }: Database) {
   if (read_replication?.mode === 'auto') return;
   await call(z.unknown(), 'PUT', `${DATABASES}/${uuid}`, { read_replication: { mode: 'auto' } });

@@ -1,4 +1,4 @@
-/** A version of the Worker: the commit that names it, and its health once it serves. */
+/** The commit that names a version of the Worker, and the version's health when it serves. */
 
 import * as z from 'zod';
 import { parseJson } from '../../src/http/json-text.ts';
@@ -9,7 +9,7 @@ import { describeCause } from './account.ts';
 /** Cloudflare accepts tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;
 const MESSAGE_CHARACTERS = 100;
-/** How long a new version may need until it serves everywhere. Usually it needs some seconds. */
+/** How long a new version may need until it serves everywhere. Usually it needs a few seconds. */
 const HEALTH_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 1_000;
 const RESPONSE_DEADLINE_MS = 10_000;
@@ -22,7 +22,7 @@ const health = z.object({
   dependencies: z.record(z.string(), z.object({ status: z.enum(['ok', 'down']) })),
 });
 
-/** The tag ends in `-dirty` if files differ from the commit. Throws a `UserError` if git refuses. */
+/** Returns the tag and message of a version. The tag ends in `-dirty` if files differ from the commit. Throws a `UserError` if git refuses. */
 export function describeCommit(directory: string): { tag: string; message: string } {
   const commit = readGit(directory, 'log', '-1', `--abbrev=${TAG_CHARACTERS}`, '--format=%h %s');
   if (commit === undefined) return { tag: 'no-commit', message: 'deployed without git' };
@@ -51,7 +51,7 @@ export async function awaitHealth(
       const down = names.filter((name) => dependencies[name]?.status === 'down').join(', ');
       if (status === 'ok') return 'all is up';
       if (status === 'degraded') return `degraded: ${down} is down`;
-      throw new UserError(`${known} says that it is down: ${down}`);
+      throw new UserError(`${known} reports that it is down: ${down}`);
     }
     if (Date.now() >= deadline) {
       throw new UserError(

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
-/** With these, wrangler asks nothing, reports nothing and needs no network. */
+/** Variables with which wrangler prompts for nothing, reports nothing and needs no network. */
 export const WRANGLER_ENVIRONMENT = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_HIDE_BANNER: 'true',
@@ -16,7 +16,7 @@ export const WRANGLER_ENVIRONMENT = {
 
 /**
  * Returns the environment of a wrangler that calls no Cloudflare. It writes its settings, registry
- * and temporary files to the working copy: the user's own folders stay as they are, and need not be
+ * and temporary files to the working copy, so that the user's folders stay unchanged and need not be
  * writable. Where the user has a `~/.wrangler`, wrangler prefers that to XDG_CONFIG_HOME.
  */
 export function localEnvironment() {
@@ -31,7 +31,7 @@ export function wranglerCommand(...args: string[]): string[] {
   return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
 
-/** The default environment has the user's login. */
+/** Runs wrangler to its end, by default with the user's login. */
 export async function runWrangler(
   args: readonly string[],
   isShown = false,

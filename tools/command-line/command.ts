@@ -9,11 +9,11 @@ import {
 import { resolveEnvironment } from './environment.ts';
 import { describeError, needsNoStack, UserError } from './user-error.ts';
 
-/** Output that is no terminal has no width. */
+/** Width of a usage text, because output that is not a terminal has no width. */
 const HELP_COLUMNS = 120;
 
-/** Looked for by every command: one that npm swallowed must not become a real run. */
-export const DRY_RUN = new Option('--dry-run', 'say what would change, and write nothing');
+/** Every command checks for it, because npm may consume `--dry-run` and leave a real run. */
+export const DRY_RUN = new Option('--dry-run', 'print what would change, and write nothing');
 
 /** `parse` throws for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
@@ -98,14 +98,14 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
   program: Program<Positionals, Values>,
   args: string[],
 ) {
-  // From `npm run SCRIPT --`.
+  // The name is `npm run SCRIPT --`.
   const [script = ''] = program.name().split(' ').slice(-2);
-  const given = args.map((arg) => arg.split('=')[0]);
-  const swallowed = [...program.options, DRY_RUN].find(
-    (option) => !given.includes(option.long) && isSwallowed(script, option),
+  const presentOptions = args.map((arg) => arg.split('=')[0]);
+  const keptOption = [...program.options, DRY_RUN].find(
+    (option) => !presentOptions.includes(option.long) && isSwallowed(script, option),
   );
-  if (swallowed !== undefined) {
-    throw new UserError(`npm kept ${swallowed.long} for itself: write -- before the arguments`);
+  if (keptOption !== undefined) {
+    throw new UserError(`npm kept ${keptOption.long} for itself: write -- before the arguments`);
   }
   for (const { long = '', required } of program.options) {
     // Commander takes any argument for a value: `--undo --dry-run` must not become a real run.
@@ -128,13 +128,13 @@ function isSwallowed(script: string, option: Option): boolean {
   return option.name() !== 'scope';
 }
 
-/** Arguments after `--` are no options. */
+/** Whether the arguments contain `--help` or `-h`. Arguments after `--` are not options. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** A closed pipe, e.g. `| head`, is no failure. */
+/** Sets the exit code for an error of the output. A closed pipe, e.g. `| head`, is not an error. */
 function failUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-/** Asks git about the working copy. */
+/** Runs git in the working copy. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { UserError } from './user-error.ts';
 /**
  * Returns what git prints. Undefined without git, or in a folder that is in no repository, such as
  * an unpacked archive. Throws a `UserError` with git's own words if git refuses, e.g. in a checkout
- * of another owner: the commit is not missing then.
+ * of another owner, because the commit exists then.
  */
 export function readGit(directory: string, ...args: string[]): string | undefined {
   if (!isInRepository(directory)) return undefined;
@@ -19,7 +19,7 @@ export function readGit(directory: string, ...args: string[]): string | undefine
   if (error !== undefined && 'code' in error && error.code === 'ENOENT') return undefined;
   if (error !== undefined) throw error;
   // The words may end in a command to copy.
-  if (status !== 0) throw new UserError(`${stderr.trim()}\n(said by \`git ${args[0]}\`)`);
+  if (status !== 0) throw new UserError(`${stderr.trim()}\n(printed by \`git ${args[0]}\`)`);
   return stdout.trim();
 }
 

@@ -1,4 +1,4 @@
-/** Values and texts as a terminal shows them. Pure. */
+/** Formats values and strings for a terminal. */
 
 const SHOWN_CHARACTERS = 60;
 
@@ -15,15 +15,15 @@ export function quote(value: unknown): string {
 }
 
 /**
- * Escapes what a reader cannot see, or would take for something else: control characters, which
- * could steer the terminal, invisible ones, spaces of other widths, and an accent beside its letter
+ * Escapes characters that a reader cannot see or would mistake for others: control characters, which
+ * could steer the terminal, invisible ones, spaces of other widths, and an accent that follows its letter
  * (`e\u0301`). An emoji may have these.
  */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{RGI_Emoji}|\p{L}\p{M}+|[[\p{C}\p{Z}]--[ ]]/gv, (found) => {
-    const isWhole = /^\p{L}/u.test(found) && found.normalize('NFC') === found;
-    if (isWhole || /^\p{RGI_Emoji}$/v.test(found)) return found;
-    return found.replaceAll(/[\p{C}\p{Z}\p{M}]/gu, escapeCharacter);
+  return text.replaceAll(/\p{RGI_Emoji}|\p{L}\p{M}+|[[\p{C}\p{Z}]--[ ]]/gv, (match) => {
+    const isWhole = /^\p{L}/u.test(match) && match.normalize('NFC') === match;
+    if (isWhole || /^\p{RGI_Emoji}$/v.test(match)) return match;
+    return match.replaceAll(/[\p{C}\p{Z}\p{M}]/gu, escapeCharacter);
   });
 }
 

@@ -2,15 +2,15 @@
 
 /** A shorter job shows nothing. */
 const SHOWN_FROM = 200;
-/** Of a short phase; a long one has twenty lines. */
+/** Steps per line of a short phase. A long phase has twenty lines. */
 const STEPS_PER_LINE = 900;
 const LINES = 20;
 const STEPS_PER_BAR = 100;
 const BAR_CHARACTERS = 30;
-/** Less time left is not worth a word. */
+/** Minimum of the remaining time that is printed. */
 const TOLD_FROM_S = 10;
 
-/** A phase, e.g. `listings checked`, has one bar. Disposal ends its line. */
+/** Shows a bar for each phase, e.g. `listings checked`. Disposal ends its line. */
 export function showProgress(
   output: { isTTY?: boolean; write: (text: string) => boolean },
   now = Date.now,

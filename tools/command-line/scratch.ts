@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Of this machine: several may share a folder, and a process id means nothing on another one. */
+/** Prefix of this machine, because machines may share a folder, and a process id is valid on one machine only. */
 const PREFIX = `.scratch-${hash('sha1', hostname()).slice(0, 8)}-`;
 
 /** Removes the folder after the work and on a signal to end, and the folders of killed programs. */
@@ -60,7 +60,7 @@ function removeLeftovers(parent: string): void {
     try {
       rmSync(join(parent, name), { recursive: true, force: true });
     } catch {
-      // Another user's: it stays.
+      // It belongs to another user.
     }
   }
 }

@@ -7,7 +7,7 @@ export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-/** Arguments that do not fit the file: the exit code is that of invalid arguments. */
+/** Arguments that do not fit the file. The exit code is the one for invalid arguments. */
 export class UsageError extends UserError {}
 
 export function needsNoStack(error: unknown): boolean {
@@ -18,7 +18,7 @@ export function needsNoStack(error: unknown): boolean {
 export function describeError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   const { errno, syscall, path, dest } = error;
-  const files = [path, dest].filter((each) => each !== undefined).join(' to ');
+  const files = [path, dest].filter((file) => file !== undefined).join(' to ');
   // Node's recursive removal has positive numbers.
   return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(-Math.abs(errno))}`;
 }

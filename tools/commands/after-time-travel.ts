@@ -13,10 +13,10 @@ import { applyLedger, declareWithLedger, OR_NONE, readLedger } from '../erasure/
 
 const program = declareWithLedger(
   'after-time-travel',
-).description(`Finishes the work after Time Travel has rewound the database. It repeats the erasures of the ledger,
+).description(`Finish the work after Time Travel has rewound the database. It repeats the erasures of the ledger,
 and begins a new generation, so that readers with a cursor of the undone time start again.
 
-Changes: payloads that the ledger lists, and the generation. The command may be repeated.
+Changes: payloads that the ledger lists, and the generation. The command can be repeated.
 Exit codes: 0 both are done, 1 one may be missing, 2 invalid arguments.
 Example: npm run after-time-travel -- --remote`);
 
@@ -55,7 +55,7 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
     });
     return 0;
   } catch (error) {
-    console.error(`Not done: ${describeError(error)}.\nRun the command again: it may be repeated.`);
+    console.error(`Not done: ${describeError(error)}.\nRun the command again. It can be repeated.`);
     return 1;
   }
 }

@@ -10,7 +10,7 @@ import { resolveEnvironment } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
 
 const program = declare('-s api-key')
-  .description(`Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.
+  .description(`Create a named API key, and print it once, with the lines for wrangler.toml.
 
 Changes: nothing. The key is valid once its lines are in wrangler.toml and deployed.
 Exit codes: 0 a key is printed, 2 invalid arguments.
@@ -45,17 +45,17 @@ export const command = {
 function parseKeyOptions(args: string[]) {
   const { name, scope, expires, rateLimit, env } = readArguments(program, args).values;
   const environment = resolveEnvironment(env);
-  const scopes = scope.flatMap((each) => each.split(','));
+  const scopes = scope.flatMap((list) => list.split(','));
   const fields = keyFields();
   requireValid('--name', fields.name, name);
-  for (const each of scopes) requireValid('--scope', fields.scopes.element, each);
+  for (const name of scopes) requireValid('--scope', fields.scopes.element, name);
   requireValid('--rate-limit', fields.rate_limit, rateLimit);
   requireValid('--expires', fields.expires, expires);
   if (expires !== undefined && endOfDay(expires) <= Date.now()) {
     throw new UserError(`--expires ${expires} is in the past`);
   }
-  const inOrder = SCOPES.filter((each) => scopes.includes(each));
-  return { name, scopes: inOrder, expires, rateLimit, environment };
+  const sortedScopes = SCOPES.filter((candidate) => scopes.includes(candidate));
+  return { name, scopes: sortedScopes, expires, rateLimit, environment };
 }
 
 function requireValid(option: string, schema: z.ZodType, value: unknown): void {
@@ -72,7 +72,7 @@ function printKey({ name, scopes, expires, rateLimit, environment }: KeyOptions)
     environment === undefined ? { vars } : { env: { [environment]: { vars } } },
   );
   console.error(
-    'The key, shown this once. Below it: lines for the end of wrangler.toml. Then: npm run types\n',
+    'The key is shown only this once. Add the lines below it to the end of wrangler.toml. Then run: npm run types\n',
   );
   console.log(`${key}\n\n${lines.trimEnd()}`);
   return 0;

@@ -7,8 +7,8 @@ import { describeError } from '../command-line/user-error.ts';
 import type { WithDatabase } from '../database/open.ts';
 
 const program = declareWithTarget('backup')
-  .description(`Writes the database into one file of SQL, loads the file into a scratch database, and compares.
-The service may be running. The file has personal data.
+  .description(`Back up the database into one file of SQL, then load the file into a scratch database to compare it.
+The service can keep running. The file has personal data.
 
 Changes: nothing but the file. A file that exists is never replaced.
 Exit codes: 0 the file is good, 1 there is no file, 2 invalid arguments.

@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: requests per second of the production bundle with small and with large tables,
- * beside the least Worker, for docs/explain/performance.md.
+ * next to the smallest Worker, for docs/explain/performance.md.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ const REQUESTS = {
   'page of events': read('/events'),
 };
 
-/** The clones of the samples have no source: they can only be read. */
+/** Inserts clones of the samples. They have no source, so they can only be read. */
 const LISTINGS = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
   INSERT INTO properties
   (id, slug, status, type, location_id, display_order, source, card, document, rendering)
@@ -55,7 +55,7 @@ const EVENTS = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n W
   FROM n`;
 
 const program = declare('bench')
-  .description(`Measures requests per second of the production bundle on this machine: with 200 listings and 4,000 events, with 20,000 and 400,000, and of the least Worker.
+  .description(`Measure requests per second of the production bundle on this machine: with 200 listings and 4,000 events, with 20,000 and 400,000, and of the least Worker.
 
 Changes: leaves its bundles in dist/bench.
 Exit codes: 0 the table is printed, 1 a request failed, 2 invalid arguments.

@@ -41,7 +41,7 @@ const program = declare('deploy')
 
 Changes: creates a missing database and KV namespace, migrates the database, and replaces the version that serves.
 It checks wrangler.toml, the migrations, the bundle and the account first. --dry-run only checks.
-Exit codes: 0 the new version serves, 1 a step failed: the message says which one, and what is known of what serves.
+Exit codes: 0 the new version serves, 1 a step failed: the message names it, and the state of the deployment.
 Example: npm run deploy -- --env staging --location weur`)
   .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
   .addOption(new Option('--location <hint>', 'where a new database is created').choices(LOCATIONS))
@@ -64,7 +64,7 @@ const STATE_AFTER_FAILURE = {
 type Step = keyof typeof STATE_AFTER_FAILURE;
 type Request = ReturnType<typeof parseRequest>;
 
-/** What `run` depends on, which tests replace. */
+/** The folder, wrangler and time limit of a deployment, which tests replace. */
 type Dependencies = { directory: string; wrangler: typeof runWrangler; healthTimeoutMs?: number };
 
 export const command = {
@@ -146,7 +146,8 @@ async function deploy(
     wrangler([...args, '--config', file], true),
   );
   const [, version] = /^Current Version ID: (\S+)$/m.exec(output) ?? [];
-  if (!isDone || version === undefined) throw new UserError('wrangler says above what has failed');
+  if (!isDone || version === undefined)
+    throw new UserError('wrangler has printed the reason above');
 
   begin('health check');
   const origin = findOrigin(deployment, output);

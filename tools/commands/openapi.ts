@@ -6,7 +6,7 @@ import { createOpenApiDocument } from '../../src/openapi/api-document.ts';
 import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
 
 const program = declare('-s openapi')
-  .description(`Prints the OpenAPI document of the working copy as JSON, and nothing else.
+  .description(`Print the OpenAPI document of the working copy as JSON. Prints only the document.
 
 Changes: nothing.
 Exit codes: 0 the document is printed, 2 invalid arguments.

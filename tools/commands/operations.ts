@@ -10,7 +10,7 @@ import { withDatabase } from '../database/open.ts';
 import { formatOperation, listOperations, type Operation } from '../database/operations.ts';
 
 const program = declareWithTarget('-s operations')
-  .description(`Prints who imported, erased or restored what, newest first. The last two columns are the commit of
+  .description(`Print who imported, erased or restored what, newest first. The last two columns are the commit of
 the working copy, and the id that undo files and conflicts name.
 
 Changes: nothing.
@@ -33,9 +33,9 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
   try {
     await open(target, async (database) => {
       await ensureTables(database, target);
-      const found = await listOperations(database, slug);
-      for (const each of found) console.log(printable(formatLine(each)));
-      if (found.length === 0) console.log('No operation is recorded.');
+      const operations = await listOperations(database, slug);
+      for (const operation of operations) console.log(printable(formatLine(operation)));
+      if (operations.length === 0) console.log('No operation is recorded.');
     });
     return 0;
   } catch (error) {
@@ -46,10 +46,10 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx: added 1, changed 2 (8ee1a43f02bc, 7c1d…)` */
 function formatLine(operation: Operation): string {
   const numbers = Object.entries(counts.parse(JSON.parse(operation.counts)));
-  const found = numbers.map(([name, count]) => `${name} ${count}`).join(', ');
+  const formattedCounts = numbers.map(([name, count]) => `${name} ${count}`).join(', ');
   const { commit, id } = operation;
   const origin = [commit ?? 'no commit', id].join(', ');
-  return `${formatOperation(operation)}${found && `: ${found}`} (${origin})`;
+  return `${formatOperation(operation)}${formattedCounts && `: ${formattedCounts}`} (${origin})`;
 }
 
 if (import.meta.main) await runCommand(command);

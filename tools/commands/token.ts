@@ -7,12 +7,12 @@ import { createDevVars, readVars } from '../configuration/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../development/key-pair.ts';
 
 const program = declare('-s token')
-  .description(`Prints a bearer token that the local service accepts, and nothing else.
+  .description(`Print a bearer token that the local service accepts. Prints only the token.
 
 Changes: makes .dev.vars and a key pair (.dev.key.json) if they are missing.
 Exit codes: 0 a token is printed, 1 the development key cannot be read or made, 2 invalid arguments.
 Example: npm run -s token -- --permission tool-web:viewer --expires 15m`)
-  .option('--permission <area:level...>', 'what the token opens', ['tool-web:viewer'])
+  .option('--permission <area:level...>', 'what the token allows', ['tool-web:viewer'])
   .option('--expires <time>', 'when it expires, such as 30s, 15m, 1h or 7d', '1h');
 
 const REJECTED =

@@ -13,9 +13,9 @@ const EXAMPLE = /^https?:\/\/(?:[^/]*\.)?example\.(?:com|net|org)(?:[:/]|$)/i;
  * example: listings would be stored with its addresses.
  */
 export function requireDeployable({ config, environment }: Deployment): void {
-  const own = listResources(config, environment);
+  const resources = listResources(config, environment);
   for (const other of [undefined, ...Object.keys(config.env)]) {
-    const shared = listResources(config, other).find((resource) => own.includes(resource));
+    const shared = listResources(config, other).find((resource) => resources.includes(resource));
     if (other === environment || shared === undefined) continue;
     const [one, another] = [environment ?? 'production', other ?? 'production'];
     throw new UserError(
@@ -23,13 +23,13 @@ export function requireDeployable({ config, environment }: Deployment): void {
     );
   }
   const { vars } = getSettings(config, environment);
-  const faults = [
+  const problems = [
     ...(vars.ENVIRONMENT === 'development' ? [NOT_DEVELOPMENT] : []),
     ...findVarProblems(vars),
     ...(EXAMPLE.test(`${vars.PUBLIC_SITE_URL}`)
       ? [`PUBLIC_SITE_URL is still an example's (${vars.PUBLIC_SITE_URL}): set your own`]
       : []),
   ];
-  if (faults.length === 0) return;
-  throw new UserError(`${formatTable(environment)}wrangler.toml: ${faults.join('; ')}`);
+  if (problems.length === 0) return;
+  throw new UserError(`${formatTable(environment)}wrangler.toml: ${problems.join('; ')}`);
 }

@@ -10,7 +10,7 @@ const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
 export type Deployment = ReturnType<typeof loadDeployment>;
 
-/** Throws a `UserError` for an environment that lacks a name, or the database or namespace. */
+/** Throws a `UserError` for an environment without a name, a database or a namespace. */
 export function loadDeployment(environment: string | undefined, directory?: string) {
   const config = readWranglerConfig(directory);
   const own = getSettings(config, environment);
@@ -18,7 +18,7 @@ export function loadDeployment(environment: string | undefined, directory?: stri
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
     throw new UserError(
-      `${formatTable(environment)}wrangler.toml lacks a name, a D1 database ${DATABASE_BINDING} with a database_name, or a KV namespace ${NAMESPACE_BINDING}`,
+      `${formatTable(environment)}wrangler.toml does not have a name, a D1 database ${DATABASE_BINDING} with a database_name, or a KV namespace ${NAMESPACE_BINDING}`,
     );
   }
   return {

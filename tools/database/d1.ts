@@ -1,6 +1,6 @@
 /** The interface of the Worker's D1 binding, over any program that runs SQL. */
 
-/** As in D1's REST interface: the parameters are texts alone. */
+/** A query of D1's REST interface, whose parameters are strings only. */
 type Query = { sql: string; params: string[] };
 type Row = Record<string, unknown>;
 /** Runs queries as one transaction. */
@@ -54,7 +54,7 @@ function createResult<T>(rows: readonly unknown[]): D1Result<T> {
 const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*(?:\]|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\?(\d*)/g;
 
-/** Other values become literals: `a = ?, b = ?` is `a = ?1, b = (5)`. */
+/** Turns values that are not strings into literals, e.g. `a = ?, b = ?` into `a = ?1, b = (5)`. */
 export function withTextParameters(sql: string, values: readonly unknown[]): Query {
   const params: string[] = [];
   const literals = values.map((value) =>
@@ -74,7 +74,7 @@ export function withTextParameters(sql: string, values: readonly unknown[]): Que
 function formatLiteral(value: unknown): string {
   if (value === null) return 'NULL';
   if (typeof value === 'boolean') return value ? '1' : '0';
-  // In parentheses: a minus sign after another one would begin a comment.
+  // In parentheses, because a minus sign after another one would begin a comment.
   if (typeof value === 'number' && Number.isFinite(value)) return `(${value})`;
   throw new Error(`D1 cannot bind a ${typeof value}`);
 }

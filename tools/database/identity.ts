@@ -18,7 +18,7 @@ export async function readLineage(database: D1Database): Promise<string> {
     .parse(await lineage.first('lineage'));
 }
 
-/** After a rewind: earlier cursors are rejected. */
+/** Prepares the statement that begins a new generation, so that earlier cursors are rejected. */
 export function beginGeneration(
   database: D1Database,
   lineage: string,
@@ -41,7 +41,7 @@ export async function readState(database: D1Database): Promise<'empty' | 'unfini
   );
 }
 
-/** As `readState`, but throws a `UserError` also after an interrupted restore. */
+/** Returns the state. Throws a `UserError` for another application's tables, and after an interrupted restore. */
 export async function rejectUnfinished(database: D1Database): Promise<'empty' | 'whole'> {
   const state = await readState(database);
   if (state !== 'unfinished') return state;

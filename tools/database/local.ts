@@ -15,7 +15,7 @@ const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1', CLASS);
 const NAME = 'DB';
 const MAX_BUSY_MS = 60_000;
 
-/** The caller disposes of the database. */
+/** Opens the local database, which the caller disposes of. */
 export function openLocal(folder = FOLDER): DatabaseSync {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${hashObjectName(CLASS, NAME)}.sqlite`);

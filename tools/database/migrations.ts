@@ -16,11 +16,11 @@ const BREAKPOINT = '--> statement-breakpoint';
 const ADDITION =
   /^(create\s+table|create\s+(unique\s+)?index|alter\s+table\s+\S+\s+add|insert\s+into)\b/i;
 const TABLE = /^create\s+table\s+(?:if\s+not\s+exists\s+)?[`"[]?(\w+)/i;
-/** It changes stored rows. */
+/** A statement that changes stored rows. */
 const UPSERT = /^insert\b.*\bon conflict\b.*\bdo update\b/i;
-/** It makes a table that exists reject rows that it accepted before. */
+/** A statement after which an existing table rejects rows that it accepted before. */
 const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s*[`"[]?(\w+)/i;
-/** An INSERT of the version before lacks the column. */
+/** A column that an INSERT of the previous version does not have. */
 const REQUIRED_COLUMN = /^alter table (?!.* (default|generated)\b).* not null\b/i;
 const TEXT_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
 
@@ -37,8 +37,8 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
 }
 
 /**
- * Throws a `UserError` if the database has a migration that the working copy lacks: an import by
- * earlier code would not do what the newer service relies on.
+ * Throws a `UserError` if the database has a migration that the working copy does not have,
+ * because an import by earlier code would not do what the newer service relies on.
  */
 export async function rejectNewer(database: D1Database): Promise<void> {
   const known = migrationNames();
@@ -50,7 +50,7 @@ export async function rejectNewer(database: D1Database): Promise<void> {
 }
 
 /**
- * Throws a `UserError` after an interrupted restore, and for a database that lacks migrations. Only
+ * Throws a `UserError` after an interrupted restore, and for a database without all migrations. Only
  * a local one is migrated here.
  */
 export async function ensureTables(
@@ -62,7 +62,9 @@ export async function ensureTables(
   if (kind === 'local' && mayMigrate) await migrate(database);
   if ((await findPendingMigrations(database)).length === 0) return;
   const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
-  throw new UserError(`the ${kind} database lacks migrations: run \`${command}\` first`);
+  throw new UserError(
+    `the ${kind} database does not have all migrations: run \`${command}\` first`,
+  );
 }
 
 async function readApplied(database: D1Database): Promise<string[]> {
@@ -96,14 +98,14 @@ export function migrationNames(): string[] {
 
 /** Throws a `UserError` if a migration of the project does more than add. */
 export function requireAdditions(): void {
-  const faults = migrationNames().flatMap((name) =>
-    findNonAdditions(readMigration(name)).map((fault) => `${name} has ${fault}`),
+  const problems = migrationNames().flatMap((name) =>
+    findNonAdditions(readMigration(name)).map((statement) => `${name} has ${statement}`),
   );
-  if (faults.length === 0) return;
-  throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
+  if (problems.length === 0) return;
+  throw new UserError(`a migration does more than add: ${problems.join('; ')}`);
 }
 
-/** Returns the statements that do more than add: the version before must work too. */
+/** Returns the statements that do more than add, because the previous version must still work. */
 export function findNonAdditions(sql: string): string[] {
   const statements = sql
     .replaceAll(BREAKPOINT, ';')

@@ -33,7 +33,7 @@ const response = z.array(
   z.object({ results: z.array(z.record(z.string(), z.unknown())).default([]) }),
 );
 
-/** A deployed database over Cloudflare's REST API. A batch is one request. */
+/** Returns a deployed database over Cloudflare's REST API, with one request per batch. */
 export function restDatabase({ call }: Account, databaseId: string): D1Database {
   return databaseOver(async (queries) => {
     const body = queries.length === 1 ? queries[0] : { batch: queries };

@@ -9,7 +9,7 @@ import { operations } from '../../src/storage/table.ts';
 import { readGit } from '../command-line/git.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
-/** What a command records. Its other arguments may name guests, and are left out. */
+/** The record of a command. Its other arguments may name guests, and are left out. */
 export type NewOperation = {
   id: string;
   /** e.g. `import-listings` */
@@ -89,7 +89,7 @@ export function formatOperation({ at, who, command, file }: Operation): string {
   return `${time} UTC by ${who}, ${[command, file].filter(Boolean).join(' ')}`;
 }
 
-/** The person who runs the command. */
+/** Returns the name of the person who runs the command. */
 export function findUser(): string {
   const { GITHUB_ACTOR, USER } = process.env;
   return GITHUB_ACTOR || findAccount() || USER || 'unknown';

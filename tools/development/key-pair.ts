@@ -1,4 +1,4 @@
-/** The key pair in place of an identity provider. The Worker has its public half. */
+/** The key pair that replaces an identity provider in development. The Worker has its public half. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

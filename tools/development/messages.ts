@@ -1,4 +1,4 @@
-/** What `dev` prints: how to use the service, and a line for each request. Pure. */
+/** What `dev` prints: how to use the service, and a line for each request. */
 
 import { styleText } from 'node:util';
 import * as z from 'zod';

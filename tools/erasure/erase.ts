@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 export type Aggregate = { type: string; id: string };
-/** Of an aggregate's events up to a time, in milliseconds since 1970. */
+/** An erasure of an aggregate's events up to a time, in milliseconds since 1970. */
 export type AggregateErasure = Aggregate & { erasedAt: number };
 
 const ERASURES_PER_CALL = 500;
@@ -17,15 +17,15 @@ const aggregateEvents = z.object({
   now: z.int(),
 });
 
-const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
+const IN_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
 
 export async function findAggregate(database: D1Database, { type, id }: Aggregate) {
   const statement = database.prepare(
     `SELECT count(*) AS total,
        count(*) FILTER (WHERE erased_at IS NULL) AS unerased,
        max(coalesce(max(created_at), 0), CAST(1000 * unixepoch('subsec') AS INTEGER)) AS now,
-       (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
-     FROM events WHERE ${OF_AGGREGATE}`,
+       (SELECT id FROM events WHERE ${IN_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
+     FROM events WHERE ${IN_AGGREGATE}`,
   );
   return aggregateEvents.parse(await statement.bind(type, id).first());
 }
@@ -33,7 +33,7 @@ export async function findAggregate(database: D1Database, { type, id }: Aggregat
 /** Returns the other statements of the last transaction, given the number of erased events. */
 export type Finish = (erased: number) => D1PreparedStatement[];
 
-/** Of a list of `[type, id, erasedAt]`, as JSON. Events that came after the erasure are spared. */
+/** Selects the events of a JSON list of `[type, id, erasedAt]` that were accepted before their erasure. */
 const UNERASED_OF_LIST = `aggregate_type = value ->> 0 AND aggregate_id = value ->> 1
   AND created_at <= value ->> 2 AND erased_at IS NULL`;
 

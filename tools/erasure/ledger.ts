@@ -28,7 +28,7 @@ export function ledgerOption(script: string) {
 }
 
 const erasure = z.strictObject({
-  /** Of the database, and of its copies. */
+  /** The lineage of the database and its copies. */
   lineage: z.string().regex(/^[0-9a-f]{32}$/),
   aggregate: z.string().regex(/^[0-9a-f]{64}$/),
   last_event_id: z.string().min(1),
@@ -42,7 +42,7 @@ export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
-/** What `readLedger` adds for a command that has `--no-ledger`. */
+/** The end of `readLedger`'s message for a command that has `--no-ledger`. */
 export const OR_NONE = ', or say --no-ledger if nothing was ever erased from this database';
 
 /**
@@ -86,8 +86,8 @@ export async function applyLedger(
   ledger: readonly Erasure[],
   { finish, onProgress = () => {} }: ApplyOptions = {},
 ): Promise<number> {
-  const own = ledger.filter((erasure) => erasure.lineage === lineage);
-  const left = Map.groupBy(own, ({ aggregate }) => aggregate);
+  const erasures = ledger.filter((erasure) => erasure.lineage === lineage);
+  const left = Map.groupBy(erasures, ({ aggregate }) => aggregate);
   const found: AggregateErasure[] = [];
   const { events: total = 0 } = left.size > 0 ? await countRows(database, ['events']) : {};
   let done = 0;

@@ -85,7 +85,7 @@ it.each<[fault: string, change: () => string]>([
   ['was altered or is damaged', () => text.replace('café', 'cafe')],
   ['amenities does not have the rows that', () => text.replace('"amenities":7', '"amenities":9')],
   ['has data after its end', () => `${text}more\n`],
-  ['is no backup', () => ''],
+  ['is not a backup', () => ''],
   ['`COMMIT; ATTACH', adding(`COMMIT; ATTACH '${made}' AS a; CREATE TABLE a.b (c); BEGIN;`)],
   ['`COMMIT; VACUUM', adding(`COMMIT; VACUUM INTO '${made}'; BEGIN;`)],
   ['`/**/ VACUUM', adding(`/**/ VACUUM INTO '${made}';`)],

@@ -82,8 +82,8 @@ const STOPS: Record<string, () => unknown> = {
     configure(set('preview_id', 'id = "f00d"\npreview_id')),
   '[env.staging] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty': () =>
     configure(inJurisdiction('europe')),
-  '[env.staging] of wrangler.toml lacks a name, a D1 database DB with a database_name, or': () =>
-    configure(set('binding = "DB"', 'binding = "D"')),
+  '[env.staging] of wrangler.toml does not have a name, a D1 database DB with a database_name, or':
+    () => configure(set('binding = "DB"', 'binding = "D"')),
   '[env.staging] of wrangler.toml: ENVIRONMENT must not be development': () =>
     configure(set('ENVIRONMENT = "production"', 'ENVIRONMENT = "development"')),
   "[env.staging] of wrangler.toml: PUBLIC_SITE_URL is still an example's (https://staging.example.com)":
@@ -112,7 +112,7 @@ const STOPS: Record<string, () => unknown> = {
     place('CREATE TABLE restoring_5f0c31d2a4b97e60_events (seq integer)'),
   'the database has the tables of another application (orders): is database_name in': () =>
     place('CREATE TABLE orders (id text)'),
-  [`the database ${STAGING} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`]:
+  [`the database ${STAGING} is in no jurisdiction, and JURISDICTION in wrangler.toml is the jurisdiction eu.`]:
     () => {
       place('');
       configure(inJurisdiction('eu'));
@@ -134,7 +134,7 @@ const STOPS: Record<string, () => unknown> = {
       git('reset', '-q', '--hard', 'HEAD^');
       letGitRefuse();
     }),
-  'fatal: not a git repository: /gone/worktree\n(said by `git log`)': () => {
+  'fatal: not a git repository: /gone/worktree\n(printed by `git log`)': () => {
     skipWithoutGit();
     writeFileSync(join(directory, '.git'), 'gitdir: /gone/worktree');
   },
@@ -178,7 +178,7 @@ const FAILURES: Record<string, [known: string, arrange: () => unknown]> = {
     MIGRATED,
     () => failOnce(/^PUT .*\/d1\/database/, { status: 403 }),
   ],
-  'upload: wrangler says above what has failed': [
+  'upload: wrangler has printed the reason above': [
     'The database has the new schema. `npx wrangler deployments list --env=staging` lists what serves.',
     () => failAt('upload'),
   ],

@@ -36,7 +36,7 @@ describe('a database without tables or migrations', () => {
     const dryRun = await runImportOn(store.binding, importCommand, '--dry-run', SAMPLES);
     const exported = await runOn(store.binding, exportCommand);
     const stderr = expect.stringContaining(
-      'the local database lacks migrations: run `npm run dev`',
+      'the local database does not have all migrations: run `npm run dev`',
     );
     for (const result of [dryRun, exported]) expect(result).toMatchObject({ code: 1, stderr });
   });
