@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runWrangler } from '../../../tools/cloudflare/wrangler.ts';
 import { command } from '../../../tools/commands/deploy.ts';
 import { migrationNames } from '../../../tools/database/migrations.ts';
@@ -441,11 +441,11 @@ ${MIGRATED} You can repeat \`npm run deploy\`.
 
 describe('in a copy of the project', () => {
   let project: ProjectCopy;
-  beforeEach(() => {
+  beforeAll(() => {
     project = new ProjectCopy();
     project.write('wrangler.toml', CONFIG);
   });
-  afterEach(() => project.remove());
+  afterAll(() => project.remove());
 
   it('the real wrangler brings the service up from nothing', async () => {
     // Its build, which takes as long, is that of `getBundle`.
