@@ -5,10 +5,13 @@ import type { PresentedKey } from './auth/named-keys.ts';
 export type AppEnv = {
   Bindings: Env;
   Variables: {
+    /** The client whose requests the rate limit counts, e.g. `203.0.113.7`; absent outside /api. */
     client?: string;
+    /** The API key of the request; undefined if the request has no API key. */
     key?: PresentedKey | undefined;
     /** The recognized caller, as in the log: the name of the key, `api-key` or `bearer`. */
     caller?: string;
+    /** The `Origin` of a preflight that CORS does not allow, for the log. */
     rejectedOrigin?: string | undefined;
   };
 };

@@ -1,4 +1,7 @@
-/** The service: its middleware, then its capabilities. The order of the middleware is the policy. */
+/**
+ * Creates the Hono app of the service: first the middleware, then the routes of each capability. The
+ * order of the middleware matters: see docs/explain/architecture.md, "The picture".
+ */
 
 import { Hono } from 'hono';
 import type { AppEnv } from './app-env.ts';
@@ -16,6 +19,7 @@ import { callCounter } from './rate-limit/isolate-counter.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
 import { databaseIdentity, importedRows, operations } from './storage/table.ts';
 
+/** The tables that the health check expects in the database. */
 const TABLES = [
   databaseIdentity,
   events,
@@ -28,11 +32,11 @@ const TABLES = [
 ];
 
 type AppOptions = {
-  /** Routes with their complete paths. */
+  /** Pages for developers, as routes with complete paths; absent in a deployed Worker. */
   developmentPages?: Hono<AppEnv>;
   /** Whether the log shows paths with their queries, which may contain personal data. */
   showsPaths?: boolean;
-  /** Whether the environment `development` is malformed, as `requireHttpsAndConfig` describes. */
+  /** Whether this is a deployed Worker, in which `ENVIRONMENT` must not be `development`. */
   isDeployed?: boolean;
 };
 
@@ -56,6 +60,7 @@ export function createApp({
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());
+  // The routes that a hint may name. Middleware has the method ALL.
   const publicRoutes = app.routes.filter(({ method }) => method !== 'ALL');
   if (developmentPages) app.route('/', developmentPages);
   rejectUnmatched(app, publicRoutes);

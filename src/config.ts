@@ -1,9 +1,9 @@
 /**
  * Parses the Worker's vars and secrets, once per isolate. `wrangler.toml` has the defaults.
  *
- *     a var                                requests
- *     is malformed                         all get a 500, and the log names the var
- *     `API_KEY` or the key set is missing  get a 401 where they need it
+ *     a var                                response
+ *     any var is malformed                 500 to every request; the log names the var
+ *     `API_KEY` or the key set is missing  401 to every request that needs the key or a token
  */
 
 import * as z from 'zod';
@@ -16,10 +16,10 @@ import { wholeNumber } from './schema/numbers.ts';
 const DEVELOPMENT = 'development';
 export const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;
 
-/** Maximum number that every client can read in a header. */
+/** Largest integer that clients in every language can read from a header. */
 const MAX_INT32 = 2_147_483_647;
 
-/** Makes the schema of a URL with exactly two slashes before its host. The URL parser accepts any number. */
+/** Makes the schema of a URL with exactly two slashes before its host. The URL parser accepts any number of slashes. */
 const httpUrl = () =>
   z
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
@@ -86,7 +86,7 @@ const makeVarsSchema = () =>
     feedCacheSeconds: values.FEED_CACHE_SECONDS,
     feedStaleSeconds: values.FEED_STALE_SECONDS,
     feedMemoryBytes: values.FEED_MEMORY_BYTES,
-    /** Keys that open everything. */
+    /** Keys without a name, which have every scope. */
     apiKeys: values.API_KEY,
     namedKeys: values.API_KEYS,
     jwt: {
@@ -102,6 +102,7 @@ type Vars = ReturnType<typeof makeVars>;
 /** The parsed vars. `problems` has a message about each malformed var. */
 export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { problems: readonly string[] };
 
+/** The name of a var without a default. */
 type RequiredVar = {
   [Name in keyof Vars]: undefined extends z.input<Vars[Name]> ? never : Name;
 }[keyof Vars];

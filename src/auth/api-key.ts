@@ -1,4 +1,4 @@
-/** Identifies the caller of an API key: the credential in the header `x-api-key`. */
+/** Identifies the caller who sends an API key in the header `x-api-key`. */
 
 import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
@@ -36,8 +36,8 @@ const keysByConfig = new WeakMap<KeyConfig, readonly ConfiguredKey[]>();
 
 /**
  * Identifies the caller of the key in a header. Returns undefined if there is no header. Compares the
- * digest of the key with the digest of every configured key, so that the time reveals nothing about
- * any key.
+ * digest of the key with the digest of every configured key, so that the duration of the comparison
+ * reveals nothing about any key.
  */
 export function identifyKey(
   header: string | undefined,
@@ -65,8 +65,8 @@ export function identifyKey(
 }
 
 /**
- * Digests every configured key, and logs the keys that open nothing. Keys that open everything come
- * last, because `identifyKey` returns the last match.
+ * Digests every configured key, and logs whether keys are ignored. The keys of `API_KEY`, which have
+ * every scope, come last, because `identifyKey` returns the last match.
  */
 function digestKeys(config: KeyConfig): readonly ConfiguredKey[] {
   const { apiKeys, namedKeys, isDevelopment } = config;

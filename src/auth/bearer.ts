@@ -1,8 +1,8 @@
 /**
- * Verifies a bearer token (RFC 6750): with jose, that it is a valid JWT of the identity provider
- * (RFC 7519), then that it has the permission.
+ * Verifies bearer tokens (RFC 6750). A token must be a valid JWT of the identity provider (RFC 7519),
+ * which jose verifies, and its claim `permissions` must contain the permission:
  *
- *     claim permissions                    viewer of tool-web
+ *     permissions                          tool-web:viewer
  *     ["tool-web:viewer"]                  valid
  *     "tool-chat:admin tool-web:editor"    valid: a level includes the levels below it
  *     {"tool-web":"viewer"}                valid
@@ -29,7 +29,7 @@ const BEARER_JWT =
 /** Levels of a permission. A level includes the levels before it. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
-/** The claim in which permissions are looked for. */
+/** The claim that contains the permissions of a token. */
 export const PERMISSIONS_CLAIM = 'permissions';
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };
@@ -83,7 +83,7 @@ function invalid(reason: string): TokenVerdict {
 }
 
 /**
- * Verifies the signature and the claims. Two or more keys match a token without a `kid`, or with a
+ * Verifies the signature and the claims. Two or more keys can match a token without a `kid`, or with a
  * `kid` that the set has twice. The first key that verifies the signature decides about the claims.
  */
 async function verifyJwt(
@@ -123,7 +123,7 @@ function explainDenial(claim: unknown, { area, level }: Permission): string | un
   return isSufficient ? undefined : `the level of ${area} is below ${level}`;
 }
 
-/** Returns the levels of an area in a claim; undefined if the claim has none of the three forms. */
+/** Returns the levels of an area in a claim; undefined if it is not a list, text or object. */
 function readLevels(claim: unknown, area: string): string[] | undefined {
   const entries = typeof claim === 'string' ? claim.split(/\s+/) : claim;
   if (Array.isArray(entries)) return LEVELS.filter((level) => entries.includes(`${area}:${level}`));

@@ -1,6 +1,6 @@
 /**
- * Reads a JSON Web Key Set. An entry that is not a usable key is ignored, so that it does not cost
- * the other keys of the set (RFC 7517 section 5).
+ * Reads a JSON Web Key Set. An entry that is not a usable key is ignored, so that the other keys
+ * of the set stay usable (RFC 7517 section 5).
  *
  *     entry                              outcome
  *     {"kty":"RSA","kid":"a","n":…}      usable

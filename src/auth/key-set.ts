@@ -1,11 +1,11 @@
 /**
  * Finds the keys that verify bearer tokens. The key set (RFC 7517) is a var, or it is fetched. While
- * a fetch fails, the isolate uses its last good key set.
+ * a fetch fails, the isolate uses its last good key set. A fetched set is fresh for ten minutes:
  *
  *     cached set    fetches in progress   a request
  *     fresh         any                   uses it
- *     old or none   fewer than 4          fetches the set, because requests on Workers cannot
- *                                         share a promise
+ *     old or none   fewer than 4          fetches the set itself, because requests on Workers
+ *                                         cannot share a promise
  *     old           4                     uses the old set
  *     none          4                     waits until another request has fetched the set
  */
@@ -24,7 +24,7 @@ import { logError } from '../http/log.ts';
 import { type KeySet, MAX_REPORTED_ENTRIES, readKeySet } from './jwk-set.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
-/** Age from which a key set is fetched again. */
+/** Time for which a fetched key set is fresh. */
 const FRESH_MS = 600_000;
 /** Minimum time between two fetches for an unknown `kid`, and after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
@@ -32,23 +32,26 @@ const COOL_DOWN_MS = 30_000;
 const RETRY_MS = 1_000;
 /** Maximum concurrent fetches. Other requests use the cached keys. */
 const MAX_FETCHES = 4;
-/** Interval at which a request without keys checks whether another request has fetched them. */
+/** Interval at which a waiting request checks whether another request has fetched a key set. */
 const CHECK_INTERVAL_MS = 50;
 
-/** The error of a key set that cannot be fetched while the isolate has no earlier one. */
+/** The error of a request that needs a key set while none is cached and none can be fetched. */
 export class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
 
-/** Returns the key of a token. Throws jose's `JWKSNoMatchingKey`. */
+/**
+ * Returns the key that verifies a token. Throws jose's `JWKSNoMatchingKey` if the key set does not have
+ * the key, and `KeySetUnavailable`.
+ */
 export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
 
 const localFinders = new WeakMap<KeySet, FindKey>();
 const remoteFinders = new Map<string, FindKey>();
 
 /**
- * Returns the finder of the configured key set, which also throws `KeySetUnavailable`. Returns
- * undefined if no key set is configured.
+ * Returns the function that finds keys in the configured key set. Returns undefined if no key set is
+ * configured.
  */
 export function findKeySet({ localKeySet, jwksUrl }: Config['jwt']): FindKey | undefined {
   if (localKeySet !== null) {
@@ -67,7 +70,7 @@ function createLocalFinder({ usableKeys, malformedEntries }: KeySet): FindKey {
   return createLocalJWKSet({ keys: usableKeys });
 }
 
-/** The malformed entries in the log, by the name of their key set. */
+/** The malformed entries that this isolate has logged, by the name of their key set. */
 const loggedEntries = new Map<string, Set<string>>();
 
 /** Logs an entry once per isolate, because a key set is read again and again. */
@@ -82,7 +85,7 @@ function logMalformedEntry(keySetName: string, entry: string): void {
 /** `fetchedAt` is the start of the fetch, in milliseconds since the epoch. */
 type CachedSet = { findKey: FindKey; fetchedAt: number };
 
-/** Creates a finder for the last good key set, which it fetches again for an old set or an unknown key. */
+/** Creates a finder that caches the last good key set. It fetches the set for an old set or an unknown key. */
 function createRemoteFinder(url: string): FindKey {
   let cachedSet: CachedSet | undefined;
   let pausedUntil = 0;

@@ -17,7 +17,7 @@ export type PresentedKey =
   | { outcome: 'expired'; caller: string; reason: 'expired' }
   | { outcome: 'unknown'; reason: 'unknown' | 'empty' | 'a development key' | 'a short key' };
 
-/** The `caller` of a key that opens everything, and of a token. They are not allowed as names. */
+/** The `caller` of a key of `API_KEY`, and the `caller` of a token. No named key may have these names. */
 export const FULL_ACCESS_CALLER = 'api-key';
 export const TOKEN_CALLER = 'bearer';
 const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
@@ -26,8 +26,8 @@ const MAX_NAME_CHARACTERS = 40;
 const MAX_RATE_LIMIT = 60_000;
 
 /**
- * Makes the schemas of a key's fields. `expires` is the last day, in UTC. `rate_limit` replaces the
- * limits by address.
+ * Makes the schemas of a key's fields. `expires` is the last day on which the key is valid, in UTC.
+ * `rate_limit` replaces the limits that apply to addresses.
  */
 export function keyFields() {
   return {

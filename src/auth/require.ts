@@ -93,7 +93,7 @@ const EMPTY = 'The header X-API-Key is empty.';
 const KEY_ONLY = 'This operation takes an API key, in the x-api-key header.';
 const INVALID = 'The credentials sent are not valid here.';
 
-/** Matches a token, which has three parts (RFC 7519). The header may contain it twice. */
+/** Matches a header with a token, which has three parts (RFC 7519). A header may contain the token twice. */
 const HAS_TOKEN = /^bearer +[^.\s]+\.[^.\s]+\.[^.\s,]*(,|$)/i;
 
 /** Returns the hint for an API key in the `Authorization` header, where many clients send it. */
@@ -103,8 +103,16 @@ function hintFor(authorization = ''): string {
 }
 
 /**
- * The reason why a credential does not admit its request. If both credentials are rejected, the error
- * of the higher rank is thrown. `caller` is set for a valid token without the permission.
+ * The rejection of a credential. If a key and a token are rejected, the error of the higher rank is
+ * thrown. `caller` is set for a valid token without the permission.
+ *
+ *     rank   rejected
+ *     0      a missing key
+ *     1      a token at a route that accepts only keys
+ *     2      an invalid key
+ *     3      an invalid or expired token
+ *     4      a token without the permission
+ *     5      a key without the scope
  */
 type Rejection = { rank: number; error: ApiError; caller?: string };
 

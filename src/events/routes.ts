@@ -9,7 +9,7 @@ import { readConfig } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { setLogFields } from '../http/log.ts';
-import { pollWhile } from '../http/long-poll.ts';
+import { pollWhileEmpty } from '../http/long-poll.ts';
 import { writePage } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { isUuid } from '../schema/uuid.ts';
@@ -85,7 +85,7 @@ export function eventRoutes() {
       const start = decodeEventPosition(cursor, query);
       const readNext = (last?: EventPage) =>
         readEvents(c.env.DB, query, limit, last === undefined ? start : last.position);
-      const page = await pollWhile(c, readNext, ({ isEnd }) => isEnd, wait);
+      const page = await pollWhileEmpty(c, readNext, ({ isEnd }) => isEnd, wait);
       return json(page.json);
     })
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {

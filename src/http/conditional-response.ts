@@ -11,9 +11,9 @@ export function createConditionalResponse(c: Context, body: Blob, headers: Heade
 }
 
 /**
- * Whether `If-None-Match` contains an `ETag`. A proxy that compresses marks the tag with `W/` or adds a
- * suffix: `"…-gzip"` (Apache), `"…;gzip"`, `"…-br"`. So tags are compared weakly (RFC 9110 section
- * 13.1.2) and without the suffix.
+ * Whether `If-None-Match` contains an `ETag`. A proxy that compresses responses marks the tag
+ * with `W/` or adds a suffix: `"…-gzip"` (Apache), `"…;gzip"`, `"…-br"`. So tags are compared weakly
+ * (RFC 9110 section 13.1.2) and without the suffix.
  */
 function includesTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;

@@ -21,12 +21,16 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'];
 
-/**
- * One problem of a request. `path` is dotted (`payload.items.0.id`), and `""` is the complete body.
- * `field` is the path for the log, without any text of the caller; by default `body`. `code` is the
- * code of the error if it has no other problem.
- */
-export type Problem = { path: string; message: string; field?: string; code?: 'invalid_cursor' };
+/** One problem of a request. */
+export type Problem = {
+  /** Dotted path, e.g. `payload.items.0.id`; `""` is the complete body. */
+  path: string;
+  message: string;
+  /** Path for the log, without any text of the caller; `body` if it is absent. */
+  field?: string;
+  /** Code of the error if this is the only problem of the request; otherwise `validation_error`. */
+  code?: 'invalid_cursor';
+};
 
 /** Maximum number of problems in one response. */
 export const MAX_PROBLEMS = 50;
@@ -38,7 +42,7 @@ type ErrorOptions = {
   /** Path for the log, as in `Problem`. Logged as `error_param`. */
   field?: string | undefined;
   headers?: Readonly<Record<string, string>>;
-  /** Logged, but never shown. */
+  /** The error that caused this one. It is logged, but never sent to the caller. */
   cause?: unknown;
 };
 
@@ -68,8 +72,8 @@ export class ApiError extends Error {
 const NOT_VALID: Problem = { path: '', message: 'The request is not valid.' };
 
 /**
- * Builds a 400 `validation_error` about the first problem. If two or more problems have one path, the
- * response has only the first of them.
+ * Builds a 400 `validation_error`. Its message is about the first problem, and its `details` have the
+ * first problem of each path.
  */
 export function validationError(
   problems: readonly Problem[],

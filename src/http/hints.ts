@@ -25,7 +25,7 @@ export function findValueHint({ input, expected = '' }: { input?: unknown; expec
     : undefined;
 }
 
-/** `npm run dev` writes an `API_KEY`, and creates the tables. Their absence causes these errors. */
+/** Codes of the errors that occur until `npm run dev` has written an `API_KEY` and created the tables. */
 const ERRORS_BEFORE_SETUP = ['authentication_invalid', 'authentication_required', 'internal_error'];
 
 /** Returns the message of an error. In a new working copy, it says how to set it up. */

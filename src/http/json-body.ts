@@ -15,7 +15,7 @@ import {
   validationError,
 } from './errors.ts';
 import { addHint, findValueHint } from './hints.ts';
-import { parseNumbersAsText, repeatedNames } from './json-text.ts';
+import { findRepeatedNames, parseNumbersAsText } from './json-text.ts';
 import { mergeRepeated } from './repeated-header.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
@@ -23,7 +23,7 @@ const MAX_BODY_DEPTH = 64;
 const SEND_A_BATCH =
   'Send two or more events as {"events": […]} to /api/public/events/ingest/batch.';
 const UNSUPPORTED = 'unsupported_media_type';
-/** A body that is too large is read and dropped. Beyond this size, the connection is closed. */
+/** Maximum size of a body that is read to its end and dropped. For a larger body, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -31,7 +31,7 @@ export type JsonObject = { [name: string]: JsonValue };
 
 type BodyOptions = {
   maxBytes?: number;
-  /** Number of levels above a resource. The resource itself may have `MAX_BODY_DEPTH` levels. */
+  /** Number of levels that enclose a resource, which itself may have `MAX_BODY_DEPTH` levels. */
   extraDepth?: number;
   /** Paths that the log may name, the longest first. Names below them belong to the caller. */
   loggedFields?: readonly string[];
@@ -40,7 +40,7 @@ type BodyOptions = {
 /**
  * Makes the middleware that reads the body as a JSON object, for `c.req.valid('json')`. Throws 415 for
  * another media type, 413 for a body that is too large, and 400 `validation_error` for a body that is
- * not UTF-8, not JSON, not an object, or beyond the limits of the content.
+ * not UTF-8, not a JSON object, or nested too deep, or that contains a value that JavaScript would alter.
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
@@ -77,7 +77,7 @@ export function jsonObject({
     }
     const problems = findLimitProblems(value, { maxDepth, loggedFields, text });
     if (problems.length > 0) throw validationError(problems);
-    const repeated = repeatedNames(text).slice(0, MAX_PROBLEMS);
+    const repeated = findRepeatedNames(text).slice(0, MAX_PROBLEMS);
     if (repeated.length > 0) {
       throw unreadable(`A name occurs twice in one object: ${JSON.stringify(repeated)}.`);
     }
@@ -104,7 +104,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
       const { done, value } = await reader.read();
       if (done) break;
       size += value.length;
-      // Reads on past the limit: a closed connection loses the response (RFC 9112 section 9.6).
+      // Reads on past the limit, because a closed connection loses the response (RFC 9112 section 9.6).
       if (size <= maxBytes) chunks.push(value);
       else if (size > MAX_DROPPED_BYTES) break;
     }
@@ -131,7 +131,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-/** Makes a problem. For the path `payload.items.0.id`, for example, the log names `payload`. */
+/** Makes a problem. For the path `payload.items.0.id`, for example, the log contains only `payload`. */
 function makeProblem(path: Path, message: string, loggedFields: readonly string[]): Problem {
   const fieldPath = `${formatField(path)}.`;
   const field = loggedFields.find((loggedField) => fieldPath.startsWith(`${loggedField}.`));
@@ -172,6 +172,7 @@ function findLimitProblems(
   return problems;
 }
 
+/** Returns the message about a value, or about its name, that breaks a limit. */
 function findBrokenLimit(path: Path, value: JsonValue, limits: Limits): string | undefined {
   const name = path.at(-1);
   if (name === '__proto__') return 'is a name that must not be used';

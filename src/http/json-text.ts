@@ -1,6 +1,9 @@
-/** JSON text: reads it leniently, and finds what parsing would lose. */
+/** Parses JSON text leniently, and finds the names and numbers that `JSON.parse` would lose. */
 
-/** Parses JSON text, such as a value in `.dev.vars`. A schema rejects text that is not JSON. */
+/**
+ * Parses JSON text. Returns `[]` for blank text, such as an empty var. Returns any other value, and
+ * text that is not JSON, unchanged, so that a schema can reject it.
+ */
 export function parseJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return [];
@@ -11,15 +14,15 @@ export function parseJson(value: unknown): unknown {
   }
 }
 
-/** A string, the start or the end of an object, or the colon after a name. */
+/** Matches a string, the start or the end of an object, or the colon after a name. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}:]/g;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Returns each name that occurs again in one object, because `JSON.parse` keeps only its last value.
+ * Returns each name that occurs twice in one object, because `JSON.parse` keeps only its last value.
  * `text` is well-formed JSON.
  */
-export function repeatedNames(text: string): string[] {
+export function findRepeatedNames(text: string): string[] {
   const repeated = new Set<string>();
   const objects: Set<string>[] = [];
   let lastToken = '';

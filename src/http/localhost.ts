@@ -1,9 +1,9 @@
-/** Requests to localhost: of developers, and of `wrangler dev` in a new working copy. */
+/** Recognises requests to localhost, where `npm run dev` and `wrangler dev` serve. */
 
 import type { Context } from 'hono';
 
 /**
- * The start of a URL on localhost, to which Cloudflare routes no request. The text is compared up to
+ * Matches the start of a URL on localhost, to which Cloudflare routes no request. It matches up to
  * the slash at which Hono's path begins, because the `Host` header may be malformed, e.g.
  * `localhost#evil.example` or `evil.example@localhost`.
  */

@@ -1,7 +1,7 @@
 /**
  * Writes the log of the service: one JSON object per line, without any credential, key, query or
- * payload. All code can log an error under the id of its request, or add a field to the request's
- * line, because AsyncLocalStorage carries the request, also into `waitUntil`.
+ * payload. Any code can log an error under the id of its request, or add a field to the line of the
+ * request, because AsyncLocalStorage keeps track of the request, also in `waitUntil`.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -22,19 +22,21 @@ type LogFields = {
   client_fault?: 'no address' | 'malformed address';
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   outcome?: 'accepted' | 'replayed' | 'conflict';
+  /** Milliseconds for which the request waited for its rate counter. */
   counter_ms?: number;
-  /** Sum of all calls of D1, also of parallel ones. */
+  /** Milliseconds of all calls to D1 together, parallel calls included. */
   database_ms?: number;
   database_attempts?: number;
 };
 
-type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
+/** A field to which parts are added. */
+type SumField = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; fields: LogFields }>();
 
 /** Logs each request, and sets `Server-Timing` (W3C). With `showsPaths`, a line has the path and its query. */
 export function accessLog({ showsPaths = false } = {}) {
-  let origin: ReturnType<typeof readOrigin> | undefined;
+  let isolate: ReturnType<typeof describeIsolate> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();
     const id = resolveRequestId(c);
@@ -53,7 +55,7 @@ export function accessLog({ showsPaths = false } = {}) {
       headers.set('Server-Timing', timings.filter(Boolean).join(', '));
     }
     // Read once, because an isolate stays in its data centre, and reading `cf` is slow.
-    origin ??= readOrigin(c);
+    isolate ??= describeIsolate(c);
     const line = {
       level: 'info',
       message: 'request',
@@ -66,7 +68,7 @@ export function accessLog({ showsPaths = false } = {}) {
       caller: c.get('caller'),
       rejected_origin: c.get('rejectedOrigin'),
       ...fields,
-      ...origin,
+      ...isolate,
     };
     console.log(JSON.stringify(line).replace(CONTROLS, escapeControl));
   });
@@ -78,10 +80,10 @@ export function setLogFields(fields: LogFields): void {
   if (request !== undefined) Object.assign(request.fields, fields);
 }
 
-/** Adds `more` to a sum in the current request's line. */
-export function addToLogField(sum: Sum, more: number): void {
+/** Adds an amount to a field in the current request's line. */
+export function addToLogField(field: SumField, amount: number): void {
   const request = requests.getStore();
-  if (request !== undefined) request.fields[sum] = (request.fields[sum] ?? 0) + more;
+  if (request !== undefined) request.fields[field] = (request.fields[field] ?? 0) + amount;
 }
 
 /** Logs an error under the id of the current request. */
@@ -105,6 +107,6 @@ function formatStack(error: unknown): string {
 }
 
 /** Returns the data centre (`colo`) and the version of the isolate. */
-function readOrigin({ req, env }: Context<AppEnv>) {
+function describeIsolate({ req, env }: Context<AppEnv>) {
   return { colo: req.raw.cf?.colo, version: getDeploymentId(env) };
 }

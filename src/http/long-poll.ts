@@ -3,7 +3,7 @@
  * the list has an item.
  *
  * If the client disconnects, Cloudflare cancels the request without running any `finally`
- * (developers.cloudflare.com/workers/platform/limits, "Duration"), so each poll also has a latest end.
+ * (developers.cloudflare.com/workers/platform/limits, "Duration"), so each poll also has a time at which it ends.
  * Other runtimes abort the request's signal, which ends the poll immediately.
  */
 
@@ -18,12 +18,15 @@ const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
 /** Maximum number of concurrent polls per isolate. Other requests do not poll. */
 const MAX_POLLS = 50;
-/** Maximum number of concurrent polls of one client in one list, per isolate. */
+/** Maximum number of concurrent polls of one list by one client, per isolate. */
 const MAX_POLLS_PER_CLIENT = 5;
 
-/** Makes the schema of `wait`, which needs the parameter `cursorName` and waits for `items`. */
-export function makeWaitParameter(cursorName: string, items: string) {
-  const description = `Whole seconds, only with \`${cursorName}\`. If the response would be empty, the service waits for ${items}, for at most this time.`;
+/**
+ * Makes the schema of the parameter `wait`. Its description says which other parameter a request needs,
+ * e.g. `order=asc`, and for what the request waits, e.g. `an event`.
+ */
+export function makeWaitParameter(requiredParameter: string, items: string) {
+  const description = `Whole seconds, only with \`${requiredParameter}\`. If the response would be empty, the service waits for ${items}, for at most this time.`;
   return withMetadata(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
@@ -38,7 +41,7 @@ const polls = new Set<Poll>();
  * request may not poll, an empty result is returned after a second, because its client would repeat the
  * request immediately.
  */
-export async function pollWhile<Result>(
+export async function pollWhileEmpty<Result>(
   c: Context<AppEnv>,
   read: (last?: Result) => Promise<Result>,
   isEmpty: (result: Result) => boolean,
@@ -80,7 +83,7 @@ function startPoll(c: Context<AppEnv>, seconds: number): Poll | undefined {
   return poll;
 }
 
-/** Throws a 4xx. Logs any other error, and returns the result. */
+/** Returns the previous result after a read has failed, and logs the error. Throws a 4xx. */
 function keepResultAfterFailure<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
   logError('a waiting request reads again after a failure', error);

@@ -18,7 +18,7 @@ import { messageFor, toProblems } from './validation-problems.ts';
 /** The value of each parameter, or its values in the order in which they were sent. */
 type SentQuery = Readonly<Record<string, string | string[]>>;
 
-/** Matches the parameters that links append, and that scripts append to avoid caches. They are ignored. */
+/** Matches parameters that trackers append to links, and scripts to avoid caches. The service ignores them. */
 const APPENDED =
   /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref|t|v|cb|ts|(no)?cache)$/i;
 
@@ -30,7 +30,7 @@ const INDEX = /\[\d*\]$/;
  * ones first. If the cursor is the only invalid parameter, the error is an `invalid_cursor`.
  */
 export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>) {
-  const strict = schema.strict();
+  const strictSchema = schema.strict();
   const knownNames = Object.keys(schema.shape);
   const lists = new Set(knownNames.filter((name) => isList(schema.shape[name])));
   const explainName = (name: string) =>
@@ -44,14 +44,14 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
       const values: Record<string, string | string[]> = {};
       for (const [name, value] of Object.entries(query)) {
         const plainName = name.replace(INDEX, '');
-        // A template joins the values with commas.
+        // The template literal joins a repeated parameter with commas.
         if (lists.has(plainName)) {
           values[plainName] = plainName in values ? `${values[plainName]},${value}` : `${value}`;
         } else if (knownNames.includes(name) || !APPENDED.test(name)) values[name] = value;
       }
-      const parsed = strict.safeParse(values, QUERY_OPTIONS);
+      const parsed = strictSchema.safeParse(values, QUERY_OPTIONS);
       if (parsed.success) return parsed;
-      // Unknown names come first.
+      // Problems with the field `query` are about unknown names.
       const rank = ({ field }: Problem) => (field === 'query' ? 0 : 1);
       const problems = toProblems(parsed.error, explainName)
         .map((problem) => toParameterProblem(problem, values))
@@ -73,7 +73,10 @@ function messageForParameter(issue: z.core.$ZodRawIssue): string | undefined {
   return `${value} is none of ${issue.values.map(String).join(', ')}`;
 }
 
-/** A problem of an entry, e.g. at `status.0`, is a problem of its parameter. Unknown names have no field. */
+/**
+ * Turns the problem of a list's entry, e.g. at `status.0`, into a problem of its parameter. Gives the
+ * problem of an unknown name the field `query`.
+ */
 function toParameterProblem(problem: Problem, values: SentQuery): Problem {
   const { field } = problem;
   if (field === undefined) return { ...problem, field: 'query' };
@@ -81,7 +84,7 @@ function toParameterProblem(problem: Problem, values: SentQuery): Problem {
   return { ...problem, path: field, ...(isRepeated && { message: 'must be sent once' }) };
 }
 
-/** Names of parameters in other APIs, and in other operations of this one → names that they mean. */
+/** Matches names from other APIs or operations, with the parameters that their sender may mean. */
 const MEANT_NAMES: readonly [RegExp, ...string[]][] = [
   [
     /^(cursor|after|(resume|next)_cursor|starting_after|ending_before|page|offset|page_token)$/,
@@ -93,10 +96,10 @@ const MEANT_NAMES: readonly [RegExp, ...string[]][] = [
   [/^location_slug$/, 'location'],
 ];
 
-/** A name with brackets at its end. Anchored at both ends, a long name takes linear time. */
+/** Matches a name with brackets at its end. It is anchored at both ends, so that a long name takes linear time. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
-/** Returns the hint for an unknown name. It may differ from a known one only by case or brackets. */
+/** Returns a hint for a name from another API, or for a name with other capitals or added brackets. */
 function suggestName(name: string, knownNames: readonly string[]): string | undefined {
   const plainName = name.replace(IN_BRACKETS, '$1').toLowerCase();
   const [, ...names] = MEANT_NAMES.find(([pattern]) => pattern.test(plainName)) ?? [];
@@ -129,6 +132,7 @@ export function makeEnumListSchema<const Names extends readonly [string, ...stri
   });
 }
 
+/** The OpenAPI style of lists. `isList` recognises the schema of a list by this object. */
 const LIST_STYLE = { style: 'form', explode: false } as const;
 
 /** Makes the OpenAPI metadata of a parameter that lists `items` with commas, for `register`. */

@@ -52,7 +52,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 /** `path` has no query. `respondedAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
-/** Builds the body of an error. Older clients read the top level. A problem has only its path and its message. */
+/** Builds the body of an error. The fields outside `error` are for older clients. */
 export function createErrorBody(error: ApiError, request: ErrorRequest, message = error.message) {
   const { details } = error;
   return {
@@ -62,6 +62,7 @@ export function createErrorBody(error: ApiError, request: ErrorRequest, message 
       message,
       ...(error.param !== undefined && { param: error.param }),
       request_id: request.id,
+      // The other fields of a problem are for the log.
       ...(details && { details: details.map(({ path, message }) => ({ path, message })) }),
     },
     statusCode: error.status,

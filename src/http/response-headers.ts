@@ -1,6 +1,7 @@
 /**
- * Sets the headers that every response has, also a 429 and a 500: `X-Request-ID`, the security headers
- * of data that is never run, and CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
+ * Sets the headers that every response has, also a 429 and a 500: `X-Request-ID`, security headers
+ * that stop browsers from running or embedding a response, and CORS for the origins of `CORS_ORIGINS`
+ * (WHATWG Fetch, "CORS protocol").
  */
 
 import type { Context } from 'hono';
@@ -10,7 +11,7 @@ import { type Config, readConfig } from '../config.ts';
 import { renderThrown } from './render-error.ts';
 import { REQUEST_ID, resolveRequestId } from './request-id.ts';
 
-const POLICY = 'Content-Security-Policy';
+const CSP_HEADER = 'Content-Security-Policy';
 const SECURITY_HEADERS = Object.entries({
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -38,7 +39,7 @@ const EXPOSED_HEADERS = [
 ].join(',');
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
-/** Matches an origin on localhost. A site under development has its own port. */
+/** Matches an origin on localhost at any port, because a site under development has its own port. */
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
@@ -65,7 +66,9 @@ export function responseHeaders() {
     const { headers } = c.res;
     headers.set(REQUEST_ID, resolveRequestId(c));
     for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
-    if (!headers.has(POLICY)) headers.set(POLICY, "default-src 'none'; frame-ancestors 'none'");
+    if (!headers.has(CSP_HEADER)) {
+      headers.set(CSP_HEADER, "default-src 'none'; frame-ancestors 'none'");
+    }
     if (hasCors) headers.append('Vary', 'Origin');
     if (allowed === null) return;
     headers.set('Access-Control-Allow-Origin', allowed);
@@ -83,7 +86,7 @@ function findAllowedOrigin(origin: string, { corsOrigins, isDevelopment }: Confi
 
 /**
  * Grants every header that the preflight requests, because libraries for monitoring and caching add
- * headers of their own. The origin is the control.
+ * headers of their own. Access depends on the origin, not on the headers.
  */
 function grantPreflight({ req, res: { headers } }: Context): void {
   const requested = req.header('Access-Control-Request-Headers');

@@ -5,7 +5,7 @@ import type * as z from 'zod';
 import type { AppEnv } from '../app-env.ts';
 import { requireFeedAccess } from '../auth/require.ts';
 import { readConfig } from '../config.ts';
-import { pollWhile } from '../http/long-poll.ts';
+import { pollWhileEmpty } from '../http/long-poll.ts';
 import { validQuery } from '../http/query.ts';
 import { isUuid } from '../schema/uuid.ts';
 import { decodeChangePosition, readChanges } from './changes.ts';
@@ -74,7 +74,7 @@ async function respondWithChanges(
     const after = last === undefined ? start : last.position;
     return readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
   };
-  const page = await pollWhile(c, readNext, ({ isEmpty }) => isEmpty, wait);
+  const page = await pollWhileEmpty(c, readNext, ({ isEmpty }) => isEmpty, wait);
   const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
   return new Response(page.json, { headers });
 }

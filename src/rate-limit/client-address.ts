@@ -2,9 +2,9 @@
 
 import * as z from 'zod';
 
-/** The network of all Workers in other zones. The header `CF-Worker` names the zone. */
+/** The network from which Workers of other zones call. Their header `CF-Worker` names their zone. */
 const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
-/** The shared client of all requests without a readable address. */
+/** The client to which all requests without a readable address belong. */
 export const UNKNOWN = 'unknown';
 
 const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
@@ -26,7 +26,8 @@ export function resolveClient(
 }
 
 /**
- * Returns the /64 of an IPv6 address, or the IPv4 address that it maps (RFC 4291 section 2.5.5.2).
+ * Returns the /64 of an IPv6 address. For an IPv4-mapped address (RFC 4291 section 2.5.5.2), returns
+ * the IPv4 address.
  *
  * @example parseNetwork('2001:db8::1') // '2001:db8:0:0::/64'
  * @example parseNetwork('::ffff:cb00:7107') // '203.0.113.7'

@@ -21,8 +21,8 @@ export const BUCKET_MS = 5_000;
 /** Buckets in a window, including the current one. */
 export const BUCKETS_PER_WINDOW = WINDOW_MS / BUCKET_MS;
 /**
- * Difference in buckets between the clocks of two machines that the counter allows for. Counts that
- * are further away come from a clock that has been set since.
+ * Maximum difference, in buckets, between the clocks of two machines. Counts in buckets that are more
+ * distant come from a clock that was wrong and has been set since.
  */
 export const MAX_BUCKETS_APART = 2;
 /** Maximum wait of a request for its counter. The next bucket can begin during the wait. */
@@ -41,18 +41,19 @@ export type Counts = ReadonlyMap<number, number>;
 export type Report = {
   /** Random reporter id. A restarted isolate gets a new one, so its earlier counts still apply. */
   record: string;
-  /** Total per bucket. For a permit request, its bucket includes all requests that wait for one. */
+  /** Total per bucket. In a permit request, its bucket also counts all requests that wait for permits. */
   counts: Counts;
 };
 
 /** A request for permission to admit one more request in a bucket. */
 export type PermitRequest = { span: number; limit: number };
 
-/**
- * `isCounted`: whether the counter stores the counts. For a permit request, whether the permit is
- * granted. `others`: the requests of all other reporters in the window.
- */
-export type Reply = { isCounted: boolean; others: Counts };
+export type Reply = {
+  /** Whether the counter has stored the counts. For a permit request, whether the permit is granted. */
+  isCounted: boolean;
+  /** The requests of all other reporters in the window. */
+  others: Counts;
+};
 
 export type CounterState = {
   /** Bucket → reporter → number of requests. */
@@ -70,8 +71,8 @@ export function isInWindow(bucket: number, end: number): boolean {
 }
 
 /**
- * Keeps the buckets of every window in which a permit can be requested. A request can have been
- * waiting, and the clock of its isolate can be behind or ahead.
+ * Returns the buckets of every window in which a permit can be requested, because a request may have
+ * waited, and the clock of its isolate may be slow or fast.
  */
 function selectBuckets<T>(buckets: Iterable<[number, T]>, now: number): Map<number, T> {
   const earliest = bucketAt(now - MAX_WAIT_MS) - MAX_BUCKETS_APART - BUCKETS_PER_WINDOW + 1;

@@ -1,7 +1,8 @@
 /**
  * The Durable Object that adds up one client's requests over all isolates.
  * It loses its memory after about ten seconds without a call, so it stores its state from the second
- * report or the first permit on. Counts lost before that return with the isolate's next report.
+ * report or the first permit on. If counts are lost before that, the next report of their isolate
+ * contains them again.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -50,6 +51,7 @@ export class RateCounter extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     const states = [...this.ctx.storage.kv.list<CounterState>()];
     const changedAt = Math.max(...states.map(([, state]) => state.changedAt));
+    // The state has changed since the alarm was set, or the alarm fired early.
     if (changedAt + 1.5 * WINDOW_MS > Date.now()) return this.#setAlarm(changedAt);
     await this.ctx.storage.deleteAll();
   }

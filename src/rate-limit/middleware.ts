@@ -13,7 +13,7 @@ import { resolveClient, UNKNOWN } from './client-address.ts';
 import { type PolicyName, WINDOW_SECONDS } from './counter-arithmetic.ts';
 import { IsolateCounter } from './isolate-counter.ts';
 
-/** More clients than one isolate serves in a window. */
+/** Maximum number of clients that an isolate counts. It serves fewer clients in a window. */
 const MAX_CLIENTS = 10_000;
 
 type RateLimitOptions = { ingestPaths: readonly string[] };
@@ -28,12 +28,13 @@ type ClientQuota = {
 };
 
 /**
- * Rejects with 429 `rate_limit_exceeded`, and sets two families of headers: `X-RateLimit-*`, and
- * those of draft-ietf-httpapi-ratelimit-headers-10.
+ * Counts each request of /api, and rejects it with 429 `rate_limit_exceeded` if its client has reached
+ * the limit. Sets two families of headers: `X-RateLimit-*`, and those of
+ * draft-ietf-httpapi-ratelimit-headers-10.
  *
  *     request                         client            policy
- *     any, with a key that has        key site          default, with the limit of the key;
- *       its own limit                                     the headers call it `site`
+ *     any, with a key named `site`    key site          default, with the limit of the key;
+ *       that has its own limit                            the headers call it `site`
  *     POST to one of `ingestPaths`    203.0.113.7       ingest
  *     any other                       203.0.113.7       default
  */

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseNumbersAsText, repeatedNames } from '../../src/http/json-text.ts';
+import { findRepeatedNames, parseNumbersAsText } from '../../src/http/json-text.ts';
 
-describe('repeatedNames', () => {
+describe('findRepeatedNames', () => {
   it.each([
     ['{"a":1,"a":2,"a":3}', ['a']],
     ['{"a":1,"\\u0061":2}', ['a']],
@@ -14,13 +14,13 @@ describe('repeatedNames', () => {
     ['{"a":{"b":1},"b":{"a":1,"b":[{"a":1},{"a":1}]}}', []],
     ['{"note":"a: \\"b\\": c","b":["a","a"],"a":{}}', []],
   ])('finds in %s the names %j', (text, names) => {
-    expect(repeatedNames(text)).toEqual(names);
+    expect(findRepeatedNames(text)).toEqual(names);
   });
 
   it('finds nothing in the text of a value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        expect(repeatedNames(JSON.stringify(value, null, 1))).toEqual([]);
+        expect(findRepeatedNames(JSON.stringify(value, null, 1))).toEqual([]);
       }),
     );
   });

@@ -3,7 +3,7 @@
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
 import { formatPath } from '../../../src/http/errors.ts';
-import { repeatedNames } from '../../../src/http/json-text.ts';
+import { findRepeatedNames } from '../../../src/http/json-text.ts';
 import { printable } from '../../command-line/printable.ts';
 import { describeError, UserError } from '../../command-line/user-error.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
@@ -127,7 +127,7 @@ function decode(bytes: Uint8Array): string {
 
 function findLosses(text: string): Loss[] {
   const message = 'appears twice in the same object';
-  const losses = repeatedNames(text).map((name): Loss => ({ path: [name], message }));
+  const losses = findRepeatedNames(text).map((name): Loss => ({ path: [name], message }));
   visit(text, {
     onLiteralValue: (value, offset, length, _line, _column, path) => {
       if (typeof value !== 'number') return;
