@@ -21,7 +21,7 @@ Exit codes: 0 the file is whole, 1 it is not, 2 invalid arguments.
 Example: npm run -s export-listings -- --out catalogue.xlsx`)
   .option(
     '--out <file>',
-    'a workbook if it ends in .xlsx, else JSON; replaced when the new one is whole; else JSON to stdout',
+    'a workbook if the name ends in .xlsx, otherwise JSON. An existing file is replaced when the new one is complete. Without --out, JSON goes to stdout',
     pathFor('export-listings'),
   );
 
@@ -65,7 +65,7 @@ async function print(pieces: AsyncIterable<string | Uint8Array>): Promise<void> 
 
 /** Writes a new file, and moves it when it is whole. */
 async function writeFile(path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
-  if (existsSync(path) && !statSync(path).isFile()) throw new UserError('it is no file');
+  if (existsSync(path) && !statSync(path).isFile()) throw new UserError('it is not a file');
   await withScratchFolder(dirname(path), async (folder) => {
     const written = join(folder, 'listings.json');
     await pipeline(pieces, createWriteStream(written));

@@ -36,7 +36,7 @@ Example: npm run import-listings -- catalogue.xlsx --dry-run`)
   .option('--prune', 'hide the public listings that the file does not name')
   .option(
     '--many',
-    'hide, empty or rename more than a fifth of the public listings, or import a column that was sorted alone',
+    'hide, clear or rename more than a fifth of the public listings, or import a column that was sorted on its own',
   )
   .option('--overwrite', 'the file is the truth: replace what has changed since it was made');
 
@@ -54,7 +54,7 @@ export function declareImport(script: string) {
     .addOption(DRY_RUN)
     .option(
       '--undo <file>',
-      'where to write the file that undoes this import; else in backups/',
+      'where to write the file that undoes this import. The default is a dated file in backups/',
       pathFor(script),
     )
     .option('--no-undo', 'write no such file')
@@ -79,7 +79,7 @@ function parse(args: string[]): ImportRequest {
     listsAll: all,
     notifiesAlways: notifyAlways,
     origin: { command: 'import-listings', file: positionals[0] },
-    // In `run`: an unreadable file is no invalid argument.
+    // Called by `run`, because an unreadable file is not an invalid argument.
     readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));

@@ -57,7 +57,7 @@ const LAST_OF_LISTING = createStatement(sql<Operation>`
   select ${COLUMNS} from ${operations}
   where id = (select operation from ${properties} where slug = ${sql.placeholder('slug')})`);
 
-/** Newest operations that are read by name or not: the last change of a location may be among them. */
+/** Number of newest operations that are always read. The last change of a location may be among them. */
 const NEWEST_OPERATIONS = 100;
 const NAMED = createStatement(sql<Operation>`
   select ${COLUMNS}, rowid from ${operations}
@@ -104,7 +104,7 @@ function findAccount(): string | undefined {
   }
 }
 
-let known: string | null | undefined;
+let cachedCommit: string | null | undefined;
 
 /**
  * Returns e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit, and null
@@ -113,13 +113,13 @@ let known: string | null | undefined;
  * found at the beginning is what the end records.
  */
 export function findCommit(): string | null {
-  if (known !== undefined) return known;
+  if (cachedCommit !== undefined) return cachedCommit;
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
-  known = readGit(PROJECT_DIRECTORY, ...args) ?? null;
-  return known;
+  cachedCommit = readGit(PROJECT_DIRECTORY, ...args) ?? null;
+  return cachedCommit;
 }
 
-/** Lets the next call ask git again: for tests, whose commands share a process. */
+/** Lets the next call run git again. For tests, whose commands share a process. */
 export function forgetCommit(): void {
-  known = undefined;
+  cachedCommit = undefined;
 }

@@ -44,7 +44,7 @@ export type ImportOptions = PlanOptions & {
   isDryRun: boolean;
   /** The file that undoes the import, saved before the import changes something. */
   undo?: { save: (effect: Effect, operationId: string) => void; discard: () => void } | undefined;
-  /** For the record of the operation. */
+  /** The command and its file, which the operation records. */
   origin?: { command: string; file?: string | undefined } | undefined;
   onProgress: OnProgress;
 };
@@ -67,7 +67,9 @@ export async function importListings(
     const outcome = await attemptImport(file, options);
     if (outcome !== 'lost-race') return outcome;
   }
-  throw new Error('other imports were applied meanwhile, again and again: run it later');
+  throw new Error(
+    `other imports were applied during each of the ${MAX_ATTEMPTS} attempts. Run it again later`,
+  );
 }
 
 async function attemptImport(
@@ -125,7 +127,7 @@ async function applyWithUndo(
   }
 }
 
-/** Counts changes by their kind, without the kinds that have none. */
+/** Counts changes by their kind. Kinds without a change are left out. */
 function countChanges({ listings, recordChanges }: Effect): Record<string, number> {
   const kinds = [
     ...listings.map(({ reason, old }) => LISTING_KINDS[reason] ?? (old ? 'changed' : 'added')),

@@ -36,8 +36,8 @@ export async function loadListings(
     await rejectNewer(database);
     await ensureTables(database, target, isFresh || !isDryRun);
     using progress = showProgress(process.stdout);
-    const given = { database, publicSiteUrl: site.data, onProgress: progress.update };
-    return await importListings(file, { ...options, ...given }).catch(async (error) => {
+    const fixedOptions = { database, publicSiteUrl: site.data, onProgress: progress.update };
+    return await importListings(file, { ...options, ...fixedOptions }).catch(async (error) => {
       // A restore has taken the tables away.
       if (/no such table/.test(describeError(error))) await rejectUnfinished(database);
       throw error;

@@ -306,12 +306,12 @@ ${HELP}`,
       ],
     }),
     `
-locations[0] (slug "hills"): is no stored location, and a new one needs name
+locations[0] (slug "hills"): is not a stored location, and a new one needs name
 locations[1] (slug "bay"): id null must be of type string
-amenities[0] (slug "sauna"): is no stored amenity, and a new one needs label
+amenities[0] (slug "sauna"): is not a stored amenity, and a new one needs label
 properties[0] (slug "casa-marea"): beds "two" must be of type number
-properties[3]: is no stored listing, and a new one needs slug, name, status, display_order
-is no stored listing, and a new one needs name, status, display_order: 3 listings, first No Slug (properties[4])
+properties[3]: is not a stored listing, and a new one needs slug, name, status, display_order
+is not a stored listing, and a new one needs name, status, display_order: 3 listings, first No Slug (properties[4])
 single hyphens or underscores: 2 listings, first No Slug (properties[4], slug): "No Slug", "Casa 8"
 properties[8] (slug "twin"): photos.0.url is required
 properties[8] (slug "twin"): hero_photo_id "${ID}" must be the id of one of the photos of this listing
@@ -341,7 +341,7 @@ properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored p
     () => imports.setStatus('sold', 'other', 'casa-mare'),
     `
 status must be one of listed, coming_soon, sold_out, hidden: 2 listings, first other: "sold"
-casa-mare: is no stored listing. Did you mean casa-marea?`,
+casa-mare: is not a stored listing. Did you mean casa-marea?`,
   ],
   [
     'the hid of another listing, in the store or in the file',
@@ -428,7 +428,7 @@ Casa-Marea | SOLD | wifi, Wi-Fy
 Casa Marea | Listed |`),
     `
 listings!B2 (slug "casa-marea"): status "SOLD" must be ${STATUSES}
-listings!A3 (slug "casa marea"): is no stored listing, and a new one needs name, display_order
+listings!A3 (slug "casa marea"): is not a stored listing, and a new one needs name, display_order
 listings!A3 (slug "casa marea"): slug "Casa Marea" ${SLUG_RULE}
 listings!C2 (slug "casa-marea"): amenity "Wi-Fy" is not known. Did you mean wifi?
 ${HELP}`,
@@ -513,8 +513,8 @@ photos!A1: is not a header with the column listing. The sheet photos needs this 
     'a row without a key, and a new listing without its fields',
     sheets('slug | name\n | Nobody\nnewer | Newer'),
     `
-listings!A2 (name "Nobody"): is no stored listing, and a new one needs slug, status, display_order
-listings!A3 (slug "newer"): is no stored listing, and a new one needs status, display_order`,
+listings!A2 (name "Nobody"): is not a stored listing, and a new one needs slug, status, display_order
+listings!A3 (slug "newer"): is not a stored listing, and a new one needs status, display_order`,
     sheets('slug | name | status | display_order\nnewer | Newer | listed | 2'),
   ],
   [

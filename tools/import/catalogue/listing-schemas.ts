@@ -33,7 +33,7 @@ const nodes = z
   .exactOptional();
 const node: z.ZodType = z
   .looseObject({ type: z.enum(NODE_TYPES), text: text.exactOptional(), content: nodes })
-  .refine((each) => each.type !== 'text' || each.text !== undefined, {
+  .refine(({ type, text: content }) => type !== 'text' || content !== undefined, {
     path: ['text'],
     error: 'is required',
   });
@@ -60,13 +60,13 @@ function richTextProblems(value: RichText): { path: PropertyKey[]; message: stri
     if (depth >= MAX_NESTING && containers.length > 0) {
       return reject(`must be nested at most ${MAX_NESTING} levels deep`);
     }
-    const own = level.filter((each) => typeof each === 'string');
-    texts = texts.concat(own, containers.flatMap(Object.keys));
-    level = containers.flatMap((each) => Object.values(each));
+    const strings = level.filter((value) => typeof value === 'string');
+    texts = texts.concat(strings, containers.flatMap(Object.keys));
+    level = containers.flatMap((container) => Object.values(container));
   }
   const { error } = (typeof value === 'string' ? text : document).safeParse(value, ZOD_OPTIONS);
   if (error) return error.issues;
-  const [hidden] = texts.flatMap((each) => text.safeParse(each, ZOD_OPTIONS).error?.issues ?? []);
+  const [hidden] = texts.flatMap((value) => text.safeParse(value, ZOD_OPTIONS).error?.issues ?? []);
   if (hidden !== undefined) return reject(hidden.message);
   const isLong = [...toPlainText(value)].length > MAX_TEXT_CHARACTERS;
   return isLong ? reject(`must have at most ${MAX_TEXT_CHARACTERS} characters`) : [];
@@ -77,13 +77,13 @@ export const url = httpUrl
   // The URL parser drops these silently.
   .regex(/^[^\t\n\r]*$/, 'must not contain line breaks or tabs')
   .refine((value) => !/[,;|\s]https?:/i.test(value), 'must be one URL, not two')
-  // Invisible characters are dropped at the end, as those of a slug are.
+  // Invisible characters at the end are dropped, as in a slug.
   .transform((value) => value.replace(/(?<![\s\p{Cf}])[\s\p{Cf}]+$/u, ''))
   .transform((value) => URL.parse(value.replaceAll("'", '%27'))?.href ?? '')
   .pipe(
     httpUrl
       // Sites write URLs into pages, where these would end an attribute or a tag. The URL parser
-      // encodes them, but for the apostrophe, and decodes those of a host.
+      // encodes them, except the apostrophe, and decodes them in a host.
       .regex(/^[^"'<>\s]*$/, { error: 'must be an absolute http or https URL', abort: true })
       // Every visitor would see them.
       .regex(/^https?:\/\/[^/@]*\//, 'must not contain credentials'),

@@ -1,4 +1,4 @@
-/** Merges a patch into a stored record. The results are parsed afterwards. Pure. */
+/** Merges a patch into a stored record. The results are parsed afterwards. */
 
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
@@ -46,16 +46,16 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
     const patched = patch[list];
     if (!Array.isArray(patched) || !patched.every(isMap)) continue;
     const stored = toList(listing[list]).filter(isMap);
-    const entries = patched.map((each) => ({
+    const entries = patched.map((entry) => ({
       ...defaults,
-      ...mergeRecord(findEntry(stored, each) ?? {}, each, schema),
+      ...mergeRecord(findEntry(stored, entry) ?? {}, entry, schema),
     }));
     // If the patch numbers every entry, the numbers are the order.
-    if (patched.some((each) => each[order] === undefined)) numberInOrder(entries, order);
+    if (patched.some((entry) => entry[order] === undefined)) numberInOrder(entries, order);
     record[list] = entries;
   }
-  const isHero = (each: unknown) =>
-    isMap(each) && uuid.safeParse(each.id).data === record.hero_photo_id;
+  const isHero = (entry: unknown) =>
+    isMap(entry) && uuid.safeParse(entry.id).data === record.hero_photo_id;
   if (!('hero_photo_id' in patch) && !toList(record.photos).some(isHero)) {
     record.hero_photo_id = null;
   }
@@ -65,7 +65,9 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
 function findEntry(stored: readonly Patch[], entry: Patch): Patch | undefined {
   const id = uuid.safeParse(entry.id).data;
   const address = url.safeParse(entry.url).data;
-  return stored.find((each) => each.id === id) ?? stored.find((each) => each.url === address);
+  return (
+    stored.find((record) => record.id === id) ?? stored.find((record) => record.url === address)
+  );
 }
 
 const MAX_ORDER = 2 ** 31 - 1;

@@ -1,4 +1,4 @@
-/** The records of a listings file: their schemas, keys and ids. Pure. */
+/** The records of a listings file: their schemas, keys and ids. */
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
@@ -8,7 +8,7 @@ import type { Source } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, listingFields, url } from './listing-schemas.ts';
 
-/** Published in docs/guides/listings-file.md: another one would change every id. */
+/** Published in docs/guides/listings-file.md. Another namespace would change every id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
 export const listingRecord = z
@@ -32,15 +32,15 @@ export const locationRecord = location.extend({
   slug: location.shape.slug.default(null),
 });
 
-export function toFileListing({ location, amenities, ...own }: Source): FileListing {
+export function toFileListing({ location, amenities, ...fields }: Source): FileListing {
   return {
-    ...own,
+    ...fields,
     location_id: location?.id ?? null,
-    amenities: amenities.map((each) => each.slug),
+    amenities: amenities.map(({ slug }) => slug),
   };
 }
 
-/** Of an added listing that an undo hides, because a restored one has its slug again. */
+/** Returns the slug of an added listing that an undo hides. A restored listing may need the old one. */
 export function makeUndoneSlug(id: string): string {
   return `undone-${id}`;
 }
@@ -50,16 +50,13 @@ export type StoredKeys = { id: string; hid?: string | null; slug: string | null 
 /** A malformed key is undefined. */
 type NamingKeys = { [Key in 'id' | 'hid' | 'slug']?: string | undefined };
 
-/**
- * Finds the stored record that a record of a file names: by its id, else by its hid, else by its
- * slug.
- */
+/** Returns a function that finds the stored record with an id. Without an id, the hid counts, then the slug. */
 export function makeFinder<T extends { [Key in keyof StoredKeys]?: unknown }>(
   stored: readonly T[],
 ) {
-  const byId = new Map(stored.map((each) => [each.id, each]));
-  const bySlug = new Map(stored.map((each) => [each.slug, each]));
-  const byHid = new Map(stored.map((each) => [each.hid ?? undefined, each]));
+  const byId = new Map(stored.map((record) => [record.id, record]));
+  const bySlug = new Map(stored.map((record) => [record.slug, record]));
+  const byHid = new Map(stored.map((record) => [record.hid ?? undefined, record]));
   byHid.delete(undefined);
   return ({ id, hid, slug = '' }: NamingKeys): T | undefined =>
     id === undefined ? (byHid.get(hid) ?? bySlug.get(slug)) : byId.get(id);
@@ -71,20 +68,20 @@ export type Patch = Record<string, unknown>;
 /** Returns the keys of a record, and of its references. A malformed key is undefined. */
 export function readKeys(record: unknown) {
   const fields = isMap(record) ? record : {};
-  const idOf = (value: unknown) => uuid.safeParse(value).data;
-  const slugOf = (value: unknown) => slug.safeParse(value).data;
+  const parseId = (value: unknown) => uuid.safeParse(value).data;
+  const parseSlug = (value: unknown) => slug.safeParse(value).data;
   const idsIn = (list: unknown) =>
-    toList(list).map((each) => (isMap(each) ? idOf(each.id) : undefined));
+    toList(list).map((entry) => (isMap(entry) ? parseId(entry.id) : undefined));
   return {
-    id: idOf(fields.id),
+    id: parseId(fields.id),
     hid: typeof fields.hid === 'string' && fields.hid !== '' ? fields.hid : undefined,
-    slug: slugOf(fields.slug),
-    location_id: idOf(fields.location_id),
-    location: slugOf(fields.location),
-    hero_photo_id: idOf(fields.hero_photo_id),
+    slug: parseSlug(fields.slug),
+    location_id: parseId(fields.location_id),
+    location: parseSlug(fields.location),
+    hero_photo_id: parseId(fields.hero_photo_id),
     photos: idsIn(fields.photos),
     videos: idsIn(fields.videos),
-    amenities: toList(fields.amenities).map(slugOf),
+    amenities: toList(fields.amenities).map(parseSlug),
   };
 }
 
@@ -99,15 +96,15 @@ export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
   for (const name of ['photos', 'videos']) {
     const list = whole[name];
     if (!Array.isArray(list)) continue;
-    whole[name] = list.map((each) => (isMap(each) ? deriveId(each) : each));
+    whole[name] = list.map((entry) => (isMap(entry) ? deriveId(entry) : entry));
   }
   return whole;
 }
 
-/** An id that is not given is the UUID that follows from the first of the other keys. */
+/** Adds a missing id: the UUID that follows from the first of the other keys. */
 export function deriveId(record: Patch): Patch {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];
-  const key = keys.find((each) => typeof each === 'string' && each !== '');
+  const key = keys.find((value) => typeof value === 'string' && value !== '');
   return typeof key === 'string' ? { id: v5(key, ID_NAMESPACE), ...record } : record;
 }

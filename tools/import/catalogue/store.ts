@@ -45,14 +45,14 @@ type ImportedRows = typeof importedRows.$inferSelect;
 export type Records = State & {
   locations: Location[];
   amenities: Amenity[];
-  /** By id. */
+  /** Stored listings by id. */
   listings: ReadonlyMap<string, StoredListing>;
 };
 
 export type Catalogue = Records & {
   /** The operations that listings and imported rows name, and the newest ones. By id, newest first. */
   operations: ReadonlyMap<string, Operation>;
-  /** What imports of the file's export have recorded. */
+  /** The rows that imports of the file's export recorded. */
   importedRows: ImportedRows[];
 };
 
@@ -68,11 +68,11 @@ const AMENITIES = createStatement(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
 /** A page has 2 MB and one more row. */
-const IMPORTED_ROWS = createStatement(sql<ImportedRows & { place: number }>`
-  select place, export_id, who, record, operation, marks from (
-    select rowid as place, *, sum(octet_length(marks)) over (order by rowid) as bytes
+const IMPORTED_ROWS = createStatement(sql<ImportedRows & { position: number }>`
+  select position, export_id, who, record, operation, marks from (
+    select rowid as position, *, sum(octet_length(marks)) over (order by rowid) as bytes
     from ${importedRows} where export_id = ${sql.placeholder('exportKey')} and rowid > ${sql.placeholder('after')})
-  where bytes - octet_length(marks) < 2000000 order by place`);
+  where bytes - octet_length(marks) < 2000000 order by position`);
 
 export async function readImportState(database: D1Database): Promise<State> {
   const [state] = await STATE.rows(database, {});
@@ -80,7 +80,7 @@ export async function readImportState(database: D1Database): Promise<State> {
   return state;
 }
 
-/** Reads the state first: an import during the other reads is noticed later. */
+/** Reads the state first, so that an import during the other reads is noticed later. */
 export async function readRecords(
   database: D1Database,
   onProgress: OnProgress = () => {},
@@ -104,7 +104,7 @@ export async function readRecords(
   };
 }
 
-/** Reads the catalogue, and what imports of the export with this key have recorded. */
+/** Reads the catalogue, and the imported rows of the export with this key. */
 export async function readCatalogue(
   database: D1Database,
   onProgress?: OnProgress,
@@ -123,12 +123,12 @@ async function readImportedRows(database: D1Database, exportKey: string): Promis
   const rows: ImportedRows[] = [];
   let after: number | undefined = 0;
   while (after !== undefined) {
-    const page: (ImportedRows & { place: number })[] = await IMPORTED_ROWS.rows(database, {
+    const page: (ImportedRows & { position: number })[] = await IMPORTED_ROWS.rows(database, {
       exportKey,
       after,
     });
     rows.push(...page);
-    after = page.at(-1)?.place;
+    after = page.at(-1)?.position;
   }
   return rows;
 }

@@ -1,4 +1,4 @@
-/** A stored listing as today's schemas read it, and its version. Pure. */
+/** A stored listing as the current schemas read it, and its version. */
 
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { Source } from '../../../src/properties/source.ts';
 import { isMap, listingFields } from './listing-schemas.ts';
 
-const own = z.object(listingFields);
+const storedListing = z.object(listingFields);
 
 /**
  * Parses a stored source. A field that was added to the schema later gets the value that a file
@@ -14,7 +14,7 @@ const own = z.object(listingFields);
  */
 export function readSource(json: string): Source {
   const source: Source = JSON.parse(json);
-  return addDefaults(source, own);
+  return addDefaults(source, storedListing);
 }
 
 function addDefaults(value: Source, schema: z.ZodObject): Source;
@@ -24,16 +24,16 @@ function addDefaults(value: unknown, schema: unknown): unknown {
     return value === undefined ? schema.parse(undefined) : addDefaults(value, schema.unwrap());
   }
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    return value.map((each) => addDefaults(each, schema.element));
+    return value.map((entry) => addDefaults(entry, schema.element));
   }
   if (!(schema instanceof z.ZodObject) || !isMap(value)) return value;
   const fields = Object.entries(schema.shape).flatMap(([name, field]) => {
     const now = addDefaults(value[name], field);
     return now === undefined ? [] : [[name, now]];
   });
-  const known = Object.fromEntries(fields);
+  const knownFields = Object.fromEntries(fields);
   // The first decides the order, and the last the values.
-  return { ...known, ...value, ...known };
+  return { ...knownFields, ...value, ...knownFields };
 }
 
 /**

@@ -32,16 +32,16 @@ import {
   toRecordRow,
 } from './stored-rows.ts';
 
-/** A record of the workbook: its row, and the lists of a listing whose sheets the workbook has. */
+/** A record of the workbook, with the lists of a listing whose sheets the workbook has. */
 export type MatchedRecord = {
   /** The row of a record that its sheet does not name has no cells. */
   row: Row;
-  /** Where the report locates the record: its row, or the first row of one of its lists. */
+  /** Location in the report, which is the first row of a list if the record has no row. */
   location: FileLocation;
   lists: readonly List[];
 };
 
-/** A list of a listing: its rows, and what they have together, such as their order. */
+/** A list of a listing. Its rows have some values together, such as their order. */
 export type List = {
   sheet: ListName;
   /** The row of its listing. */

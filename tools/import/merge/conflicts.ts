@@ -1,4 +1,4 @@
-/** Describes to the editor what a merge keeps, applies on her word, or rejects. */
+/** Describes the values that a merge keeps or rejects. */
 
 import { formatCount } from '../../command-line/plurals.ts';
 import {
@@ -21,7 +21,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** Tells the editor how to resolve a conflict. */
+/** The ways to resolve a conflict. */
 export const EXPORT_AGAIN =
   'Export the catalogue again and repeat the change there, or use --overwrite to replace what is stored.';
 
@@ -70,9 +70,9 @@ function listChanges(list: List): string[] {
   const nameRows = (verb: string, rows: typeof storedRows): string[] => {
     const names = rows.map(({ stored }) => getEntryName(sheet, stored?.record ?? {}));
     if (names.length === 0) return [];
-    const shown = names.slice(0, MAX_NAMES);
-    const more = names.length - shown.length;
-    const all = more > 0 ? [...shown, `${more} more`] : shown;
+    const firstNames = names.slice(0, MAX_NAMES);
+    const more = names.length - firstNames.length;
+    const all = more > 0 ? [...firstNames, `${more} more`] : firstNames;
     return [`${formatAll(all)} ${names.length === 1 ? 'was' : 'were'} ${verb}`];
   };
   const isChanged = ({ key, stored }: (typeof storedRows)[number]) =>
@@ -96,7 +96,7 @@ function formatAll(items: readonly string[]): string {
   return items.length < 2 ? items.join() : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }
 
-/** Names the author of the stored value, if an operation tells. Returns `''` for the editor's own import. */
+/** Names the author of the stored value. Returns `''` if the last change is the editor's own import. */
 function describeAuthor(value: Value, catalogue: Catalogue, author: Author): string {
   const { name, hashes } = value;
   const { importedByOthers } = getHistory(value);

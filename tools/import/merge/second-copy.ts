@@ -8,7 +8,7 @@
  *                                  (no row)      2.jpg     an added row that the file does not have
  *
  * A single value may have been typed back, and so may all values of one row if the file has no other
- * edit. A copy that was saved between two imports cannot be told from a change back.
+ * edit. A copy that was saved between two imports cannot be distinguished from a change back.
  */
 
 import { formatOperation } from '../../database/operations.ts';
@@ -28,7 +28,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** The values that an import would put back to what was exported. */
+/** Returns the values that an import would put back to what was exported. */
 export function findValuesPutBack(applied: readonly Value[]): Value[] {
   return applied.filter((value) => {
     const { ownImport, exported } = getMarkedRow(value).history;

@@ -1,4 +1,4 @@
-/** The changes of an import: the listings to write, and what the user should know of each. Pure. */
+/** The listings that an import changes, with the differences and warnings for the report. */
 
 import { formatRendering } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
@@ -14,7 +14,7 @@ import { findWarnings, type Warning } from './warnings.ts';
 
 export type ListingChange = ListingRow & {
   location: FileLocation;
-  /** Of its record in JSON: the `computeVersion` the listing that the file was made from. */
+  /** The version of the listing when a JSON file was exported. */
   version?: string | undefined;
   /** `outside`: not in the file, but its location or amenities change. */
   reason: 'file' | 'outside' | 'pruned';
@@ -35,19 +35,19 @@ export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'locatio
 
 /** Renders the listings that differ from the stored ones. */
 export function findChanges(
-  planned: readonly PlannedListing[],
+  plannedListings: readonly PlannedListing[],
   recordChanges: readonly RecordChange[],
   stored: Catalogue,
   publicSiteUrl: string,
 ) {
   const problems: ImportProblem[] = [];
   const rendering = formatRendering(publicSiteUrl);
-  const listings = planned.flatMap((each): ListingChange[] => {
-    const { reason, location, version } = each;
-    const status = reason === 'pruned' ? 'hidden' : each.listing.status;
-    const listing = { ...each.listing, status };
+  const listings = plannedListings.flatMap((planned): ListingChange[] => {
+    const { reason, location, version } = planned;
+    const status = reason === 'pruned' ? 'hidden' : planned.listing.status;
+    const listing = { ...planned.listing, status };
     const old = stored.listings.get(listing.id);
-    // A source that lacks a field of today is the same as one in which the field is empty.
+    // A source without a newer field is the same as one in which the field is empty.
     const isSame = JSON.stringify(old?.listing) === JSON.stringify(listing);
     if (isSame && old?.rendering === rendering) return [];
     const row = renderRow(listing, publicSiteUrl);
@@ -106,9 +106,9 @@ function findClearedFields(
   fields: readonly string[],
   recordChanges: readonly RecordChange[],
 ): Warning[] {
-  const shown = [location?.id, ...amenities.map(({ slug }) => slug)];
+  const keys = [location?.id, ...amenities.map(({ slug }) => slug)];
   const texts = recordChanges.filter(
-    ({ key, cleared }) => cleared.length > 0 && shown.includes(key),
+    ({ key, cleared }) => cleared.length > 0 && keys.includes(key),
   );
   const causes = [
     ...fields.map((field) => `${field} of`),

@@ -1,4 +1,4 @@
-/** Checks the catalogue as an import would leave it: unique keys, and known references. Pure. */
+/** Checks the catalogue as an import would leave it: unique keys, and known references. */
 
 import { type FileListing, makeUndoneSlug, type StoredKeys } from '../catalogue/records.ts';
 import { type Catalogue, listSources } from '../catalogue/store.ts';
@@ -12,25 +12,25 @@ import {
 import type { MergedFile, ParsedRecord } from './merge-with-store.ts';
 import type { References } from './record-changes.ts';
 
-const KNOWN_ONES =
+const REFERENCE_LIST =
   '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
 
 export function checkCatalogue(
   file: MergedFile,
   stored: Catalogue,
-  known: References,
+  references: References,
 ): ImportProblem[] {
   const { locations, amenities, properties, removed } = file;
-  const places = stored.locations.filter(({ id }) => !removed.includes(id));
+  const remainingLocations = stored.locations.filter(({ id }) => !removed.includes(id));
   const sources = listSources(stored);
   return [
-    ...findSharedKeys(locations, places),
+    ...findSharedKeys(locations, remainingLocations),
     ...findSharedKeys(amenities, []),
     ...findSharedKeys(properties, sources),
-    ...findTakenIds(locations, places),
+    ...findTakenIds(locations, remainingLocations),
     ...findTakenIds(properties, sources),
     ...properties.flatMap((record) => findTakenEntries(record, stored)),
-    ...findUnknownReferences(file, known),
+    ...findUnknownReferences(file, references),
   ];
 }
 
@@ -42,31 +42,31 @@ type Holder = { keys: { [Name in Key]?: string | null | undefined }; location?: 
 
 /**
  * Finds the records of the file that get the id, the slug or the `hid` of another record. A record
- * that has had its slug or `hid` before claims it first: the other one is the problem.
+ * that keeps its slug or `hid` has it first, and the other record is the problem.
  */
 function findSharedKeys(
   records: readonly ParsedRecord<unknown>[],
   stored: readonly StoredKeys[],
 ): ImportProblem[] {
-  const before = new Map(stored.map((each) => [each.id, each]));
-  const inFile = new Set(records.map(({ keys }) => keys.id));
-  const outside = stored.filter(({ id }) => !inFile.has(id)).map((keys): Holder => ({ keys }));
+  const before = new Map(stored.map((record) => [record.id, record]));
+  const idsInFile = new Set(records.map(({ keys }) => keys.id));
+  const outside = stored.filter(({ id }) => !idsInFile.has(id)).map((keys): Holder => ({ keys }));
   const isKept = ({ keys }: Holder, key: Key) =>
     key !== 'id' && before.get(keys.id ?? '')?.[key] === keys[key];
-  const claims = new Map<string, Holder>();
-  const claim = (holder: Holder, key: Key) => {
+  const holders = new Map<string, Holder>();
+  const register = (holder: Holder, key: Key) => {
     const name = `${key} ${holder.keys[key]}`;
-    const first = claims.get(name);
-    if (holder.keys[key] != null && first === undefined) claims.set(name, holder);
+    const first = holders.get(name);
+    if (holder.keys[key] != null && first === undefined) holders.set(name, holder);
     return first;
   };
-  for (const each of [...outside, ...records]) {
-    for (const key of KEYS) if (isKept(each, key)) claim(each, key);
+  for (const holder of [...outside, ...records]) {
+    for (const key of KEYS) if (isKept(holder, key)) register(holder, key);
   }
   return records.flatMap((record) => {
     const clashes = new Set<Holder | undefined>();
     return KEYS.flatMap((key) => {
-      const first = isKept(record, key) ? undefined : claim(record, key);
+      const first = isKept(record, key) ? undefined : register(record, key);
       // Two records with several equal keys are one problem.
       if (first === undefined || clashes.has(first)) return [];
       clashes.add(first);
@@ -92,14 +92,14 @@ function describeShared(
 }
 
 /**
- * Finds the records whose id follows from a key that a stored record had before: a new "casa-b" gets
+ * Finds the records whose id follows from a key that a stored record had before. A new "casa-b" gets
  * the id of a listing that was "casa-b" once, and is "casa-c" now.
  */
 function findTakenIds(
   records: readonly ParsedRecord<unknown>[],
   stored: readonly StoredKeys[],
 ): ImportProblem[] {
-  const before = new Map(stored.map((each) => [each.id, each]));
+  const before = new Map(stored.map((record) => [record.id, record]));
   return records.flatMap(({ location, keys, writtenKeys }): ImportProblem[] => {
     const { id, hid, slug } = writtenKeys;
     const holder = id === undefined ? before.get(keys.id ?? '') : undefined;
@@ -121,7 +121,7 @@ function findTakenEntries(
   if (old === undefined || listing === undefined) return [];
   return (['photos', 'videos'] as const).flatMap((list) =>
     listing[list].flatMap(({ id, url }, index): ImportProblem[] => {
-      const holder = old[list].find((each) => each.id === id);
+      const holder = old[list].find((entry) => entry.id === id);
       if (!holder || holder.url === url || writtenKeys[list].includes(id)) return [];
       const name = `${list === 'photos' ? 'photo' : 'video'} ${holder.url}`;
       return [{ location, ...takenId(`${list}.${index}.url`, url, name, 'url', 'url') }];
@@ -143,20 +143,22 @@ function takenId(
 /** Finds locations and amenities that neither the file nor the store has. */
 function findUnknownReferences(
   { locations, amenities, properties }: MergedFile,
-  known: References,
+  references: References,
 ): ImportProblem[] {
-  const inFile = locations.flatMap(({ keys }) => [keys.id, keys.slug]);
+  const fileLocations = locations.flatMap(({ keys }) => [keys.id, keys.slug]);
   const names = {
-    location: new Set([...known.locations.keys(), ...inFile]),
-    amenity: new Set([...known.amenities.keys(), ...amenities.map(({ keys }) => keys.slug)]),
+    location: new Set([...references.locations.keys(), ...fileLocations]),
+    amenity: new Set([...references.amenities.keys(), ...amenities.map(({ keys }) => keys.slug)]),
   };
   return properties.flatMap(({ location, keys }) => {
     const check = (kind: keyof typeof names, path: string, name?: string): ImportProblem[] => {
       if (name === undefined || names[kind].has(name)) return [];
       const subject = `${kind} ${JSON.stringify(asTyped(name, location, path))}`;
-      const candidates = [...names[kind]].filter((each) => each !== undefined);
+      const candidates = [...names[kind]].filter((candidate) => candidate !== undefined);
       const unknown = { name, knownNames: candidates };
-      return [{ location, path, subject, message: 'is not known', unknown, remedy: KNOWN_ONES }];
+      return [
+        { location, path, subject, message: 'is not known', unknown, remedy: REFERENCE_LIST },
+      ];
     };
     return [
       ...check('location', 'location_id', keys.location_id),

@@ -6,7 +6,7 @@ import type { ListingsFile } from '../read/file.ts';
 import { type ImportProblem, THE_FILE } from '../read/problem.ts';
 import type { ListingChange } from './changes.ts';
 
-/** Of the public listings, unless the user allows more. */
+/** Maximum share of the public listings, unless --many is given. */
 const MAX_SHARE = 1 / 5;
 
 /**
@@ -20,8 +20,8 @@ export function checkShare(
 ): ImportProblem[] {
   const changes = listings.filter(({ old }) => old !== undefined && old.status !== 'hidden');
   const hidden = changes.filter(({ listing }) => listing.status === 'hidden').length;
-  const clearing = changes.filter((each) => each.cleared.length > 0).length;
-  const renamed = changes.filter((each) => each.isRenamed).length;
+  const clearing = changes.filter(({ cleared }) => cleared.length > 0).length;
+  const renamed = changes.filter((change) => change.isRenamed).length;
   const all = listPublicIds(stored).length;
   const most = all * MAX_SHARE;
   const isRejected = form !== 'patch' && (hidden > most || clearing > most);

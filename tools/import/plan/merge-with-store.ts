@@ -1,4 +1,4 @@
-/** Completes the records of a file: a patch is merged into the stored records that it names. */
+/** Completes the records of a file. A patch is merged into the stored records that it names. */
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/property.ts';
@@ -50,9 +50,9 @@ export function mergeWithStore(written: ListingsFile, stored: Catalogue, options
   const amenities = mergeRecords(form, file.amenities, amenity, stored.amenities);
   const properties = mergeRecords(form, file.properties, listingRecord, listings);
   // A record to remove stays if listings outside the file show it.
-  const inFile = new Set(properties.map(({ keys }) => keys.id));
+  const idsInFile = new Set(properties.map(({ keys }) => keys.id));
   const removed = file.removed.filter((key) =>
-    findUsers(stored, key).every(({ id }) => inFile.has(id)),
+    findUsers(stored, key).every(({ id }) => idsInFile.has(id)),
   );
   const records = [...locations, ...amenities, ...properties];
   const recordProblems = records.flatMap(({ location, problems }) =>
@@ -66,7 +66,7 @@ export function mergeWithStore(written: ListingsFile, stored: Catalogue, options
     }),
   );
   const problems = mergeProblems(file.problems, recordProblems);
-  // The export of an empty store has none either.
+  // The export of an empty store has no record.
   const isEmpty = records.length + file.removed.length + problems.length === 0;
   if (isEmpty && file.exportId === undefined) {
     problems.push({ location: THE_FILE, path: '', message: 'has no record' });
@@ -89,7 +89,7 @@ function mergeRecords<T extends { slug: string | null }>(
     // A row of a workbook has the id of its stored record by now.
     const hasId = form === 'workbook' && location.kind !== 'amenity';
     const old = find(hasId ? { id: keys.id } : keys);
-    // Most rows of a workbook are as they are stored: they are not parsed again.
+    // Most rows of a workbook are unchanged, and are not parsed again.
     if (old !== undefined && isMap(written) && Object.keys(written).join() === 'id') {
       return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, problems: [] };
     }
@@ -123,7 +123,7 @@ function parseRecord<T>(
   };
 }
 
-/** A patch that names no stored record may have a misspelt key: its missing fields are one problem. */
+/** A patch that names no stored record may have a misspelt key, so its missing fields are one problem. */
 function summarizeMissing(
   { location: { kind }, mustExist = false }: InputRecord,
   unknown: NonNullable<FieldProblem['unknown']>,
@@ -132,6 +132,6 @@ function summarizeMissing(
   const missing = problems.filter(({ isMissing }) => isMissing).map(({ path }) => path);
   if (missing.length === 0) return [...problems];
   const needs = mustExist ? '' : `, and a new one needs ${missing.join(', ')}`;
-  const message = `is no stored ${kind}${needs}`;
+  const message = `is not a stored ${kind}${needs}`;
   return [{ path: '', message, unknown }, ...problems.filter(({ isMissing }) => !isMissing)];
 }

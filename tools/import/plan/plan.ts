@@ -56,35 +56,34 @@ export function plan(
   const { properties, removed } = file;
   const locations = findRecordChanges('location', stored.locations, removed, file.locations);
   const amenities = findRecordChanges('amenity', stored.amenities, removed, file.amenities);
-  const known: References = { locations: new Map(locations.now), amenities: amenities.now };
-  for (const each of locations.now.values()) {
-    if (each.slug !== null) known.locations.set(each.slug, each);
+  const references: References = { locations: new Map(locations.now), amenities: amenities.now };
+  for (const location of locations.now.values()) {
+    if (location.slug !== null) references.locations.set(location.slug, location);
   }
   const recordChanges = [...locations.changes, ...amenities.changes];
-  const listed = properties.filter(({ isAbsent }) => !isAbsent);
-  const named = new Set(listed.map(({ keys }) => keys.id));
-  const unnamed = listPublicIds(stored).filter((id) => !named.has(id));
+  const withRow = properties.filter(({ isAbsent }) => !isAbsent);
+  const namedIds = new Set(withRow.map(({ keys }) => keys.id));
+  const unnamed = listPublicIds(stored).filter((id) => !namedIds.has(id));
   const { hidden, remarks } = overwrite
     ? { hidden: unnamed, remarks: [] }
     : divideUnnamed(unnamed, file.exportId, stored, author);
   const pruned = new Set(prunes ? hidden : []);
   const listings = properties.flatMap(({ value, ...record }): PlannedListing[] => {
     if (value === undefined) return [];
-    const listing = resolveSource(value, known);
+    const listing = resolveSource(value, references);
     return [{ ...record, listing, reason: pruned.has(listing.id) ? 'pruned' : 'file' }];
   });
-  const outside = listOutside(listings, pruned, recordChanges, known, stored);
+  const outside = listOutside(listings, pruned, recordChanges, references, stored);
 
-  const found = findChanges(
+  const { listings: changes, problems: sizeProblems } = findChanges(
     [...listings, ...outside],
     recordChanges,
     stored,
     options.publicSiteUrl,
   );
-  const changes = found.listings;
   const problems = mergeProblems(file.problems, [
-    ...checkCatalogue(file, stored, known),
-    ...found.problems,
+    ...checkCatalogue(file, stored, references),
+    ...sizeProblems,
   ]);
   if (problems.length > 0) return { kind: 'rejected', problems };
   const { sortedColumns = [], secondCopy = [], rejectedValues = [] } = file;
@@ -113,31 +112,31 @@ function listOutside(
   { locations, amenities }: References,
   stored: Catalogue,
 ): PlannedListing[] {
-  const inFile = new Set(listings.map(({ listing }) => listing.id));
+  const idsInFile = new Set(listings.map(({ listing }) => listing.id));
   const users = recordChanges.flatMap(({ key }) => findUsers(stored, key).map(({ id }) => id));
-  const ids = [...new Set([...users, ...pruned])].filter((id) => !inFile.has(id));
+  const ids = [...new Set([...users, ...pruned])].filter((id) => !idsInFile.has(id));
   return ids.flatMap((id): PlannedListing[] => {
-    const found = stored.listings.get(id)?.listing;
-    if (found === undefined) return [];
+    const source = stored.listings.get(id)?.listing;
+    if (source === undefined) return [];
     const listing = {
-      ...found,
-      location: found.location && (locations.get(found.location.id) ?? found.location),
-      amenities: found.amenities.map((each) => amenities.get(each.slug) ?? each),
+      ...source,
+      location: source.location && (locations.get(source.location.id) ?? source.location),
+      amenities: source.amenities.map((amenity) => amenities.get(amenity.slug) ?? amenity),
     };
-    const key = { field: 'slug', value: found.slug };
+    const key = { field: 'slug', value: source.slug };
     const location = { kind: 'listing', position: 'the stored listing', key } as const;
     return [{ location, listing, reason: pruned.has(id) ? 'pruned' : 'outside' }];
   });
 }
 
 function resolveSource(listing: FileListing, { locations, amenities }: References): Source {
-  const { location_id, location = location_id, hero_photo, amenities: slugs, ...own } = listing;
+  const { location_id, location = location_id, hero_photo, amenities: slugs, ...fields } = listing;
   return {
-    ...own,
+    ...fields,
     ...(hero_photo !== undefined && {
-      hero_photo_id: own.photos.find(({ url }) => url === hero_photo)?.id ?? null,
+      hero_photo_id: fields.photos.find(({ url }) => url === hero_photo)?.id ?? null,
     }),
     location: locations.get(location ?? '') ?? null,
-    amenities: slugs.flatMap((each) => amenities.get(each) ?? []),
+    amenities: slugs.flatMap((slug) => amenities.get(slug) ?? []),
   };
 }

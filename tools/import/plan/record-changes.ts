@@ -10,9 +10,9 @@ export type RecordChange = Differences & {
   key: string;
   /** `location mallorca` */
   name: string;
-  /** undefined: the store lacks the record. */
+  /** undefined for a new record. */
   old: Location | Amenity | undefined;
-  /** undefined: the import removes the record. */
+  /** undefined if the import removes the record. */
   now: Location | Amenity | undefined;
 };
 
@@ -26,13 +26,13 @@ export function findRecordChanges<T extends Location | Amenity>(
   removed: readonly string[],
   records: readonly ParsedRecord<T>[],
 ) {
-  const keyOf = (record: Location | Amenity) => ('id' in record ? record.id : record.slug);
-  const before = new Map(stored.map((each) => [keyOf(each), each]));
+  const getKey = (record: Location | Amenity) => ('id' in record ? record.id : record.slug);
+  const before = new Map(stored.map((record) => [getKey(record), record]));
   const now = new Map(before);
   const written = records.flatMap(({ value }) => (value === undefined ? [] : [value]));
   for (const key of removed) now.delete(key);
-  for (const each of written) now.set(keyOf(each), each);
-  const changes = [...new Set([...removed, ...written.map(keyOf)])].flatMap(
+  for (const record of written) now.set(getKey(record), record);
+  const changes = [...new Set([...removed, ...written.map(getKey)])].flatMap(
     (key): RecordChange[] => {
       const change = { kind, key, old: before.get(key), now: now.get(key) };
       // One schema orders the fields of both.

@@ -1,4 +1,4 @@
-/** Listings as rows, and the change that a row makes for readers of the feed. Pure. */
+/** Listings as rows, and the change that a row makes for readers of the feed. */
 
 import { formatRendering, render, toCard } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
@@ -6,7 +6,7 @@ import type { properties } from '../../../src/properties/table.ts';
 import type { StoredListing } from '../catalogue/store.ts';
 import type { FileLocation, ImportProblem } from '../read/problem.ts';
 
-/** The row lacks the columns of the latest change. */
+/** Renders a listing as a row without the columns of its latest change. */
 export function renderRow(listing: Source, publicSiteUrl: string) {
   const document = render(listing, publicSiteUrl);
   const source = JSON.stringify(listing);
@@ -40,10 +40,13 @@ export function resolveLatestChange(
   const { change_seq = null, changed_at = null } = old ?? {};
   const latest = { change_seq, changed_at, changesFeed: document !== (old?.document ?? null) };
   const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
-  const former: string[] = JSON.parse(old?.former_slugs ?? '[]');
-  if (status === 'hidden') return { ...latest, removed_slug: lastPublicSlug, former_slugs: former };
+  const previousSlugs: string[] = JSON.parse(old?.former_slugs ?? '[]');
+  if (status === 'hidden')
+    return { ...latest, removed_slug: lastPublicSlug, former_slugs: previousSlugs };
   // A listing that is public again has its last public slug as a former one.
-  const slugs = new Set(lastPublicSlug === null ? former : [lastPublicSlug, ...former]);
+  const slugs = new Set(
+    lastPublicSlug === null ? previousSlugs : [lastPublicSlug, ...previousSlugs],
+  );
   slugs.delete(slug);
   const former_slugs = [...slugs].slice(0, MAX_FORMER_SLUGS);
   return { ...latest, removed_slug: null, former_slugs };
@@ -54,8 +57,8 @@ const MAX_BYTES = 900_000;
 
 export function checkSize({ columns }: ListingRow, location: FileLocation): ImportProblem[] {
   const stored = Buffer.byteLength(columns.source);
-  const shown = Buffer.byteLength(`${columns.document}${columns.card}`);
-  const [use, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', shown];
+  const rendered = Buffer.byteLength(`${columns.document}${columns.card}`);
+  const [use, bytes] = stored > MAX_BYTES ? ['store', stored] : ['show', rendered];
   if (bytes <= MAX_BYTES) return [];
   const message = `is too large to ${use}: ${bytes} bytes, at most ${MAX_BYTES}`;
   return [{ location, path: '', message }];

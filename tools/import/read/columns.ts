@@ -15,7 +15,7 @@ export type CellKind = 'text' | 'word' | 'number' | 'boolean' | 'slugs';
 export type Column = {
   /** The header, e.g. `title.en`, `visible`. */
   name: string;
-  /** In the record, e.g. `title`, `web_visible`. */
+  /** The field in the record, e.g. `title`, `web_visible`. */
   field: string;
   /** The language of a text. */
   locale?: string;
@@ -43,13 +43,19 @@ const LISTING: Column = {
 };
 const ORDER: Column = { name: 'order', field: 'order', kind: 'number' };
 export const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
-/** Of an export: the marks of the row, see marks.ts. */
+/** The row mark of an export, see marks.ts. */
 export const AS_OF: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
 
 const listing = buildColumns(listingRecord, ['slug', 'hid', 'name', 'status', 'type', 'location']);
 const feature = buildColumns(property.shape.unique_features.element);
-const ofPhoto = buildColumns(photo, ['web_sort_order', 'url', 'alt', 'section', 'web_visible']);
-const ofVideo = buildColumns(video, ['sort_order', 'url', 'type', 'web_visible']);
+const photoColumns = buildColumns(photo, [
+  'web_sort_order',
+  'url',
+  'alt',
+  'section',
+  'web_visible',
+]);
+const videoColumns = buildColumns(video, ['sort_order', 'url', 'type', 'web_visible']);
 
 export const SHEET_NAMES = [
   'listings',
@@ -65,19 +71,19 @@ export type SheetName = (typeof SHEET_NAMES)[number];
 type SheetSpec = {
   columns: readonly Column[];
   kind: 'listing' | 'location' | 'amenity';
-  /** One of these columns is needed: it identifies the record of a row. An editor knows it by the first. */
+  /** One of these columns is needed: it identifies the record of a row. Reports name the first. */
   keys: readonly [address: string, ...others: string[]];
 };
 
 export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
   listings: { columns: [...listing, AS_OF], kind: 'listing', keys: ['slug', 'hid', 'id'] },
   photos: {
-    columns: [LISTING, ...ofPhoto.slice(0, -1), HERO, ...ofPhoto.slice(-1), AS_OF],
+    columns: [LISTING, ...photoColumns.slice(0, -1), HERO, ...photoColumns.slice(-1), AS_OF],
     kind: 'listing',
     keys: ['url', 'id'],
   },
   videos: {
-    columns: [LISTING, ...ofVideo, AS_OF],
+    columns: [LISTING, ...videoColumns, AS_OF],
     kind: 'listing',
     keys: ['url', 'id'],
   },
@@ -108,15 +114,15 @@ export const LISTS = {
 export type ListName = keyof typeof LISTS;
 export const LIST_NAMES = ['photos', 'videos', 'features'] as const satisfies ListName[];
 
-/** They place a row, or say what a whole list has: its order and its hero photo. */
+/** Columns that identify or place a row, or belong to a complete list, such as its hero photo. */
 const NO_CELLS = ['id', 'listing', 'order', 'hero', AS_OF.name];
 
-/** The columns whose cells are values of the record of their row. */
+/** Returns the columns whose cells are values of the record of their row. */
 export function dataColumns(sheet: SheetName): Column[] {
   return SHEETS[sheet].columns.filter(({ name }) => !NO_CELLS.includes(name));
 }
 
-/** The value of a column in a record, or in a row of its sheet. */
+/** Returns the value of a column in a record, or in a row of its sheet. */
 export function getValue(record: Patch, { field, locale }: Column): unknown {
   const value = record[field];
   if (locale === undefined) return value;
@@ -133,7 +139,7 @@ export function setValue(record: Patch, { field, locale }: Column, value: unknow
   record[field] = locale === undefined ? value : { ...(isMap(texts) && texts), [locale]: value };
 }
 
-/** An import ignores it, but for its `EXPORT_LABEL`. */
+/** Name of the sheet that an import ignores, except for its `EXPORT_LABEL`. */
 export const READ_ME = 'read me';
 /** The cell at the right has the id of the export. */
 export const EXPORT_LABEL = 'This export';
@@ -142,11 +148,11 @@ export const EXPORT_LABEL = 'This export';
 function buildColumns({ shape }: z.ZodObject, first: readonly string[] = []): Column[] {
   const all = Object.entries(shape).flatMap(([field, schema]) => listColumns(field, schema));
   const isText = ({ locale }: Column) => locale !== undefined;
-  const rank = (each: Column) => {
-    if (each.field === 'id') return 4;
-    const named = first.indexOf(each.field);
-    if (named !== -1) return (named - first.length) / 100;
-    return each.kind === 'slugs' ? 3 : isText(each) ? 2 : 1;
+  const rank = (column: Column) => {
+    if (column.field === 'id') return 4;
+    const index = first.indexOf(column.field);
+    if (index !== -1) return (index - first.length) / 100;
+    return column.kind === 'slugs' ? 3 : isText(column) ? 2 : 1;
   };
   return all.sort((a, b) => rank(a) - rank(b));
 }

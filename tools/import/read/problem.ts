@@ -2,7 +2,7 @@
 
 import type { Column } from './columns.ts';
 
-/** Where a record stands in its file. Plain data. */
+/** The place of a record in its file, as plain data. */
 export type FileLocation = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
@@ -99,10 +99,13 @@ export function asTyped(word: string, location: FileLocation, path: string): str
   return at === -1 ? word : text.slice(at, at + word.length);
 }
 
-/** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
+/** Leaves out later problems of a value, because an unreadable cell is a wrong value too. */
 export function mergeProblems(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
   const nameValue = ({ location, path }: ImportProblem) =>
     findCell(location, path)?.cell ?? `${location.position} ${path}`;
-  const known = new Set(first.map(nameValue));
-  return [...first, ...later.filter((each) => each.path === '' || !known.has(nameValue(each)))];
+  const reportedValues = new Set(first.map(nameValue));
+  return [
+    ...first,
+    ...later.filter((problem) => problem.path === '' || !reportedValues.has(nameValue(problem))),
+  ];
 }
