@@ -17,21 +17,23 @@ type Shape = {
   components: { headers: Record<string, { description: string }>; schemas: Record<string, Schema> };
 };
 
-/** Paragraph after the first two of the document's introduction. */
+/** The third paragraph of the page's introduction. */
 const HINT =
   '*Test Request* sends the key of `.dev.vars`. [All operations](#tag/all-operations) has the errors, limits and headers of every operation. [The guides](/docs) explain how to use it.';
 
 /**
- * Shortens the document for the page. A last section has the rest of the introduction with the
- * table of errors, and the headers of every response.
+ * Shortens the document for the page. A last section has the rest of the introduction, with the table
+ * of errors, and a table of the headers that every response has.
  */
 export function pageDocument(): Shape {
   const document: Shape = JSON.parse(JSON.stringify(createOpenApiDocument()));
   const { info, tags, paths } = document;
-  const { headers: described, schemas } = document.components;
+  const { headers: describedHeaders, schemas } = document.components;
   const [subject = '', credentials = '', ...notes] = info.description.split('\n\n');
-  const shared = Object.keys(describeCommonHeaders(WINDOW_SECONDS));
-  const rows = shared.map((name) => `| \`${name}\` | ${described[name]?.description} |`);
+  const sharedHeaders = Object.keys(describeCommonHeaders(WINDOW_SECONDS));
+  const rows = sharedHeaders.map(
+    (name) => `| \`${name}\` | ${describedHeaders[name]?.description} |`,
+  );
   const table = ['| header | meaning |', '|---|---|', ...rows].join('\n');
   info.description = [subject, credentials, HINT].join('\n\n');
   // Scalar draws a contact as a link, and this one has no address.
@@ -42,23 +44,23 @@ export function pageDocument(): Shape {
     for (const [status, { $ref, headers = {} }] of Object.entries(operation.responses)) {
       // The table of errors has this error, because other operations have it too.
       if ($ref) delete operation.responses[status];
-      for (const name of shared) delete headers[name];
+      for (const name of sharedHeaders) delete headers[name];
     }
   }
   return document;
 }
 
-/** Keeps filters out of samples. Scalar sends each parameter whose schema has a value. */
-function disableFilters({ parameters }: Operation, named: Record<string, Schema>): void {
+/** Keeps filters out of sample requests, in which Scalar sends each parameter whose schema has a value. */
+function disableFilters({ parameters }: Operation, namedSchemas: Record<string, Schema>): void {
   for (const parameter of parameters.filter(({ in: location }) => location === 'query')) {
     const name = parameter.schema?.$ref?.split('/').at(-1) ?? '';
-    const schema = { ...parameter.schema, ...named[name] };
+    const schema = { ...parameter.schema, ...namedSchemas[name] };
     const value = schema.default ?? schema.enum?.[0] ?? schema.examples?.[0];
     if (value !== undefined) parameter.examples = { default: { value, 'x-disabled': true } };
   }
 }
 
-/** Renders the page. Only the page has the key for requests; the document never has one. */
+/** Renders the page, which has the key for test requests. The OpenAPI document never contains a key. */
 export function ApiPage({ apiKey }: { apiKey: string | undefined }) {
   return (
     <Frame title="Events and property feed: API" style="/api/docs/page.css">

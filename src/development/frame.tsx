@@ -8,7 +8,7 @@ import type { AppEnv } from '../app-env.ts';
 
 type FrameProps = PropsWithChildren<{ title: string; style?: string }>;
 
-/** Renders the document around a page. A page with its own style sheet brings its own `main` too. */
+/** Renders the document around a page. A page with its own style sheet contains its own `main` element too. */
 export function Frame({ title, style, children }: FrameProps) {
   return (
     <html lang="en">
@@ -35,7 +35,7 @@ export function Frame({ title, style, children }: FrameProps) {
   );
 }
 
-/** Sources of a page: its own origin, and any origin for photos. */
+/** Directives of a page that loads files from its own origin, and photos from any origin. */
 const SOURCES = "script-src 'self'; style-src 'self'; connect-src 'self'; img-src * data:";
 
 type Reply = { status?: 200 | 404; sources?: string };

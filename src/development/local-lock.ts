@@ -5,13 +5,13 @@
 
 const LOCKED = /SQLITE_BUSY|Failed to get session commit token/i;
 const PAUSE_MS = 200;
-/** The time that the service itself waits for D1. See src/storage/d1.ts. */
+/** Maximum time that the service itself waits for a write to D1 (src/storage/d1.ts). */
 const MAX_WAIT_MS = 10_000;
 
 /** Methods that return a session or a statement without a call of the database. */
 const BUILDERS: ReadonlySet<unknown> = new Set(['withSession', 'prepare', 'bind']);
 
-/** Returns the database. It repeats calls for at most 10 s while the database is locked. */
+/** Wraps a database. While it is locked, its calls are repeated for at most 10 s. */
 export function waitForLocks<T extends object>(database: T): T {
   return new Proxy(database, {
     get: (_, name) => {

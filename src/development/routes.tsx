@@ -27,7 +27,7 @@ import { view } from './preview/view.ts';
 import { findPhoto } from './sample-photos.ts';
 import { StartPage } from './start-page.tsx';
 
-/** Sources of the API page: its own origin. Scalar adds its style sheet and icons inline. */
+/** Directives of the API page, which loads files from its own origin. Scalar adds inline styles and icons. */
 const API_PAGE_SOURCES =
   "script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:";
 
@@ -86,7 +86,7 @@ export function pageRoutes() {
   );
 }
 
-/** Responds 404: with a page for a browser, with the API's error for every other client. */
+/** Responds with a 404, which has a page for a browser, and the API's error for other clients. */
 function respondNotFound(c: Context<AppEnv>, page: JSX.Element): Response | Promise<Response> {
   return prefersHtml(c.req.header('Accept')) ? respond(c, page, { status: 404 }) : c.notFound();
 }

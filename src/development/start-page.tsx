@@ -8,7 +8,7 @@ const PARTS = [
   {
     path: '/docs/reference/event-types',
     name: 'Event types',
-    subject: 'the fields of each, and a sample to send',
+    subject: 'the fields of each type, and a sample to send',
   },
   { path: '/api/docs', name: 'API page', subject: 'every operation, with requests to try' },
   { path: '/preview', name: 'Preview', subject: 'the listings as a site shows them' },

@@ -1,6 +1,6 @@
 /**
  * Ingests a batch of events with keys, in one transaction. The rules of a single event apply to each
- * of them, so the same batch can always be sent again. KV is neither read nor written.
+ * event of a batch, so the same batch can always be sent again. KV is neither read nor written.
  */
 
 import * as z from 'zod';
@@ -24,7 +24,7 @@ import {
 import { type Decision, findStoredBodies, lookUpKeys, storeWithKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** Limits of the complete body. An item is two levels below the top. */
+/** Limits of the body of a batch, in which the list and the object around it enclose each event. */
 export const BATCH_BODY = {
   maxBytes: 1024 * 1024,
   extraDepth: 2,
@@ -50,13 +50,13 @@ type BatchItem = {
   decision?: Decision | undefined;
 };
 
-/** Ingests all events, or none if there is a problem. `headProblems` are outside the body. */
+/** Ingests all events, or none if there is a problem. `headProblems` are the problems of the headers. */
 export async function ingestBatch(
   body: JsonObject,
   headProblems: readonly Problem[],
   context: IngestContext,
 ): Promise<BatchOutcome> {
-  const frame = parseWith(batch, body, explainUnknownField);
+  const parsedBatch = parseWith(batch, body, explainUnknownField);
   const { events } = body;
   const isReadable = Array.isArray(events) && events.length <= MAX_BATCH_EVENTS;
   const results = isReadable ? events.map(readItem) : [];
@@ -64,9 +64,9 @@ export async function ingestBatch(
 
   // An invalid body is a problem only if its key is unused. Otherwise it is a replay or a conflict.
   const invalid = items.filter(({ parsedBody }) => !parsedBody.ok);
-  await decide(invalid, (identities) => lookUpKeys(context.database, identities, context));
+  await addDecisions(invalid, (identities) => lookUpKeys(context.database, identities, context));
   const problems = [
-    ...(frame.ok ? [] : frame.problems),
+    ...(parsedBatch.ok ? [] : parsedBatch.problems),
     ...headProblems,
     ...findSizeProblems(items),
     ...results.flatMap((result) =>
@@ -79,20 +79,20 @@ export async function ingestBatch(
     parsedBody.ok ? [{ ...identity, ...parsedBody.value }] : [],
   );
   const valid = items.filter(({ parsedBody }) => parsedBody.ok);
-  await decide(valid, () => storeWithKeys(context.database, requests, context));
-  const decided = items.flatMap(({ decision, ...item }) =>
+  await addDecisions(valid, () => storeWithKeys(context.database, requests, context));
+  const decidedItems = items.flatMap(({ decision, ...item }) =>
     decision ? [{ ...item, decision }] : [],
   );
-  const decisions = decided.map(({ decision }) => decision);
+  const decisions = decidedItems.map(({ decision }) => decision);
   const stored = await findStoredBodies(context.database, decisions, context);
-  const outcomes = decided.map(({ key, body, parsedBody, decision }) =>
+  const outcomes = decidedItems.map(({ key, body, parsedBody, decision }) =>
     makeResult(key, resolveOutcome(decision, body, parsedBody, stored)),
   );
   return { kind: 'done', results: outcomes };
 }
 
-/** Adds D1's decision to each item. */
-async function decide(
+/** Adds the decision of D1 to each item. */
+async function addDecisions(
   items: readonly BatchItem[],
   callD1: (identities: Identity[]) => Promise<Decision[]>,
 ): Promise<void> {
@@ -120,7 +120,7 @@ function readItem(value: JsonObject[string], index: number): Parsed<BatchItem> {
   return { ok: true, value: { index, key, body, bytes, identity, parsedBody } };
 }
 
-/** Returns a problem if the canonical sizes together exceed the bound of the body. */
+/** Returns a problem if the canonical JSON of all events together exceeds the limit of the body. */
 function findSizeProblems(items: readonly BatchItem[]): Problem[] {
   if (items.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BODY.maxBytes) return [];
   const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;

@@ -1,6 +1,6 @@
 /**
  * Dates in a payload. The service needs the calendar day for one rule, the order of a stay. The rest
- * of a value belongs to its sender, so the service reads no time and no zone.
+ * of a value belongs to its sender, so the service reads no time and no zone. Accepted dates are, e.g.:
  *
  *     2027-07-03T15:00:00+02:00[Europe/Madrid]   RFC 9557
  *     20270703T150000Z                           iCalendar
@@ -13,12 +13,13 @@ import * as z from 'zod';
 
 const DAY = z.regexes.date.source.slice(1, -1);
 /**
- * A day of the calendar, as `YYYY-MM-DD` or `YYYYMMDD`. The second form is the first one without the
- * hyphens between its parts. Other hyphens, as in `[1-9]`, are before other characters.
+ * Pattern of a day in the calendar, as `YYYY-MM-DD` or `YYYYMMDD`. The second pattern is the first one
+ * without the hyphens between year, month and day. The hyphens in ranges such as `[1-9]` stay, because
+ * other characters follow them.
  */
 const DATE = `(?:${DAY}|${DAY.replaceAll(/-(?=[(02])/g, '')})`;
 const REST = '[^\\x00-\\x1f]';
-/** A date, alone or followed by a time or a zone. */
+/** Pattern of a date, alone or followed by a time or a zone. */
 const DATED = `${DATE}(?:(?:[Tt]|,? )[0-9]${REST}{0,58}|[+-][0-9]${REST}{0,58}|[Zz\\[]${REST}{0,59}|[0-9]{6})?`;
 
 /** Pattern of a date or of Unix time in digits, without anchors. */
@@ -28,11 +29,14 @@ export const TIME = '(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?:[^0-9](?:[^0-9]|[0-9]){0
 
 /** Range of Unix time, in seconds or in milliseconds. */
 export const UNIX_TIME = { min: 1_000_000_000, max: 9_999_999_999_999 };
-/** Unix time from this number on is in milliseconds. */
+/** Smallest Unix time that is read as milliseconds. Smaller ones are read as seconds. */
 const MIN_MILLISECONDS = 100_000_000_000;
 const DAY_MS = 86_400_000;
 
-/** Fields of the date in an object: Google and Microsoft, PHP, MongoDB. The first with a value counts. */
+/**
+ * Fields that contain the date in an object of Google or Microsoft, PHP, and MongoDB. The first field
+ * with a value counts.
+ */
 const DATE_FIELDS = ['dateTime', 'date', '$date'];
 
 const dayPattern = new RegExp(`^${DATE}$`);
@@ -54,9 +58,9 @@ export function explainWrongDate(value: unknown): string {
 }
 
 /**
- * Whether `check_out` is not before `check_in`. Also true if one of them has no date, or a date that
- * is ambiguous. Times may be in different zones, so that with a time a difference of one day is in
- * order.
+ * Whether `check_out` is not before `check_in`. Also true if either of them has no date, or an ambiguous
+ * one. If either has a time, `check_out` may be one day earlier, because the times may be in different
+ * zones.
  */
 export function isInOrder(payload: unknown): boolean {
   const { check_in, check_out } = z.looseObject({}).safeParse(payload).data ?? {};

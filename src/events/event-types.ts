@@ -1,9 +1,9 @@
 /**
  * The event types that the service accepts, each with the schema of its payload.
  *
- * Every field may be left out, and unknown fields are kept. Events are never deleted: if you remove
- * an event type, or a form of a field type, keep what was accepted in `makeStoredEventSchema`
- * (openapi/event-types.ts).
+ * Every field may be left out, and unknown fields are kept. If you remove an event type, or a form of
+ * a field type, pass the old schema to `makeStoredEventSchema` (openapi/event-types.ts), because events
+ * are never deleted, so the API still returns the old ones.
  */
 
 import * as z from 'zod';

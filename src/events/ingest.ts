@@ -29,7 +29,7 @@ import {
 export type IngestContext = StoreContext & {
   database: D1Database;
   cache: KVNamespace;
-  /** Keeps work alive that the response does not wait for. This work never rejects. */
+  /** Continues work that the response does not wait for. Such work must never reject. */
   background: Pick<ExecutionContext, 'waitUntil'>;
 };
 
@@ -53,7 +53,7 @@ export async function ingestWithoutKey(
   return { kind: 'accepted', event };
 }
 
-/** Stores an event, or finds the event that its key has stored. */
+/** Stores an event, or finds the event that an earlier request stored with its key. */
 export async function ingestWithKey(
   body: JsonObject,
   identity: Identity,
@@ -83,8 +83,8 @@ export async function ingestWithKey(
 type Failure = { kind: 'failed'; error: unknown };
 
 /**
- * Calls D1, also for an invalid body, because a key in use is checked before the schema. Never
- * rejects.
+ * Calls D1 to store the event or to look up its key. An invalid body calls D1 too, because a key in use
+ * is reported before the problems of the body. Never rejects.
  */
 async function storeOrFind(
   body: JsonObject,

@@ -1,4 +1,4 @@
-/** The error of a body whose key is in use, with the paths at which the bodies differ. */
+/** Builds the error of an event whose key is in use by another body, with the paths that differ. */
 
 import { ApiError, formatPath, MAX_PROBLEMS, type Problem } from '../http/errors.ts';
 import { addHint } from '../http/hints.ts';
@@ -24,7 +24,7 @@ export function findKeyHint(key: string): string | undefined {
     : undefined;
 }
 
-/** Names the differences: the paths of the sent body come first. */
+/** Returns a problem for each path at which the two bodies differ, in the order of the sent body. */
 export function describeDifferences(sent: unknown, stored: unknown): Problem[] {
   return findDifferingPaths(sent, stored).map((path) => ({ path, message: DIFFERS }));
 }

@@ -1,4 +1,4 @@
-/** Reads events from the primary database, so that a caller finds the event of its 202. */
+/** Reads events. Reads the primary database, so that a caller finds its event as soon as it has the 202. */
 
 import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -25,14 +25,14 @@ import {
 import { makeEventResource } from './store.ts';
 import { events } from './table.ts';
 
-/** A position in one generation of the database. `seq` is an event, or a number between two events. */
+/** A position in one generation of the database (src/storage/table.ts). There may be no event at `seq`. */
 type EventPosition = { generation: string; seq: number };
 
 const eventPosition: z.ZodType<EventPosition> = z
   .tuple([z.string(), z.int().min(0)])
   .transform(([generation, seq]) => ({ generation, seq }));
 
-/** The filters, the order and `after_id` of a request. A cursor is only valid with the same ones. */
+/** The filters, the order and `after_id` of a request. A cursor is only valid with the same query. */
 type Query = Omit<ListParameters, 'limit' | 'cursor' | 'wait'>;
 
 const makeScope = (query: Query) => ({ list: 'events', filters: query });
@@ -75,11 +75,11 @@ export async function readEvents(
     format: formatEvent,
   });
   const { generation, newest, start, end } = state;
-  // In another generation, the event was undone, and its position may be assigned again.
+  // A rewind may have undone the event at this position, which may be assigned to another event.
   if (after !== undefined && after.generation !== generation) throw invalidCursor();
   if (start === null) throw makeUnknownAfterIdError();
 
-  // A page that is not full ends with its scan range. The list may continue after this range.
+  // A page of a scan that is not full ends with its scan range. The list may continue after this range.
   const { step } = ORDERS[order];
   const isRangeFull =
     isScan(filters) && step * (Math.min(end, newest) - start) > MAX_SCANNED_EVENTS;
@@ -129,7 +129,7 @@ const EVENT = createStatement(
 /** Size of a scan range, in `seq`. A page of a scan covers one range. */
 const MAX_SCANNED_EVENTS = 10_000;
 
-/** Whether no index bounds the rows that a page reads. */
+/** Whether a page must scan events, because no index serves its filters. */
 function isScan(filters: EventFilters): boolean {
   const isIndexed = 'id' in filters || 'aggregate_id' in filters;
   return !isIndexed && Object.keys(filters).length > 0;
@@ -142,8 +142,8 @@ const AFTER_ALL = sql`${Number.MAX_SAFE_INTEGER}`;
 
 /**
  * The orders of a list. A list begins after its bound `from`, and ends before its bound `to`. `later`
- * and `earlier` choose between two positions by their place in the order of the list. An ascending
- * list does not need to know its last event.
+ * and `earlier` select that one of two positions which comes later or earlier in the order of the list.
+ * Only a descending list has to look up its highest position, because it begins there.
  */
 const ORDERS = {
   asc: {
@@ -170,7 +170,7 @@ const ORDERS = {
   },
 } as const;
 
-/** Compiled for each request, because the conditions depend on the filters. */
+/** Makes the statements of a page. They are compiled for each request, because they depend on its filters. */
 function makeStatements(query: Query, hasPosition: boolean) {
   const { order, after_id, ...filters } = query;
   const { sort, after } = ORDERS[order];
@@ -199,7 +199,7 @@ function makeStatements(query: Query, hasPosition: boolean) {
 /** Tolerance for clocks that differ, and for a commit a few seconds after `created_at`. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Selects the ends of the list. `pageEnd` is the condition that ends a page of a scan. */
+/** Builds the SQL of the ends of the list, and the condition `pageEnd`, which ends a page of a scan. */
 function selectEnds({ order, after_id, ...filters }: Query, hasPosition: boolean) {
   const { step, atOrBefore, later, earlier, from, to, highest } = ORDERS[order];
   const bounds = { lowest: sql`0`, highest: AFTER_ALL };

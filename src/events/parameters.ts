@@ -23,15 +23,20 @@ const eventOrder = withMetadata(
 const SEPARATOR_CHARACTERS = 2;
 
 /** Makes the schema of a list. Its output is JSON text, which a statement binds as one value. */
-function valueList(value: z.ZodType<string, string>, longest: number, max: number, noun: string) {
-  return makeListSchema(value, max * (longest + SEPARATOR_CHARACTERS))
+function makeValueList(
+  value: z.ZodType<string, string>,
+  maxCharacters: number,
+  max: number,
+  noun: string,
+) {
+  return makeListSchema(value, max * (maxCharacters + SEPARATOR_CHARACTERS))
     .refine((values) => values.length <= max, `must be at most ${max} ${noun}`)
     .transform((values) => JSON.stringify([...new Set(values)].sort()));
 }
 
 /**
- * ISO 8601 as booking systems write it. Java leaves out seconds that are zero, and writes `+0200` or
- * `+02` with some formatters, as PHP does.
+ * Matches an ISO 8601 timestamp as booking systems write it. Java leaves out seconds that are zero, and
+ * some formatters of Java and PHP write the offset as `+0200` or `+02`.
  */
 const TIMESTAMP =
   /^(\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,100})?)?)(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/;
@@ -41,13 +46,13 @@ const TIMESTAMP_FORM =
 
 const timestamp = z
   .string(TIMESTAMP_FORM)
-  .regex(TIMESTAMP, { error: ({ input }) => addHint(TIMESTAMP_FORM, findHint(input)) })
+  .regex(TIMESTAMP, { error: ({ input }) => addHint(TIMESTAMP_FORM, findTimestampHint(input)) })
   .refine((text) => explainWrongDate(text) === '', {
     error: ({ input }) => explainWrongDate(input) + TIMESTAMP_FORM,
   });
 
 /** Returns a hint for a common mistake in a timestamp. */
-function findHint(text = ''): string | undefined {
+function findTimestampHint(text = ''): string | undefined {
   if (!/^\d{4}-\d\d-\d\dT/i.test(text)) return undefined;
   // In a query, a `+` that is not escaped means a space.
   if (/\d \d\d(:?\d\d)?$/.test(text)) {
@@ -66,7 +71,7 @@ function parseTimestamp(text: string): number {
 }
 
 /**
- * Like `parseTimestamp`, but rounds up.
+ * Returns the milliseconds of a valid timestamp since the epoch, rounded up.
  *
  * @example parseTimestampUp('1970-01-01T00:00:00.0001Z') // 1
  */
@@ -78,12 +83,13 @@ function parseTimestampUp(text: string): number {
 type Filter = {
   /** The schema of the parameter. Values with the same meaning have the same output. */
   schema: z.ZodType<string | number | undefined>;
+  /** Builds the SQL condition of an event that passes the filter. */
   condition(value: SQL): SQL;
 };
 
 const FILTERS = {
   id: {
-    schema: valueList(uuid, 36, MAX_PAGE_SIZE, 'ids')
+    schema: makeValueList(uuid, 36, MAX_PAGE_SIZE, 'ids')
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
@@ -95,8 +101,8 @@ const FILTERS = {
     condition: () => sql`${events.id} = wanted.value`,
   },
   type: {
-    // Any name: stored events may have a type that is no longer accepted.
-    schema: valueList(name, NAME_BOUNDS.maxLength, MAX_EVENT_TYPES, 'types')
+    // Accepts any name, because stored events may have a type that is no longer accepted.
+    schema: makeValueList(name, NAME_BOUNDS.maxLength, MAX_EVENT_TYPES, 'types')
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only events of these types: comma-separated, repeated, or both.',
@@ -128,7 +134,7 @@ const FILTERS = {
   },
 } satisfies Record<string, Filter>;
 
-/** Joined with the events, because `id in (select …)` would read a fourth row per id. */
+/** The requested ids as rows, to join with the events. `id in (select …)` would read a fourth row per id. */
 export const WANTED_IDS = sql`json_each(${sql.placeholder('id')}) as wanted`;
 
 type FilterName = keyof typeof FILTERS;

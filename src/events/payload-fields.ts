@@ -1,6 +1,7 @@
 /**
  * The types of fields in a payload. A field type accepts each form in which senders write such a
- * value, and rejects only a value that cannot have its meaning. A payload is stored as it was sent.
+ * value, and rejects only values that cannot mean such a thing, e.g. `next week` as an amount. A payload
+ * is stored as it was sent.
  */
 
 import * as z from 'zod';
@@ -8,7 +9,7 @@ import { withMetadata } from '../schema/metadata.ts';
 import { explainWrongDate, TIME, TIMESTAMP, UNIX_TIME } from './dates.ts';
 
 type FieldType = {
-  /** The accepted forms in words, each with a sample: for messages and for documents. */
+  /** The accepted forms in words, each with a sample, as messages and documents show them. */
   description: string;
   forms: () => z.ZodType[];
   /** Returns the beginning of a message about a value, or `""` if there is nothing to explain. */
@@ -18,10 +19,10 @@ type FieldType = {
 /** Options of a check. `abort` keeps the message of the field type, not the message of the check. */
 const CHECK = { abort: true };
 
-/** Spaces and tabs at the ends of a text do not matter. */
+/** Pattern of the spaces and tabs at the ends of a text, which are accepted. */
 const BLANKS = '[ \\x09]*';
 const matching = (form: string) => z.string().regex(new RegExp(`^${BLANKS}${form}$`), CHECK);
-/** A blank text is valid too: forms send it for a field without a value. */
+/** Makes the schema of a text. A blank text is valid too, because web forms send it for an empty field. */
 const text = (form: string) => matching(`(?:(?:${form})${BLANKS})?`);
 const upTo = (maxCharacters: number) => z.string().max(maxCharacters, CHECK);
 const number = () => z.number().min(0, CHECK);
@@ -32,7 +33,10 @@ const list = () => z.array(z.unknown());
 const unixTime = () => z.number().min(UNIX_TIME.min, CHECK).max(UNIX_TIME.max, CHECK);
 const dateInObject = z.union([matching(`(?:${TIMESTAMP})${BLANKS}`), unixTime()]);
 const blank = z.union([matching(''), z.null()]).optional();
-/** The date as an object: Google and Microsoft send `dateTime`, PHP `date`, and MongoDB `$date`. */
+/**
+ * Makes the schema of an object with a date. Google and Microsoft send `dateTime`, PHP sends `date`, and
+ * MongoDB sends `$date`.
+ */
 const datedObject = () =>
   z.union([
     z.looseObject({ dateTime: dateInObject }),
@@ -40,7 +44,7 @@ const datedObject = () =>
     z.looseObject({ dateTime: blank, date: blank, $date: dateInObject }),
   ]);
 
-/** ISO 4217: the codes in use, and those withdrawn since 2020, which bookings may still have. */
+/** Codes of ISO 4217 that are in use, or were withdrawn after 2019, because bookings may still have them. */
 const CURRENCIES = new Set(
   `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP
   BYN BZD CAD CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB
@@ -56,8 +60,9 @@ const isCurrency = (code: string) =>
   code.trim() === '' || CURRENCIES.has(code.trim().toUpperCase());
 
 /**
- * An address in ASCII, as browsers check it (HTML, "valid email address"), at a domain name with a
- * dot. Dots may be anywhere in the local part: addresses such as `anna..ruiz@docomo.ne.jp` are in use.
+ * Pattern of an email address in ASCII, as browsers check it (HTML, "valid email address"), with a dot
+ * in its domain name. Dots may be anywhere in the local part, because addresses such as
+ * `anna..ruiz@docomo.ne.jp` are in use.
  */
 const EMAIL =
   "[0-9A-Za-z_.!#$%&'*+/=?^`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]";
@@ -106,8 +111,8 @@ const FIELD_TYPES = {
 } satisfies Record<string, FieldType>;
 
 /**
- * Makes the schema of a known field, with a sentence about its meaning. `null` and a blank text mean
- * that the sender has no value.
+ * Makes the schema of a field that the service knows, with a sentence about its meaning. `null` and a
+ * blank text mean that the sender has no value.
  */
 export function field(type: keyof typeof FIELD_TYPES, meaning: string, example: unknown) {
   const { description, forms, explain }: FieldType = FIELD_TYPES[type];

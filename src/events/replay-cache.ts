@@ -1,8 +1,9 @@
 /**
  * Caches the first response of each key in KV, for retries while D1 is slow or failing. KV has no
  * compare-and-set, shows a write in other places after a minute or more, and caches misses, so it
- * never decides. An entry is written once, after the commit in D1. Its `accepted_at` determines how
- * long it is valid. It outlives a rewind of the database: see docs/operate/runbook.md.
+ * never decides whether an event is new. An entry is written once, after the commit in D1. The
+ * `accepted_at` of an entry determines how long the entry is valid. An entry outlives a rewind of the
+ * database: see docs/operate/runbook.md.
  */
 
 import { withDeadline } from '../deadline.ts';
@@ -31,7 +32,7 @@ export async function findCachedResponse(
   try {
     const read = cache.get<Entry>(keyId, 'json');
     const entry = await withDeadline(read, KV_DEADLINE_MS, 'KV read');
-    // An entry of another shape has no `accepted_at`, so it is not valid.
+    // An entry in another form has no `accepted_at`, so it is not valid.
     const isValid = entry !== null && entry.accepted_at > keysValidSince;
     if (!isValid) return { kind: 'unknown' };
     if (entry.fingerprint !== fingerprint) return { kind: 'conflict' };
@@ -42,7 +43,7 @@ export async function findCachedResponse(
   }
 }
 
-/** Caches a response until its key is unused. Never rejects. */
+/** Caches the first response to a key for as long as the key is in use. Never rejects. */
 export async function cacheResponse(
   cache: KVNamespace,
   { keyId, fingerprint }: Identity,

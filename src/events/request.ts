@@ -31,20 +31,20 @@ export const aggregateFields = {
   }),
 };
 
-const requests = new Map<EventType, ReturnType<typeof createRequest>>();
+const requestSchemas = new Map<EventType, ReturnType<typeof createRequestSchema>>();
 
 export function makeRequestSchema(type: EventType) {
-  const request = requests.get(type) ?? createRequest(type);
-  requests.set(type, request);
-  return request;
+  const schema = requestSchemas.get(type) ?? createRequestSchema(type);
+  requestSchemas.set(type, schema);
+  return schema;
 }
 
-function createRequest(type: EventType) {
+function createRequestSchema(type: EventType) {
   const event_type = withMetadata(z.literal(type), 'Type of the event.');
   return z.strictObject({ event_type, ...aggregateFields, payload: EVENT_TYPES[type]() });
 }
 
-/** The schema of a request with an unknown event type. It finds the other problems. */
+/** The schema of a request with an unknown event type, so that its other problems are reported too. */
 const requestOfUnknownType = z.strictObject({
   event_type: eventType,
   ...aggregateFields,
@@ -53,7 +53,7 @@ const requestOfUnknownType = z.strictObject({
 
 export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 
-/** Returns the body itself if it is valid, because a schema's output has its fields in another order. */
+/** Parses a body. Returns a valid body itself, because a schema's output has its fields in another order. */
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const type = eventType.safeParse(body.event_type);
   const parsed = parseWith<z.ZodType<IngestRequest>>(
@@ -64,7 +64,7 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   return parsed.ok ? { ok: true, value: body as IngestRequest } : parsed;
 }
 
-/** Builds the message about a field that an event does not have. A key is often sent as a field. */
+/** Builds the message about an unknown field. Senders often put the idempotency key into such a field. */
 export function explainUnknownField(name: string): string {
   return addHint(UNKNOWN_FIELD, /^event_id$|idempoten/i.test(name) ? KEY_HINT : undefined);
 }
@@ -72,11 +72,11 @@ export function explainUnknownField(name: string): string {
 const KEY_HINT =
   "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.";
 
-/** A misspelling of the header's name. If it were ignored, a retry would store the event again. */
+/** Matches a misspelling of the header's name. If it were ignored, a retry would store the event again. */
 const MISSPELT_KEY = /^(x[-_])?idempoten(cy|ce|t)[-_]?(key|token)$/i;
 
 /**
- * A value that a header can carry (RFC 9110 section 5.5). U+FFFD is excluded, because it replaces
+ * Matches a value that a header can carry (RFC 9110 section 5.5). U+FFFD is excluded, because it replaces
  * bytes that are not UTF-8, so that two such keys could be equal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
@@ -93,12 +93,12 @@ export const idempotencyKey = z
   )
   .pipe(name.regex(HEADER_VALUE, HEADER_VALUE_RULE));
 
-/** An object, so that the path of a problem is the name of the header. */
+/** The schema of the header. It is an object, so that the path of a problem is the name of the header. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });
 
 /**
- * Returns the key of a single event, or every problem outside its body. Other parameters are ignored,
- * because senders of webhooks append their own.
+ * Returns the key of a single event, or every problem of its headers and query parameters. Parameters
+ * that are not misspelt keys are ignored, because senders of webhooks append their own.
  */
 export function parseHead(headers: Headers, parameters: string[]): Parsed<string | undefined> {
   const key = headers.get(IDEMPOTENCY_KEY_HEADER) ?? undefined;
@@ -134,7 +134,7 @@ export type Identity = {
   reusedKeyEventId: string;
 };
 
-/** Returns the canonical JSON (RFC 8785), or a problem if it is too large. */
+/** Returns the canonical JSON (RFC 8785) of a body, or a problem if it is too large. */
 export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   const value = new TextEncoder().encode(canonicalize(body));
   if (value.length <= MAX_BODY_BYTES) return { ok: true, value };

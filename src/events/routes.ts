@@ -37,7 +37,7 @@ import {
   parseIngestRequest,
 } from './request.ts';
 
-/** The log may name the payload. Names below it belong to the caller. */
+/** The log may contain the name `payload`, but no name inside the payload, because callers choose those. */
 const EVENT_BODY = { loggedFields: ['payload'] };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
@@ -60,7 +60,7 @@ export function ingestRoutes() {
         key === undefined
           ? ingestWithoutKey(body, context)
           : ingestWithKey(body, identify(key, canonical.value), context);
-      // So that the work continues when the client disconnects.
+      // Otherwise the work would end when the client disconnects.
       c.executionCtx.waitUntil(work.catch(() => undefined));
       return makeResponse(await work, c);
     })

@@ -1,5 +1,5 @@
 /**
- * Stores events. D1 decides which event has a key, because it runs one batch at a time, each as a
+ * Stores events. D1 decides which event gets a key, because it runs one batch at a time, each as a
  * transaction. Its response may be lost after the commit, so every statement may run twice. The
  * statements are complete SQL, because Drizzle's builder has neither rows of a JSON list nor a
  * guarded insert.
@@ -43,7 +43,7 @@ export type Decision =
   | { kind: 'unused' };
 
 /**
- * Stores each event, or finds the event that its key has stored, in one transaction and in order.
+ * Stores each event, or finds the event that was stored with its key, in one transaction and in order.
  * The keys must differ. A stored event writes 4 rows.
  */
 export async function storeWithKeys(
@@ -68,7 +68,7 @@ export async function storeWithKeys(
   return decide(requests, storedEvents?.results ?? [], context);
 }
 
-/** Decides about invalid bodies, and stores nothing. */
+/** Looks up the keys of invalid bodies, and decides about them. Stores nothing. */
 export async function lookUpKeys(
   database: D1Database,
   identities: readonly Identity[],
@@ -79,7 +79,7 @@ export async function lookUpKeys(
   return decide(identities, storedEvents, context);
 }
 
-/** Decides about each request. `storedEvents` are newest first. */
+/** Decides about each request, from the stored events of its key, newest first. */
 function decide(
   identities: readonly Identity[],
   storedEvents: readonly KeyedEvent[],
@@ -151,7 +151,7 @@ export async function findStoredBodies(
   }
 }
 
-/** One row per id, except for bodies that are erased or that the caller may not read. */
+/** Selects a row per id, except for bodies that are erased or that the caller may not read. */
 const BODIES = createStatement(sql<IngestRow>`
   select events.id, events.type as event_type, aggregate_id, aggregate_type, payload
   from json_each(${placeholder('ids')}) as wanted cross join events
@@ -172,8 +172,8 @@ const INSERT = createStatement(sql`
 const KEY_FIELDS = ['keyId', 'fingerprint'];
 
 /**
- * Inserts each event unless its key is in use or has ever stored this body. The first event of a key
- * has the id `key_id`, and each later one its own `reused_key_event_id`.
+ * Inserts each event unless its key is in use, or this body was ever stored with the key. The first
+ * event of a key has the id `key_id`, and each later event has its own `reused_key_event_id`.
  * `requests` is JSON text, because a statement has at most 100 parameters:
  *
  *     [{"keyId":"6bf0…","fingerprint":"9c1e…","reusedKeyEventId":"1d7a…","event_type":"booking.…
@@ -209,7 +209,7 @@ type KeyedEvent = Pick<
 >;
 
 /**
- * The newest event of each key, and its event with the fingerprint, newest first:
+ * Selects the newest event of each key, and its event with the requested fingerprint, newest first:
  *
  *     key_id  fingerprint
  *     6bf0…   9c1e…        another body, which may use the key

@@ -3,7 +3,10 @@
 import { isNotNull } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
-/** An index entry ends in `seq`, so the events of one aggregate are already in order. */
+/**
+ * One row for each event. An index entry ends with `seq`, which is the row id, so the index by aggregate
+ * has the events of an aggregate in order.
+ */
 export const events = sqliteTable(
   'events',
   {

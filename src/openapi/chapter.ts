@@ -1,7 +1,7 @@
 /**
- * Writes the operations of a capability for the OpenAPI document. The chapter of a capability has what
- * differs between operations. This file adds what is the same for all of them: the common headers, the
- * request id, 429 and 500.
+ * Writes the operations of a capability for the OpenAPI document. A capability defines its operations in
+ * a chapter. This file adds the parts that all operations share: the common headers, the request id, and
+ * the errors 429 and 500.
  */
 
 import * as z from 'zod';

@@ -35,7 +35,7 @@ const openResponses: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   }
 };
 
-/** Omits storage bounds from responses, because a mock would be as long. `Property` names them. */
+/** Omits storage bounds from responses, because mocks would fill them. The text of `Property` has them. */
 const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output') return;
   if ((jsonSchema.maxLength ?? 0) > 2_000) delete jsonSchema.maxLength;
@@ -45,9 +45,9 @@ const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
 };
 
 /**
- * Writes a union of types as one list, e.g. `type: [T, "null"]`: a keyword is about values of its own
- * type only. Some generators skip `anyOf` with null, because OpenAPI 3.0 does not have it. Only a member that is itself a
- * union of objects stays in `anyOf`.
+ * Writes a union of types as one list, e.g. `type: [T, "null"]`, because some generators skip `anyOf`
+ * with null, which OpenAPI 3.0 does not have. The meaning stays, because a keyword applies only to values
+ * of its own type. Only a member that is itself a union of objects stays in `anyOf`.
  */
 const writeTypes: ZodOpenApiOverride = (context) => {
   const { jsonSchema } = context;
@@ -94,7 +94,7 @@ type Contents = {
   schemas: Readonly<Record<string, z.ZodType>>;
 };
 
-/** Form of the document. In the `strict` form, which tests use, responses have no unknown fields. */
+/** Form of the document. In the `strict` form, which tests use, responses must not have unknown fields. */
 export type DocumentForm = 'open' | 'strict';
 
 export function writeDocument(

@@ -81,7 +81,7 @@ export const errorResource = z
   .strictObject(errorFields)
   .meta({ id: 'ErrorEnvelope', description: 'An error. New clients read only `error`.' });
 
-/** The meaning of each code in the document. */
+/** The meaning of each code, as the document explains it. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   validation_error: 'A parameter, a header or the body is not valid: `details` lists the problems.',
   invalid_cursor:

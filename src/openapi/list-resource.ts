@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
 import { withMetadata } from '../schema/metadata.ts';
 
-/** Base64url without padding. */
+/** The schema of a cursor: base64url without padding. */
 export const cursorText = z
   .string()
   .max(MAX_CURSOR_CHARACTERS)

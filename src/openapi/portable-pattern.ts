@@ -1,5 +1,5 @@
 /**
- * Rewrites a regular expression for the OpenAPI document, whose readers use other dialects: ECMAScript
+ * Rewrites a regular expression for the OpenAPI document, whose readers use these dialects: ECMAScript
  * with the `u` flag, RE2, Java and Python. Python's `\d` and `\w` match characters of every script, and
  * Java does not have `\0`.
  *

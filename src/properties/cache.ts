@@ -1,9 +1,9 @@
 /**
- * The feed's cache: the latest response to each request in two levels, the memory of this isolate
- * and the edge cache of the data centre. Each response carries the version of the catalogue that it
- * shows, so that its freshness follows from the version (versions.ts), even after several imports.
- * The isolates of a data centre share their confirmations at the edge, too. An address there,
- * decoded here, names the deployment, the rules of rendering, the site, and the request:
+ * Caches the latest response of the feed to each request in two levels: the memory of this isolate, and
+ * the edge cache of the data centre. A cached response has the version of the catalogue that it shows,
+ * and its freshness depends on this version (versions.ts). The isolates of a data centre share their
+ * confirmations of versions through the edge cache, too. The address of an edge entry contains the form
+ * of entries, the deployment, the version of the rules for rendering, the site, and the request. Decoded:
  *
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com confirmations
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com ["page",{…}]
@@ -24,7 +24,7 @@ import {
   type Freshness,
 } from './versions.ts';
 
-/** Raise it when an entry of the edge cache gets another form. */
+/** Version of the form of edge entries. Raise it when an entry gets another form. */
 const EDGE_FORM = 2;
 const EDGE_DEADLINE_MS = 1_000;
 const EDGE_RETENTION_SECONDS = 604_800;
@@ -32,7 +32,7 @@ const CONFIRMATIONS = 'confirmations';
 const VERSION_HEADER = 'X-Catalogue-Version';
 const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
-/** Part of the memory that one response may take. A larger one is cached only at the edge. */
+/** Largest part of the memory for one response. A larger response is cached only at the edge. */
 const MAX_ENTRY_PART = 1 / 16;
 
 export type FeedResponse = {
@@ -45,7 +45,7 @@ export type CachedResponse = {
   response: FeedResponse;
   freshness: Freshness;
   level: 'memory' | 'edge';
-  /** The parameter `fwd` of the memory, as in RFC 9211, when the edge serves the response. */
+  /** Why the memory did not serve the response: the parameter `fwd` of `Cache-Status` (RFC 9211). */
   memoryFwd: 'stale' | 'miss';
 };
 
@@ -53,7 +53,7 @@ export type CachedResponse = {
 export class FeedCache {
   readonly versions: CatalogueVersions;
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Contains the site, because Workers for two sites may share entries if deployments have no ids. */
+  /** Contains the site, because Workers for two sites could share entries if deployments have no ids. */
   readonly #edgePrefix: string;
   readonly #isEnabled: boolean;
 
@@ -71,7 +71,7 @@ export class FeedCache {
     this.versions = new CatalogueVersions(feedCacheSeconds * 1_000, feedStaleSeconds * 1_000);
   }
 
-  /** Finds the response of the later version, in memory or the one that the edge cache returned. */
+  /** Finds the later of two responses: the response in memory and `edgeResponse`. */
   find(key: string, edgeResponse?: FeedResponse): CachedResponse | undefined {
     const { versions } = this;
     const memoryResponse = this.#memory.get(key);
@@ -112,8 +112,8 @@ export class FeedCache {
   }
 
   /**
-   * Adopts the shared confirmations, and shares the result unless the shared ones are about as
-   * recent. Never rejects.
+   * Adopts the shared confirmations, and then shares the confirmations of this isolate unless the
+   * shared ones are about as recent. Never rejects.
    */
   async shareConfirmations(url: string): Promise<void> {
     const shared = await withinEdgeDeadline(this.#adoptConfirmations(url));
@@ -156,7 +156,7 @@ async function putAtEdge(address: string, body: BodyInit | null, headers: Header
   await withinEdgeDeadline(caches.default.put(address, new Response(body, { headers })));
 }
 
-/** Returns undefined after a failure, which it logs. Never rejects. */
+/** Returns the result of a call. Logs a failure or a late result, and returns undefined. Never rejects. */
 async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await withDeadline(call, EDGE_DEADLINE_MS, 'edge cache call');

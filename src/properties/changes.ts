@@ -1,14 +1,14 @@
 /**
- * Reads the list of changes, from the primary, so that it contains all changes of an import that has
- * ended. A listing has one position, which its latest change assigns:
+ * Reads the list of changes. Reads the primary, so that the list contains all changes of an import that
+ * has ended. A listing has one position, which its latest change assigns. Readers get these changes:
  *
- *     listings, by position          a first pass         after position 2
+ *     listings, by position          in a first pass      after position 2
  *     1  casa-marea      listed      published            —
  *     2  cala-llonga     hidden      skipped              —
  *     3  sa-domu-rubia   hidden      skipped              removed
  *     4  casa-ginebrera  listed      published            published
  *
- * A removal during a first pass is not skipped, because the reader may already have the listing.
+ * A listing that is removed during a first pass is not skipped, because the reader may already have it.
  */
 
 import { and, gt, ne, or, sql } from 'drizzle-orm';
@@ -30,7 +30,7 @@ import { formatListing } from './store.ts';
 import { properties } from './table.ts';
 
 type ChangePosition = {
-  /** Generation of the database (src/storage/table.ts). Positions of another one mean nothing. */
+  /** Generation of the database (src/storage/table.ts). Positions of another generation are invalid. */
   generation: string;
   /** Position of the last change that the reader has. */
   seq: number;
@@ -44,12 +44,12 @@ const changePosition: z.ZodType<ChangePosition> = z
   .tuple([z.string(), z.int(), z.int()])
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
 
-/** Throws `invalid_cursor` for a cursor of another list. */
+/** Decodes a cursor. Throws `invalid_cursor` if it belongs to another list. */
 export function decodeChangePosition(cursor: string | undefined): ChangePosition | undefined {
   return decodeCursor(cursor, SCOPE, changePosition, 'after');
 }
 
-/** Builds a cursor. Its `start` is at least `seq`, because no removal after `seq` is skipped later. */
+/** Builds a cursor. Raises `start` to `seq`, because an earlier `start` has no effect on a reader at `seq`. */
 export function changeCursor({ generation, seq, start }: ChangePosition): string {
   return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
@@ -127,7 +127,7 @@ export async function readChanges(
     format: (row: ChangeRow) => formatChange(row, publicSiteUrl, locale),
   });
   const { generation, newest } = state;
-  // A rewind has undone the change, and its position may be assigned to another one.
+  // A rewind may have undone the change at this position, which may be assigned to another change.
   if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
 
   const start = after?.start ?? newest ?? 0;

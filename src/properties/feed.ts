@@ -41,7 +41,7 @@ const STALE_POLICY = {
   stalled: { waitMs: 1_700, maxStaleMs: Number.POSITIVE_INFINITY, failureMs: 0 },
 } satisfies Record<string, Stage>;
 
-/** A longer read counts as failed. Some stalls of D1 have lasted for more than a minute. */
+/** Time after which a read counts as a failure. Some stalls of D1 have lasted for more than a minute. */
 const STALL_MS = STALE_POLICY.slow.waitMs + STALE_POLICY.stalled.waitMs;
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
@@ -174,7 +174,7 @@ export class Feed {
     return { response, source: 'database', cacheStatus };
   }
 
-  /** Reads only the version. One request of the isolate does so at a time. Never rejects. */
+  /** Reads only the version, to confirm it, in one request of the isolate at a time. Never rejects. */
   async #revalidate(call: FeedCall): Promise<void> {
     if (isWithin(this.#revalidatingSince, REVALIDATION_RETRY_MS)) return;
     this.#revalidatingSince = Date.now();
@@ -185,7 +185,7 @@ export class Feed {
     this.#revalidatingSince = Number.NEGATIVE_INFINITY;
   }
 
-  /** Throws a 500 after 5 s. Records a failure or a stall of D1. */
+  /** Reads D1. Throws a 500 after 5 s. Records a failure or a stall. */
   async #readD1(call: FeedCall, cachedVersion: string | null) {
     const stall = new Error(`a read took over ${STALL_MS} ms`);
     const timer = setTimeout(() => this.#recordFailure(stall), STALL_MS);
@@ -231,7 +231,10 @@ async function readAndConfirm(
   }
 }
 
-/** Whether a time is less than `milliseconds` ago. It can be in the future if the clock was set back. */
+/**
+ * Whether a time is less than `milliseconds` ago. Returns false for a time in the future, which there is
+ * if the clock was set back.
+ */
 function isWithin(time: number, milliseconds: number): boolean {
   const ageMs = Date.now() - time;
   return ageMs >= 0 && ageMs < milliseconds;
@@ -242,7 +245,7 @@ function formatHit({ level, memoryFwd }: CachedResponse, hit: string): string {
   return level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`;
 }
 
-/** Builds the 404 `resource_missing`, also for a name that no listing can have. */
+/** Builds the 404 `resource_missing` of a missing listing, and of a name that no listing can have. */
 export function propertyNotFound(headers?: { 'Cache-Status': string }) {
   return resourceMissing('There is no such property.', headers);
 }

@@ -11,7 +11,7 @@ export function isBlank(text: string): boolean {
   return text.replaceAll(/\p{Cf}/gu, '').trim() === '';
 }
 
-/** Converts the value of each language to text, and leaves out blank texts. */
+/** Converts the value of each language to text. Leaves out languages whose text is blank. */
 export function mapLocales<T>(
   map: Readonly<Localized<T>>,
   toText: (value: T) => string,

@@ -1,4 +1,4 @@
-/** Reads the locations that listings may name. */
+/** Reads the locations of listings for the feed. */
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -22,7 +22,7 @@ const position: z.ZodType<LocationPosition> = z.tuple([z.string(), uuid]).readon
 
 const SCOPE: CursorScope = { list: 'locations' };
 
-/** Throws `invalid_cursor` for a cursor of another list. */
+/** Decodes a cursor. Throws `invalid_cursor` if it belongs to another list. */
 export function decodeLocationPosition(cursor: string | undefined) {
   return decodeCursor(cursor, SCOPE, position);
 }

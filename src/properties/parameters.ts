@@ -44,7 +44,7 @@ const locale = makeEnumListSchema(LOCALES)
     ...makeListMetadata({ $ref: '#/components/schemas/Locale' }, LOCALES.length),
   });
 
-/** Python sends `True`, and other clients `1`. */
+/** The parameter `fresh`. Python sends `True`, and other clients send `1`. */
 const fresh = z
   .string()
   .toLowerCase()

@@ -12,7 +12,7 @@ import { CARD_FIELDS } from './statuses.ts';
  */
 export const RULES_VERSION = 4;
 
-/** Returns the name of the rules and the site that a document is rendered for. */
+/** @example formatRendering('https://www.example.com') // '4 https://www.example.com' */
 export function formatRendering(publicSiteUrl: string): string {
   return `${RULES_VERSION} ${publicSiteUrl}`;
 }

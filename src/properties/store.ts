@@ -1,4 +1,4 @@
-/** The feed's reads of listings: one D1 round trip for a page or an item. */
+/** Reads listings for the feed. A page, or a single listing, takes one round trip to D1. */
 
 import { and, eq, ne, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -14,7 +14,7 @@ import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 import type { CatalogueVersion } from './versions.ts';
 
-/** A read of D1 whose result is cached. The JSON text of its query is part of the cache's key. */
+/** A kind of read of D1 whose result is cached. The JSON text of its query is part of the cache's key. */
 export type FeedReader<Query> = {
   name: string;
   /**
@@ -30,7 +30,7 @@ export type FeedReader<Query> = {
 
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;
 
-/** Selects the version of the catalogue. One row, in the batch of each read. */
+/** Selects the version of the catalogue, which is one row. Each read begins its batch with this statement. */
 export const CATALOGUE_VERSION = createStatement(
   queryBuilder
     .select({
@@ -42,9 +42,9 @@ export const CATALOGUE_VERSION = createStatement(
 );
 
 /**
- * Whether the catalogue still has the version of the cached response. If so, statements replace the
- * key or the position by null, or the limit by 0, and read no row. If they had this as one more
- * condition, SQLite would read the first row to check it.
+ * Whether the catalogue still has the version of the cached response. If it has, statements replace the
+ * key or the position by null, or the limit by 0, so that they read no row. If this were one more
+ * condition of a statement, SQLite would read the first row to check the condition.
  */
 export const CATALOGUE_UNCHANGED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
 
@@ -72,12 +72,12 @@ type ListingsQuery = FeedList & { limit: number; after?: Position | undefined };
 
 type ListingKey = { id: string } | { slug: string };
 
-/** Throws `invalid_cursor` for a cursor of another list or other filters. */
+/** Decodes a cursor. Throws `invalid_cursor` if it belongs to another list or to other filters. */
 export function decodeListingPosition(cursor: string, list: FeedList): Position | undefined {
   return decodeCursor(cursor, list, position);
 }
 
-/** Comes before every position: orders are 32-bit integers. */
+/** Position before every listing, because a `display_order` is a 32-bit integer. */
 const BEGINNING: Position = [-2_147_483_649, ''];
 
 export const LISTING_PAGE: FeedReader<ListingsQuery> = {
@@ -115,7 +115,7 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
   },
 };
 
-/** Reads one listing. A hidden listing is missing. */
+/** Reads one listing. Treats a hidden listing as missing. */
 export const LISTING: FeedReader<ListingKey> = {
   name: 'listing',
   async read(session, key, { publicSiteUrl, cachedVersion }) {

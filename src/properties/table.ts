@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * The columns of the filters in parameters.ts, except `status`. Compute an additional column from
+ * The columns of the filters in parameters.ts, except `status`. If you add a column, compute it from
  * `source`, so that listings that are already stored have it too:
  *
  *     bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' }),

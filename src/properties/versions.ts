@@ -1,8 +1,8 @@
 /**
  * Keeps the versions of the catalogue, which decide how fresh a cached response is. An import that
  * changes a response of the feed raises the number of the version in its transaction. A
- * *confirmation* is the time of the last read that found a version in D1. An isolate that has seen
- * an import shares these confirmations:
+ * *confirmation* of a version is the time of the last read that found the version in D1. An isolate
+ * that has seen an import shares these confirmations, for example:
  *
  *     [{ version: { id: '9b83… 13 4f0a…', generation: '9b83…', number: 13 }, at: 1800000090000 },
  *      { version: { id: '9b83… 12 7c1d…', generation: '9b83…', number: 12 }, at: 1800000045000 }]
@@ -11,14 +11,14 @@
  * number to the same value, until `after-time-travel` begins a new generation.
  */
 
-/** The clocks of two machines differ by less. */
+/** Maximum difference between the clocks of two machines. */
 const MAX_CLOCK_SKEW_MS = 5_000;
 const MAX_CONFIRMATIONS = 64;
 
-/** The id consists of the database's generation, the number, and the id of the import that raised it. */
+/** A version of the catalogue. `id` joins `generation`, `number`, and the id of the import that raised it. */
 export type CatalogueVersion = { id: string; generation: string; number: number };
 
-/** `at` is the start of the last read that found the version, in milliseconds since the epoch. */
+/** The last read that found a version in D1. `at` is its start, in milliseconds since the epoch. */
 export type Confirmation = { version: CatalogueVersion; at: number };
 
 /**
@@ -41,7 +41,7 @@ export type Freshness =
   | {
       kind: 'stale';
       staleMs: number;
-      /** Age of the confirmation. */
+      /** Age of the version's confirmation. */
       ageMs: number;
     }
   | { kind: 'expired' };
@@ -51,7 +51,7 @@ export class CatalogueVersions {
   current: CatalogueVersion | undefined;
   /** By the id of the version, in the order in which isolates share them. */
   confirmations: ReadonlyMap<string, Confirmation> = new Map();
-  /** A request revalidates a current version whose freshness ends within this time. */
+  /** Time before the end of the current version's freshness, from which a request revalidates the version. */
   readonly revalidationMs: number;
   readonly #freshnessLifetimeMs: number;
   readonly #retentionMs: number;
@@ -85,9 +85,9 @@ export class CatalogueVersions {
   }
 
   /**
-   * Makes the version that a read of D1 found the current one. Returns false if it is neither the
-   * current version nor newer, because then a replica lags, or the database was rewound. A read of
-   * the primary decides, with `isDecisive`.
+   * Confirms the version that a read of D1 has found, and makes it the current version. Returns false,
+   * and changes nothing, if the version is neither current nor newer, because then a replica lags,
+   * or the database was rewound. With `isDecisive`, for a read of the primary, accepts any version.
    */
   confirm(version: CatalogueVersion, at: number, isDecisive: boolean): boolean {
     if (version.id !== this.current?.id && !isDecisive && !this.#isNewer(version)) return false;
@@ -100,7 +100,7 @@ export class CatalogueVersions {
   adopt(shared: readonly Confirmation[]): void {
     const [latest] = shared;
     if (latest === undefined) return;
-    // A rewind may have undone the version of an old confirmation, so it replaces no recent one.
+    // A rewind may have undone the version of an old confirmation, so a recent one stays current.
     const current = this.current && this.confirmations.get(this.current.id);
     const isRecent = getAgeMs(latest) < this.#freshnessLifetimeMs;
     const mayReplace = isRecent || getAgeMs(current) >= this.#freshnessLifetimeMs;
@@ -108,7 +108,7 @@ export class CatalogueVersions {
     this.#merge(shared);
   }
 
-  /** Keeps the latest confirmation of each version. Drops the oldest ones, the current one last. */
+  /** Keeps the latest confirmation of each version. Drops old ones, but never the current version. */
   #merge(added: readonly Confirmation[]): void {
     const rank = ({ version }: Confirmation) => (version.id === this.current?.id ? 0 : 1);
     const sorted = [...added, ...this.confirmations.values()].sort(
@@ -133,7 +133,7 @@ export class CatalogueVersions {
   }
 }
 
-/** Infinite without a confirmation, or if it is in the future, because the clock was set back. */
+/** Returns an infinite age without a confirmation, or for one in the future, because the clock was set back. */
 function getAgeMs(confirmation: Confirmation | undefined): number {
   if (confirmation === undefined) return Number.POSITIVE_INFINITY;
   const ageMs = Date.now() - confirmation.at;

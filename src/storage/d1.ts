@@ -9,7 +9,7 @@ import { addToLogField, logError } from '../http/log.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;
-/** Pauses before the retries. Jitter makes each up to a tenth longer or shorter. */
+/** Mean pauses before the retries. Jitter makes each pause up to a tenth longer or shorter. */
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
 
@@ -52,7 +52,7 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
 /** Times of the first and the last failure since D1's last success in this isolate. */
 let failingSince = 0;
 let failedAt = Number.NEGATIVE_INFINITY;
-/** A failure after a longer time without one begins a new series. */
+/** Maximum time between two failures of one series. */
 const MAX_FAILURE_GAP_MS = 60_000;
 
 async function callWithin<T>(deadlineMs: number, name: string, call: () => Promise<T>): Promise<T> {
@@ -87,7 +87,7 @@ const WARNING_INTERVAL_MS = 3_600_000;
 
 let warnedAt = Number.NEGATIVE_INFINITY;
 
-/** Logs the size once per hour and isolate. */
+/** Logs the size of the database, once per hour and isolate. */
 function warnOfSize(bytes: number): void {
   const now = Date.now();
   if (now - warnedAt < WARNING_INTERVAL_MS) return;

@@ -6,7 +6,7 @@
  *     order by display_order, id limit 25 + 1
  *
  * The space makes SQLite seek past the last row of the previous page, which it would otherwise read
- * and skip. No id lies between the two.
+ * and skip. No other id sorts between an id and the same id with a space.
  *
  * A page has at most `limit` items and 4 MiB. It ends before a text larger than 8 MiB / `limit`. If
  * the first text is that large, it is read in a second round trip, and is the only one on its page.
@@ -44,7 +44,7 @@ type PageRequest<State, Row> = {
   format: (row: Row) => string | undefined;
 };
 
-/** Takes two round trips if the first text is too large for a page. */
+/** Reads a page and the row of `state`. Takes two round trips if the first text is too large for a page. */
 export async function readPage<State, Row>(
   request: PageRequest<State, Row>,
 ): Promise<Page<Row> & { state: State }> {
@@ -55,7 +55,7 @@ export async function readPage<State, Row>(
   if (page.documents.length > 0 || rows.length === 0) return { state, ...page };
 
   const secondRead = await readRows(request, 1, Number.MAX_SAFE_INTEGER);
-  // The next row, or no row, if the first one was deleted in between.
+  // The result is the next row, or no row, if the first row was deleted in between.
   const { documents, last } = takePage(secondRead.rows, 1, format);
   // `state` and `hasMore` come from the first read. With a later state, a reader would miss the rows
   // that were added in between.

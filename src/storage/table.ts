@@ -5,9 +5,12 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Identifies the database. It has one row, which the migration writes. */
 export const databaseIdentity = sqliteTable('database_identity', {
-  /** Names the database and its restored copies, which share a ledger. 32 hexadecimal digits. */
+  /** Names the database and its restored copies, which share an erasure ledger. 32 hexadecimal digits. */
   lineage: text().primaryKey(),
-  /** Names a history. `restore` and `after-time-travel` begin a new one. 32 random hexadecimal digits. */
+  /**
+   * Names a history of the database. `restore` and `after-time-travel` begin a new history. 32 random
+   * hexadecimal digits.
+   */
   generation: text().notNull(),
   /** Raised by each import that changes a response of the feed. */
   catalogue_number: integer().notNull().default(0),

@@ -1,5 +1,5 @@
 /**
- * The documents and example programs of the repository as pages. The page of `docs/guides/apps.md` is
+ * Renders the documents and example programs of the repository as pages. The page of `docs/guides/apps.md` is
  * `/docs/guides/apps.md`, so that links between documents work.
  */
 
@@ -13,7 +13,7 @@ import * as files from './texts.ts';
 /** Languages of code blocks that get a button to copy them. */
 const COPYABLE = ['sh', 'bash', 'program'];
 
-/** Values in documents, which are replaced by the values of the running service. */
+/** Values in documents. Pages show the values of the running service instead. */
 const ORIGIN = 'http://localhost:3001';
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 

@@ -74,8 +74,8 @@ function Filters({ listings, view }: Props) {
 }
 
 /**
- * Renders the counts of missing parts. A count links to its listings, and the chosen one back to all.
- * The page's script counts the photos that cannot be loaded.
+ * Renders the counts of missing parts. A count links to its listings, and the chosen count links back to
+ * all listings. The page's script counts the photos that cannot be loaded.
  */
 function MissingParts({ listings, view }: Props) {
   const missing = listings.map(findMissing);

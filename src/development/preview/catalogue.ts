@@ -9,7 +9,7 @@ import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';
 import type { Listing } from './missing.ts';
 
-/** Reads every listing in the order of the feed, or the one with a slug. */
+/** Reads all listings in the order of the feed, or only the listing with a slug. */
 export async function readListings(env: Env, slug?: string): Promise<Listing[]> {
   const { publicSiteUrl } = readConfig(env);
   const query = drizzle(env.DB)

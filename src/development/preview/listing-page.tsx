@@ -46,7 +46,7 @@ export function ListingPage({ listing, view }: Props) {
 
 type SitePartProps = { html: string; lang: Language };
 
-/** Renders a part of the site. Its labels, and texts without a language of their own, are in `lang`. */
+/** Renders a part of the site, whose labels are in the language `lang`. */
 function SitePart({ html, lang }: SitePartProps) {
   return (
     <div class="listing" lang={lang}>

@@ -1,4 +1,4 @@
-/** The parts that may be missing in a listing. */
+/** Finds the parts that are missing in a listing, such as a photo or a translation. */
 
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import type { Property } from '../../properties/openapi/property.ts';

@@ -61,7 +61,7 @@ export const detailedHealth = z
   })
   .meta({ id: 'DetailedHealth', description: 'The service and its dependencies.' });
 
-/** Health of the service while its database is down, with the error envelope. */
+/** The health while the database is down, with the fields of the error envelope. */
 export const downHealth = z
   .strictObject({ ...common, status: z.literal('down'), ...checked, ...errorFields })
   .meta({ id: 'DownHealth', description: 'The service while its database is down.' });
