@@ -1,4 +1,4 @@
-/** The transaction of an import: the places of changes, and imports that overtake each other. */
+/** The transaction of an import, its numbered changes, and imports that lose a race. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UnknownOutcomeError } from '../../../tools/import/write/apply.ts';
@@ -20,8 +20,8 @@ const loadHomes = (...properties: object[]) => load({ properties });
 const hidden = (listing: Property) => ({ ...listing, status: 'hidden' });
 const renamed = (listing: Property, slug: string) => ({ ...listing, slug });
 
-/** The slugs in the order of their changes, each with its place: `casa-marea 7`. */
-const places = () =>
+/** Returns the slugs in the order of their changes, with the number of the change: `casa-marea 7`. */
+const changes = () =>
   imports
     .rows('SELECT slug, change_seq FROM properties ORDER BY change_seq, slug')
     .map(({ slug, change_seq }) => `${slug} ${change_seq ?? ''}`.trim());
@@ -31,7 +31,7 @@ function catalogueNumber(): number {
   return Number(identity?.catalogue_number);
 }
 
-it('each change that the feed shows has the next place, removals first, and a new version', async () => {
+it('numbers the changes of the feed, removals first', async () => {
   const photo = (number: number, web_visible: boolean) => ({
     url: `https://images.example.com/${number}.jpg`,
     section: 'gallery',
@@ -44,7 +44,7 @@ it('each change that the feed shows has the next place, removals first, and a ne
   const never = makeProperty({ slug: 'never', status: 'hidden', location_id: BAY });
   const bay = 'Blue bay';
   const coast = { locations: [{ slug: 'coast', name: { en: 'The coast' } }] };
-  const steps: [file: object, number: number, places: string[]][] = [
+  const steps: [file: object, number: number, changes: string[]][] = [
     [makeFile([first, second, never]), 1, ['never', 'first 1', 'second 2']],
     [makeFile([first, second, never]), 1, ['never', 'first 1', 'second 2']],
     [makeFile([unseen, second, { ...never, name: 'Other' }]), 1, ['never', 'first 1', 'second 2']],
@@ -63,41 +63,41 @@ it('each change that the feed shows has the next place, removals first, and a ne
   const before = catalogueNumber();
   for (const [file, number, expected] of steps) {
     await load(file);
-    const now = { number: catalogueNumber() - before, places: places() };
-    expect({ file, ...now }).toEqual({ file, number, places: expected });
+    const now = { number: catalogueNumber() - before, changes: changes() };
+    expect({ file, ...now }).toEqual({ file, number, changes: expected });
   }
 });
 
-it('the rows of a killed import are not applied, and are gone after the next import', async () => {
+it('deletes the staged rows of a killed import', async () => {
   const staged = `INSERT INTO import_staging (kind, key, import_id, row) VALUES ('listing', 'x', 'killed', '{}')`;
   await imports.database.prepare(staged).run();
   await loadHomes(makeProperty({ slug: 'one' }));
-  expect(places()).toEqual(['one 1']);
+  expect(changes()).toEqual(['one 1']);
   expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
 });
 
-it('an import that finds nothing to change begins again if another one came between', async () => {
+it('reads again if another import was applied before it found nothing to change', async () => {
   const home = makeProperty({ slug: 'one', price_from: 1 });
   await loadHomes(home);
-  let isOvertaken = false;
-  const overtaken = interceptD1(imports.database, async (call) => {
+  let isIntercepted = false;
+  const intercepted = interceptD1(imports.database, async (call) => {
     const result = await call();
     // The store is read by then.
-    if (!isOvertaken && JSON.stringify(result).includes('"former_slugs":')) {
-      isOvertaken = true;
+    if (!isIntercepted && JSON.stringify(result).includes('"former_slugs":')) {
+      isIntercepted = true;
       await loadHomes({ ...home, price_from: 2 });
     }
     return result;
   });
-  await importInto(overtaken, { properties: [home] });
+  await importInto(intercepted, { properties: [home] });
   expect(await imports.stored('one')).toMatchObject({ price_from: 1 });
 });
 
-describe('the former slugs of a listing', () => {
+describe('the previous slugs of a listing', () => {
   const home = makeProperty({ slug: 'one' });
   const other = makeProperty({ slug: 'other' });
 
-  function formerSlugs(slug: string): unknown {
+  function previousSlugs(slug: string): unknown {
     const [row] = imports.rows(`SELECT former_slugs FROM properties WHERE slug = '${slug}'`);
     return JSON.parse(String(row?.former_slugs));
   }
@@ -105,36 +105,36 @@ describe('the former slugs of a listing', () => {
   it('are its public slugs, newest first, without those that it had while hidden', async () => {
     await loadHomes(home);
     for (const slug of ['two', 'three', 'one']) await loadHomes(renamed(home, slug));
-    expect(formerSlugs('one')).toEqual(['three', 'two']);
+    expect(previousSlugs('one')).toEqual(['three', 'two']);
     for (const slug of ['four', 'five']) await loadHomes(hidden(renamed(home, slug)));
-    expect(formerSlugs('five')).toEqual(['three', 'two']);
+    expect(previousSlugs('five')).toEqual(['three', 'two']);
     await loadHomes(renamed(home, 'six'));
-    expect(formerSlugs('six')).toEqual(['one', 'three', 'two']);
+    expect(previousSlugs('six')).toEqual(['one', 'three', 'two']);
   });
 
   it('lose a slug that another listing takes, also in a swap, for good', async () => {
     await loadHomes(home, other);
     await loadHomes(renamed(home, 'other'), renamed(other, 'one'));
-    expect([formerSlugs('one'), formerSlugs('other')]).toEqual([[], []]);
+    expect([previousSlugs('one'), previousSlugs('other')]).toEqual([[], []]);
     await loadHomes(renamed(home, 'two'));
     await loadHomes(renamed(home, 'three'), renamed(other, 'other'));
-    expect([formerSlugs('three'), formerSlugs('other')]).toEqual([['two'], ['one']]);
+    expect([previousSlugs('three'), previousSlugs('other')]).toEqual([['two'], ['one']]);
     await loadHomes(renamed(other, 'elsewhere'));
-    expect(formerSlugs('three')).toEqual(['two']);
+    expect(previousSlugs('three')).toEqual(['two']);
   });
 
   it('are at most 20', async () => {
     await loadHomes(home);
-    const former = Array.from({ length: 20 }, (_, index) => `former-${index}`);
+    const previous = Array.from({ length: 20 }, (_, index) => `former-${index}`);
     const statement = imports.database.prepare('UPDATE properties SET former_slugs = ?');
-    await statement.bind(JSON.stringify(former)).run();
+    await statement.bind(JSON.stringify(previous)).run();
     await loadHomes(renamed(home, 'two'));
     await loadHomes({ ...renamed(home, 'two'), name: 'Other' });
-    expect(formerSlugs('two')).toEqual(['one', ...former.slice(0, 19)]);
+    expect(previousSlugs('two')).toEqual(['one', ...previous.slice(0, 19)]);
   });
 });
 
-it('a large catalogue is read page by page, each listing once', async () => {
+it('reads each listing of a large catalogue once, page by page', async () => {
   await loadHomes(makeProperty({ slug: 'old', status: 'hidden' }));
   await imports.database
     .prepare(
@@ -152,7 +152,7 @@ it('a large catalogue is read page by page, each listing once', async () => {
   expect(stderr).toContain('would hide 10000 of the 10000 public listings');
 });
 
-describe('an import that another one overtakes', () => {
+describe('an import that loses a race', () => {
   const first = makeProperty({ slug: 'first', location_id: BAY });
   const second = makeProperty({ slug: 'second', location_id: BAY });
 
@@ -170,7 +170,7 @@ describe('an import that another one overtakes', () => {
     return trips;
   }
 
-  it('at any moment changes the rows that the other one has stored', async () => {
+  it('changes the rows that the other import has stored, whenever that was applied', async () => {
     let trips = Number.POSITIVE_INFINITY;
     for (let trip = 1; trip <= trips; trip += 1) {
       trips = Math.min(trips, await renameOvertakenAt(trip));
@@ -186,15 +186,15 @@ describe('an import that another one overtakes', () => {
     expect(trips).toBeGreaterThan(4);
   });
 
-  it('again and again gives up', async () => {
+  it('gives up after ten attempts', async () => {
     let round = 0;
     const database = interceptD1(imports.database, async (call) => {
       round += 1;
       await loadHomes(makeProperty({ slug: `round-${round}` }));
       return call();
     });
-    const overtaken = importInto(database, { properties: [makeProperty({ slug: 'mine' })] });
-    await expect(overtaken).rejects.toThrow(
+    const intercepted = importInto(database, { properties: [makeProperty({ slug: 'mine' })] });
+    await expect(intercepted).rejects.toThrow(
       'other imports were applied during each of the 10 attempts',
     );
   });
@@ -203,7 +203,7 @@ describe('an import that another one overtakes', () => {
     let isLost = false;
     const database = interceptD1(imports.database, async (call) => {
       const results = await call();
-      if (isLost || places().length === 0) return results;
+      if (isLost || changes().length === 0) return results;
       isLost = true;
       await loadHomes(second);
       throw new Error('the response is lost');

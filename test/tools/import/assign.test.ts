@@ -1,4 +1,4 @@
-/** The stored record of each row, on plain rows: each pass of each sheet finds what no other finds. */
+/** The stored record of a row, on plain rows. Each pass of a sheet finds a record that no other pass finds. */
 
 import { describe, expect, it } from 'vitest';
 import { assignRecords } from '../../../tools/import/match/assign.ts';
@@ -142,10 +142,10 @@ describe('a row of features', () => {
     formatMark(dataColumns('features'), record, { key }),
   );
   const contents = new Map(
-    exported.map(({ key, record }) => [key, hashText(contentOf(record))] as const),
+    exported.map(({ key, record }) => [key, hashText(formatFeature(record))] as const),
   );
 
-  function contentOf({ icon_slug, label }: Cells): string {
+  function formatFeature({ icon_slug, label }: Cells): string {
     const { en = '', es = '', fr = '' } = label as Record<string, string>;
     return [icon_slug, en, es, fr].join('\n');
   }

@@ -1,6 +1,6 @@
 /**
- * Three editors make random edits in files of their own exports, or in a colleague's file. After each
- * import, the store is what a model says that knows what each of them has seen and said.
+ * Three editors make random edits in files of their exports, or in a colleague's file. After each import,
+ * the store is equal to a model that tracks what each of them has exported and imported.
  */
 
 import { rmSync } from 'node:fs';
@@ -41,7 +41,7 @@ const properties = ['casa-a', 'casa-b'].map((slug) => {
 
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-function valuesOf({ listings = [], photos = [] }: Rows): Record<string, Values> {
+function listValues({ listings = [], photos = [] }: Rows): Record<string, Values> {
   const homes = listings.map(({ slug, status, price_from = null }) => {
     const own = photos.filter(({ listing }) => listing === slug);
     own.sort((a, b) => Number(a.order) - Number(b.order));
@@ -52,7 +52,7 @@ function valuesOf({ listings = [], photos = [] }: Rows): Record<string, Values> 
   return Object.fromEntries(homes);
 }
 
-/** Opens a new export. `said` is what each person's last import of it has said of each listing. */
+/** Opens a new export. `imported` has the values of each person's last import, by person and listing. */
 async function open() {
   const sheets = await imports.exportedWorkbook();
   let exported: Rows = {};
@@ -63,8 +63,8 @@ async function open() {
     sheets,
     original: sheets,
     exported,
-    shown: valuesOf(exported),
-    said: new Map<string, Values>(),
+    exportedValues: listValues(exported),
+    imported: new Map<string, Values>(),
   };
 }
 
@@ -80,9 +80,9 @@ function edit(
   const slug = `new-${number}`;
   const added = { slug, name: slug, status: 'listed', display_order: 9 };
   const revert = (rows: typeof photos, all: typeof photos = []) => {
-    const shown = all[at % all.length] ?? {};
-    const row = rows.find((each) => each['as of'] === shown['as of']);
-    return row ? Object.assign(row, shown) : rows.push({ ...shown });
+    const exportedValues = all[at % all.length] ?? {};
+    const row = rows.find((candidate) => candidate['as of'] === exportedValues['as of']);
+    return row ? Object.assign(row, exportedValues) : rows.push({ ...exportedValues });
   };
   const edits: Record<string, () => unknown> = {
     price: () => Object.assign(home, { price_from: value }),
@@ -103,16 +103,19 @@ function edit(
 /** Returns a listing after an import, and adds the values that are a problem. */
 function merge(
   theirs: Values,
-  [ours = {}, shown = {}, base = shown, ...others]: (Values | undefined)[],
+  [ours = {}, exportedValues = {}, base = exportedValues, ...others]: (Values | undefined)[],
   problems: string[],
   applied: string[],
 ) {
   const merged = { ...ours };
   for (const [key, value] of Object.entries(theirs)) {
-    const said = others.map((each) => each?.[key]).filter((each) => !isSame(each, shown[key]));
-    const known = [base[key], ...said];
-    if ([ours[key], ...known].some((each) => isSame(value, each))) continue;
-    const isNew = ours[key] === undefined && known.every((each) => each === undefined);
+    const importedByOthers = others
+      .map((values) => values?.[key])
+      .filter((edit) => !isSame(edit, exportedValues[key]));
+    const knownValues = [base[key], ...importedByOthers];
+    if ([ours[key], ...knownValues].some((candidate) => isSame(value, candidate))) continue;
+    const isNew =
+      ours[key] === undefined && knownValues.every((candidate) => candidate === undefined);
     const isUnchanged = ours[key] !== undefined && isSame(ours[key], base[key]);
     if (!isNew && !isUnchanged) problems.push(key);
     else {
@@ -128,24 +131,24 @@ function merge(
   return merged;
 }
 
-type Versions = Record<'own' | 'shown' | 'theirs' | 'ours', Values | undefined>;
+type Versions = Record<'own' | 'exportedValues' | 'theirs' | 'ours', Values | undefined>;
 
 /** Whether a file would put back two or more values that its editor has imported from its export. */
 function isSecondCopy(listings: Versions[], applied: number): boolean {
   let hasChange = false;
-  const changes = listings.map(({ own, shown, theirs, ours }) => {
+  const changes = listings.map(({ own, exportedValues, theirs, ours }) => {
     if (own === undefined) return [];
-    if (shown === undefined) {
+    if (exportedValues === undefined) {
       hasChange ||= theirs !== undefined;
       return ours === undefined ? [] : [1];
     }
     return Object.entries(own).flatMap(([key, value]) => {
       const file = theirs?.[key];
-      const isComparable = key in shown && file !== undefined;
-      if (!isComparable || isSame(value, shown[key])) return [];
-      hasChange ||= !isSame(file, shown[key]);
+      const isComparable = key in exportedValues && file !== undefined;
+      if (!isComparable || isSame(value, exportedValues[key])) return [];
+      hasChange ||= !isSame(file, exportedValues[key]);
       if (!isSame(ours?.[key], value)) return [];
-      const added = [value].flat().filter((url) => ![shown[key]].flat().includes(url));
+      const added = [value].flat().filter((url) => ![exportedValues[key]].flat().includes(url));
       return [key === 'order' ? Math.max(1, added.length) : 1];
     });
   });
@@ -155,18 +158,18 @@ function isSecondCopy(listings: Versions[], applied: number): boolean {
   return !hasChange && count >= 2 && !isTypedBack;
 }
 
-it('an import takes what its editor has changed, and replaces nothing else', async () => {
+it('applies only what the editor has changed', async () => {
   const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
     imports.clear();
     await imports.load({ properties });
     const first = await open();
     const files = PEOPLE.map(() => first);
-    let store = first.shown;
+    let store = first.exportedValues;
     let last = { before: store, after: store };
     for (const [number, { act, who, at, value, isImported }] of steps.entries()) {
       vi.stubEnv('GITHUB_ACTOR', `${who}`);
       const file = files[who] ?? first;
-      const { exported, shown, said } = file;
+      const { exported, exportedValues, imported } = file;
       if (act === 'export') files[who] = await open();
       if (act === 'take over') files[who] = files[value] ?? file;
       // Without an edit, so that the next steps edit the copy.
@@ -180,7 +183,7 @@ it('an import takes what its editor has changed, and replaces nothing else', asy
       let theirs: typeof store = {};
       const sheets = editSheets(file.sheets, (rows) => {
         edit(act, [at, value, number], rows, exported);
-        theirs = valuesOf(rows);
+        theirs = listValues(rows);
       });
       if (['export', 'take over', 'second copy', 'undo'].includes(act)) continue;
       files[who] = { ...file, sheets };
@@ -190,23 +193,35 @@ it('an import takes what its editor has changed, and replaces nothing else', asy
       const before = store;
       const after = { ...store };
       for (const [slug, values] of Object.entries(theirs)) {
-        const [mine, ...others] = [who, ...PEOPLE].map((person) => said.get(`${person} ${slug}`));
-        after[slug] = merge(values, [store[slug], shown[slug], mine, ...others], problems, applied);
+        const [mine, ...others] = [who, ...PEOPLE].map((person) =>
+          imported.get(`${person} ${slug}`),
+        );
+        after[slug] = merge(
+          values,
+          [store[slug], exportedValues[slug], mine, ...others],
+          problems,
+          applied,
+        );
       }
       const versions = Object.keys({ ...store, ...theirs }).map((slug): Versions => {
-        const own = said.get(`${who} ${slug}`);
-        return { own, shown: shown[slug], theirs: theirs[slug], ours: store[slug] };
+        const own = imported.get(`${who} ${slug}`);
+        return {
+          own,
+          exportedValues: exportedValues[slug],
+          theirs: theirs[slug],
+          ours: store[slug],
+        };
       });
       if (isSecondCopy(versions, applied.length)) problems.push('second copy');
       rmSync(undo, { force: true });
       const { code, stdout, stderr } = await imports.load(sheets, '--many', '--undo', undo);
       expect(code, `${problems}\n${stderr}`).toBe(problems.length > 0 ? 1 : 0);
       if (code === 0) store = after;
-      expect((await open()).shown, stdout).toEqual(store);
+      expect((await open()).exportedValues, stdout).toEqual(store);
       last = { before, after: store };
       for (const [slug, values] of Object.entries(theirs)) {
         // An import records what it changes.
-        if (!isSame(before[slug], store[slug])) said.set(`${who} ${slug}`, values);
+        if (!isSame(before[slug], store[slug])) imported.set(`${who} ${slug}`, values);
       }
     }
   });

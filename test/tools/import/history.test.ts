@@ -46,7 +46,7 @@ function findHistory(
 }
 
 describe('the base of a row', () => {
-  const baseOf = (...args: Parameters<typeof findHistory>) =>
+  const getBasePrice = (...args: Parameters<typeof findHistory>) =>
     getBaseHash(findHistory(...args).history, 'price_from');
 
   it.each([
@@ -56,7 +56,7 @@ describe('the base of a row', () => {
     ['ana', [imported('ana', 275), imported('ben', 298)], 275],
     ['ben', [imported('ana', 275), imported('ben', 298)], 298],
   ])('is for %s, after %o, the price %i', (who, importedRows, expected) => {
-    expect(baseOf(importedRows, { who })).toBe(hashText(`${expected}`));
+    expect(getBasePrice(importedRows, { who })).toBe(hashText(`${expected}`));
   });
 
   it.each([
@@ -67,12 +67,12 @@ describe('the base of a row', () => {
     ],
     ['that is cut', formatRow(289, { database: DATABASE }).slice(0, -3)],
   ])('is not a mark %s', (_case, mark) => {
-    expect(baseOf([], { mark })).toBeUndefined();
+    expect(getBasePrice([], { mark })).toBeUndefined();
   });
 
   it('is not the export if the last import removed the entry', () => {
-    expect(baseOf([], { baseEntries: new Set() })).toBeUndefined();
-    expect(baseOf([], { baseEntries: new Set([KEY]) })).toBe(hashText('289'));
+    expect(getBasePrice([], { baseEntries: new Set() })).toBeUndefined();
+    expect(getBasePrice([], { baseEntries: new Set([KEY]) })).toBe(hashText('289'));
   });
 
   it('makes a record removed that is not stored any more', () => {
@@ -91,7 +91,7 @@ describe('isBySomebodyElse', () => {
     ['an import of another export', { export_id: 'export-2' }, {}, true],
     ['an unknown operation', undefined, {}, true],
     ['any operation for a file without an export', {}, { exportKey: undefined }, true],
-  ])('judges %s', (_case, operation, author, expected) => {
+  ])('decides about %s', (_case, operation, author, expected) => {
     const compared = operation && { ...own, ...operation };
     expect(isBySomebodyElse(compared, { ...ANA, ...author })).toBe(expected);
   });

@@ -1,13 +1,13 @@
 /**
  * The merge of workbooks: editors export, edit and import them one after the other, and each import
- * reports and stores the expected result. Each story ends with two checks: the last import changes
- * nothing when it is repeated, and its undo file restores the store.
+ * reports and stores the expected result. At the end of each story, the last import changes nothing
+ * when it is repeated, and its undo file restores the store.
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDesk } from '../../support/node/desk.ts';
 import { makeProperty } from '../../support/node/listings-file.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
@@ -37,7 +37,7 @@ const homes = Array.from({ length: 8 }, (_, at) =>
     price_from: 100 + at,
     display_order: at,
     location: 'bay',
-    // Of two photos with one number, a site shows the one with the lesser id first.
+    // If two photos have one number, a site shows the one with the lesser id first.
     photos: [photo(`${at}-a`, 1), photo(`${at}-b`, 2), photo(`${at}-c`, at === 6 ? 2 : 3)],
     hero_photo: PHOTO(`${at}-a`),
     videos: [{ url: PHOTO(`${at}-film`), type: 'hero', web_visible: true, sort_order: 1 }],
@@ -80,9 +80,9 @@ const setClock = () => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 10), toFak
 beforeAll(async () => {
   setClock();
   vi.stubEnv('GITHUB_ACTOR', 'cleo');
-  for (const each of [another, production]) {
-    expect(await each.load(CATALOGUE)).toMatchObject({ code: 0, stderr: '' });
-    begins.push(each.keep());
+  for (const desk of [another, production]) {
+    expect(await desk.load(CATALOGUE)).toMatchObject({ code: 0, stderr: '' });
+    begins.push(desk.keep());
   }
   exported = await production.exportedWorkbook();
 });
@@ -171,7 +171,7 @@ const NOTHING = 'Nothing changed: the store already holds all of it.';
 const price = (price_from: number | null, slug = 'casa-0') =>
   change('listings', slug, { price_from });
 const title = (en: string) => change('listings', 'casa-0', { 'title.en': en });
-const withoutMarks: Edit = (sheets) => {
+const clearMarks: Edit = (sheets) => {
   for (const row of Object.values(sheets).flat()) delete row['as of'];
 };
 const copyHome =
@@ -200,7 +200,7 @@ type Story = [title: string, steps: Step[], stored?: Stored | undefined];
 
 const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][] = [
   [
-    'another address in the row of a photo or video is another address of it',
+    'changes the URL of a photo and a video',
     [
       change('photos', 'casa-0', { url: PHOTO('other') }),
       change('videos', 'casa-0', { url: PHOTO('film') }),
@@ -214,7 +214,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     },
   ],
   [
-    'two photos swap their addresses',
+    'swaps the URLs of two photos',
     [
       change('photos', 'casa-0', { url: PHOTO('0-b') }),
       change('photos', 'casa-0', { url: PHOTO('0-a') }, 1),
@@ -231,7 +231,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     },
   ],
   [
-    'an order of 0.5 moves a photo to the front, and the other numbers stay',
+    'moves a photo to the front with the order 0.5',
     [change('photos', 'casa-0', { order: 0.5 }, 2)],
     'casa-0: photo 0-c.jpg: web_sort_order 3 → 0',
     {
@@ -245,7 +245,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     },
   ],
   [
-    'a photo that moves to another home keeps its texts',
+    'moves a photo with its texts to another home',
     [change('photos', 'casa-0', { listing: 'casa-1', order: 9 }, 1)],
     'casa-1: 1 photo added',
     {
@@ -254,19 +254,19 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     },
   ],
   [
-    'a copied row of a photo with another address is a new photo',
+    'adds a photo for a copied row with another URL',
     [({ photos = [] }) => photos.push({ ...photos[0], url: PHOTO('new'), order: 4, hero: null })],
     'photos!A26 is a copy of photos!A2, and becomes a new record\n',
     { 'casa-0': { photos: addresses('0-a', '0-b', '0-c', 'new') } },
   ],
   ...[{}, { id: null }].map((hidden): (typeof ONE_EDITOR)[number] => [
-    `a copied row of a home with another slug is a new home ${JSON.stringify(hidden)}`,
+    `adds a home for a copied row with another slug ${JSON.stringify(hidden)}`,
     [copyHome({ slug: 'new', ...hidden })],
     'listings!A10 is a copy of listings!A2, and becomes a new record\n',
     { new: { hid: null, price_from: 100, photos: [] }, 'casa-0': { hid: 'H-0' } },
   ]),
   [
-    'a new home has photos, a new amenity, and the slug that another one had before',
+    'adds a home with photos, a new amenity and the previous slug of another one',
     [
       change('listings', 'casa-0', { slug: 'casa-cero' }),
       add('amenities', { slug: 'pool', 'label.en': 'Pool' }),
@@ -286,7 +286,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     },
   ],
   [
-    'a copied row of a feature is a new feature',
+    'adds a feature for a copied row',
     [({ features = [] }) => features.push({ ...features[0], icon_slug: 'sauna', order: 0 })],
     'casa-0: 1 unique feature added',
     {
@@ -300,19 +300,19 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     },
   ],
   [
-    'two features with one icon change places',
+    'reorders two features with one icon',
     [change('features', 'casa-7', { order: 3 }), change('features', 'casa-7', { order: 1 }, 1)],
     'casa-7: unique features in another order',
     { 'casa-7': { unique_features: [WEST, EAST] } },
   ],
   [
-    'a row without its id, whose slug is not known, is found by its mark',
+    'finds a row without id and with an unknown slug by its mark',
     [change('listings', 'casa-0', { id: null, hid: null, slug: 'casa-cero' })],
     'casa-0: hid "H-0" → none; slug "casa-0" → "casa-cero"\n',
     { 'casa-cero': { hid: null, photos: addresses('0-a', '0-b', '0-c') } },
   ],
   [
-    'sheets without the column id are found by their marks',
+    'finds the rows of sheets without the column id by their marks',
     [
       (sheets) => {
         for (const row of Object.values(sheets).flat()) delete row.id;
@@ -322,7 +322,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     'casa-0: price_from 100 → 1\n',
   ],
   [
-    'locations swap or change their slugs, and the cell of a home has a former one',
+    'swaps the slugs of locations that a home names by their exported slugs',
     [
       change('listings', 'casa-0', { location: 'hill' }),
       change('locations', 'bay', { slug: 'cove' }),
@@ -335,27 +335,27 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     },
   ],
   [
-    'an emptied cell empties its field',
+    'clears the field of an empty cell',
     [change('listings', 'casa-0', { 'title.fr': null, price_from: null, location: null })],
     'casa-0: title.fr removed; price_from 100 → none; location "bay" → none\n',
     { 'casa-0': { title: { en: 'Home 0' }, price_from: null, location: null } },
   ],
   [
-    'what a cell cannot show stays while it is untouched, and another text replaces a formatted one',
+    'keeps what an unedited cell cannot display',
     [change('listings', 'casa-7', { price_from: 170.5, 'description.en': 'By the lake' })],
     '\ncasa-7: description.en ',
     { 'casa-7': { ...HIDDEN, price_from: 170.5, description: { en: 'By the lake' } } },
   ],
   [
-    'rows that are sorted by another column change nothing',
+    'changes nothing if rows are sorted by another column',
     [(sheets) => Object.values(sheets).map((rows) => rows.reverse())],
     NOTHING,
     { 'casa-0': { photos: addresses('0-a', '0-b', '0-c') } },
   ],
-  ['without marks, a cell that is as stored changes nothing', [withoutMarks], NOTHING],
+  ['changes nothing if cells without marks have the stored values', [clearMarks], NOTHING],
   ...(['listings', 'photos', 'videos', 'amenities'] as const).map(
     (name): (typeof ONE_EDITOR)[number] => [
-      `the sheet ${name} under another name is rejected`,
+      `rejects the sheet ${name} under another name`,
       [renameSheet(name, 'Other')],
       `!The sheet "Other" has the columns of the missing sheet ${name}. Rename it to ${name}.\nNothing was changed.\n`,
     ],
@@ -508,7 +508,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 296 }, 'casa-1': { price_from: 8 } },
   ],
   [
-    '--prune retains a home that its editor has added to the export',
+    'retains a home that its editor has added to the export with --prune',
     [
       ana('New: new', [add('listings', { slug: 'new', ...REQUIRED })]),
       secondCopy(
@@ -554,7 +554,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'what an editor has added is translated by another one, and stays so',
+    'keeps the translations of what its editor has added',
     [
       ana('New: new', [...addAll, copyHome({ slug: 'copy' })]),
       exports('ben'),
@@ -597,7 +597,7 @@ const STORIES: Story[] = [
     },
   ],
   [
-    'there and back: an editor changes her own cell as often as she likes',
+    'lets an editor change her cell there and back',
     [
       ana('price_from 100 → 295', [price(295), setStatus('sold_out')]),
       ben('1 changed', [title('By Ben')]),
@@ -657,7 +657,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300, title: { en: 'New' } } },
   ],
   [
-    'two editors add a photo to one home',
+    'rejects photos that two editors add to one home',
     [
       ana('1 photo added', [newPhoto('one', 4)]),
       ben(
@@ -689,15 +689,15 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 1, photos: addresses('0-c', '0-b', '0-a', 'd') } },
   ],
   [
-    'without marks, adds records but does not change stored ones',
+    'adds records but does not change stored ones without marks',
     [
       patch({ slug: 'casa-0', price_from: 300 }),
       ana(
         '!the file: has rows whose hidden cells are lost, so that an import cannot tell which cells you edited. 1 cell differs from the store, first listings!Q2: price_from 300 → 100',
-        [withoutMarks],
+        [clearMarks],
       ),
       exports('ana'),
-      ana('New: new', [withoutMarks, ...addAll.slice(0, 5)]),
+      ana('New: new', [clearMarks, ...addAll.slice(0, 5)]),
     ],
     { 'casa-0': { price_from: 300 } },
   ],
@@ -723,7 +723,7 @@ const STORIES: Story[] = [
     ],
   ],
   [
-    'a workbook is rehearsed in another database, and then imported',
+    'imports a workbook that was rehearsed in another database',
     [
       goesTo(another),
       ana(FROM_ELSEWHERE, [price(295)]),
@@ -734,7 +734,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 295 } },
   ],
   [
-    'a workbook of another database does not revert newer values',
+    'does not revert newer values with a workbook of another database',
     [
       patch({ slug: 'casa-0', price_from: 300 }),
       goesTo(another),
@@ -745,7 +745,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'an empty database takes a workbook with copies, and a second one of it',
+    'imports a workbook with copies into an empty database twice',
     [
       does(() => another.clear()),
       goesTo(another),
@@ -768,7 +768,7 @@ const STORIES: Story[] = [
     { 'casa-0': { amenities: [{ label: { en: 'Wi-Fi', es: 'Red' } }] } },
   ],
   [
-    '--prune keeps listings that others have changed since the export',
+    'retains listings that others have changed with --prune',
     [
       ben('1 changed', [price(7, 'casa-7')]),
       ana(
@@ -781,7 +781,7 @@ const STORIES: Story[] = [
     { 'casa-6': { status: 'hidden' }, 'casa-7': { status: 'listed' } },
   ],
   [
-    'with --overwrite, an unedited export reverts and reports the changes of others',
+    'reverts the changes of others with --overwrite',
     [
       patch({ slug: 'casa-0', price_from: 298, hero_photo: PHOTO('0-b') }),
       ana(
@@ -804,7 +804,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 107 } },
   ],
   [
-    'an export as JSON is imported again by its editor, and no other change is lost',
+    'imports an edited JSON export again and again',
     [
       exportsJson,
       json('ana', 'price_from 100 → 1', { 'casa-0': { price_from: 1 } }),
@@ -820,7 +820,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 2 }, 'casa-1': { status: 'hidden' } },
   ],
   [
-    'a JSON record without a version is not checked, and another name of a location ages none',
+    'does not check a JSON record without a version',
     [
       exportsJson,
       patch({ slug: 'casa-0', price_from: 300 }),
@@ -830,7 +830,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100, location: { name: { en: 'The bay' } } } },
   ],
   [
-    'the undo of an import that another one follows is a problem',
+    'rejects the undo of an import if the record has changed since',
     [
       ana('New: new', addAll.slice(0, 3)),
       does(async () => files.set('undo', readFileSync(undo, 'utf8'))),
@@ -849,7 +849,7 @@ const ALL: Story[] = [
   ...TWO_EDITORS.flatMap(([name, first, second, stored]) =>
     [[], [exports('ben')]].map(
       (before): Story => [
-        `two editors ${name}, with ${before.length > 0 ? 'an export each' : 'one export'}`,
+        `lets two editors ${name} with ${before.length > 0 ? 'two exports' : 'one export'}`,
         [...before, ana('changed', [first]), ben('changed', [second])],
         stored,
       ],
@@ -858,27 +858,29 @@ const ALL: Story[] = [
   ...STORIES,
 ];
 
-it.each(ALL)('%s', async (_title, steps, stored = {}) => {
-  let before = catalogue();
-  let code: number | null = 0;
-  for (const { says, run } of steps) {
-    before = catalogue();
-    const done = await run();
-    code = done.code;
-    const report = `${done.stderr}${done.stdout}`;
-    const isRejected = says.startsWith('!');
-    expect(report).toContain(isRejected ? says.slice(1) : says);
-    expect(code, report).toBe(isRejected ? 1 : 0);
-    if (isRejected) expect(catalogue()).toEqual(before);
-  }
-  for (const [slug, fields] of Object.entries(stored)) {
-    expect(await imports.stored(slug), slug).toMatchObject(fields);
-  }
-  if (code === 1) return;
-  const [after, saved] = [catalogue(), existsSync(undo) ? readFileSync(undo) : undefined];
-  const again = await importAs(...last);
-  expect([again.code, catalogue()], again.stderr).toEqual([0, after]);
-  if (saved === undefined) return;
-  const undone = await importAs('cleo', saved, '--many');
-  expect([undone.code, catalogue()], undone.stderr).toEqual([0, before]);
+describe('an import', () => {
+  it.each(ALL)('%s', async (_title, steps, stored = {}) => {
+    let before = catalogue();
+    let code: number | null = 0;
+    for (const { says, run } of steps) {
+      before = catalogue();
+      const done = await run();
+      code = done.code;
+      const report = `${done.stderr}${done.stdout}`;
+      const isRejected = says.startsWith('!');
+      expect(report).toContain(isRejected ? says.slice(1) : says);
+      expect(code, report).toBe(isRejected ? 1 : 0);
+      if (isRejected) expect(catalogue()).toEqual(before);
+    }
+    for (const [slug, fields] of Object.entries(stored)) {
+      expect(await imports.stored(slug), slug).toMatchObject(fields);
+    }
+    if (code === 1) return;
+    const [after, saved] = [catalogue(), existsSync(undo) ? readFileSync(undo) : undefined];
+    const repeated = await importAs(...last);
+    expect([repeated.code, catalogue()], repeated.stderr).toEqual([0, after]);
+    if (saved === undefined) return;
+    const undone = await importAs('cleo', saved, '--many');
+    expect([undone.code, catalogue()], undone.stderr).toEqual([0, before]);
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * File → sentences: every problem of an import, in the words of its user, in each form of file. A
- * rejected import changes nothing, and the repair that a sentence names is imported.
+ * The problems of an import and their messages, in each form of file. A rejected import changes
+ * nothing, and the repair that a message suggests is accepted.
  */
 
 import { beforeAll, expect, it } from 'vitest';
@@ -66,8 +66,8 @@ beforeAll(async () => {
 });
 
 type Run = () => Promise<Finished>;
-/** The sentences are a line each. The repair is what they ask for. */
-type Case = [title: string, run: Run, sentences: string, repair?: Run | undefined];
+/** The expected messages, one per line, and the repair that they suggest. */
+type Case = [title: string, run: Run, messages: string, repair?: Run | undefined];
 
 const whole =
   (content: unknown, ...options: string[]): Run =>
@@ -137,7 +137,7 @@ const odsRow = (...cells: string[]) =>
 const odsRows = [odsRow('slug', 'city'), odsRow('casa-marea', 'Deià'), odsRow('other', 'Sóller')];
 const odsWith = (element: string, at: number) =>
   openDocument(odsRows.with(at, `<table:${element}>${odsRows[at]}</table:${element}>`).join(''));
-/** What is no file of an import: the parser's words, and what an import takes. */
+/** Files that an import cannot read, with the message of their parser. */
 const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string][] = [
   ['a CSV', 'slug,city\ncasa-marea,Palma\n', 'is neither JSON (Unexpected token'],
   ['deep JSON', '['.repeat(100_000) + ']'.repeat(100_000), 'is JSON that is nested too deep'],
@@ -552,7 +552,7 @@ it.each([
   ...UNREADABLE.map(([title, content, each]): Case => [title, whole(content), each]),
   ...FILES,
   ...SHEETS,
-])('%s is rejected', async (_title, run, sentences, repair) => {
+])('rejects %s', async (_title, run, messages, repair) => {
   const before = tables();
   const { code, stdout, stderr } = await run();
   const lines = stderr
@@ -561,15 +561,15 @@ it.each([
     .trimEnd()
     .split('\n');
   expect(lines.pop()).toMatch(/^(\d+ problems?\. )?Nothing was changed\.$/);
-  const expected = sentences.trim().split('\n');
-  const own = sentences.includes(HELP) ? lines : lines.filter((line) => !line.startsWith(HELP));
-  expect(own).toEqual(expected.map((each) => expect.stringContaining(each)));
+  const expected = messages.trim().split('\n');
+  const relevant = messages.includes(HELP) ? lines : lines.filter((line) => !line.startsWith(HELP));
+  expect(relevant).toEqual(expected.map((message) => expect.stringContaining(message)));
   expect([code, stdout]).toEqual([1, '']);
   if (repair !== undefined) expect(await repair()).toMatchObject({ code: 0, stderr: '' });
   expect(tables()).toEqual(before);
 });
 
-it('cells give what their spreadsheet shows, beside a formatted cell in the last row', async () => {
+it('reads cells as a spreadsheet displays them, with a formatted cell in the last row', async () => {
   const last = { value: null, type: 'empty', style: { font: { bold: true } } } as const;
   const file = sheets(
     `slug | price_from | #seen\ncasa-marea | ${412000 * 1.1} | DAY\n== photos\nlisting | url\ncasa-marea | ${url}\u200b`,
@@ -581,7 +581,7 @@ it('cells give what their spreadsheet shows, beside a formatted cell in the last
 });
 
 it.each(['#,##0.00 [$€-42D]', '#,##0 [$kr-81D];[Red]-#,##0 [$kr-81D]'])(
-  'a price in the format %s is no date, whatever the tag of the language',
+  'reads a price in the format %s as a number',
   async (numFmt) => {
     const cells = new Map(
       [291000, 60, 415000.55].map((value, at) => [
@@ -591,8 +591,8 @@ it.each(['#,##0.00 [$€-42D]', '#,##0 [$kr-81D];[Red]-#,##0 [$kr-81D]'])(
     );
     const file = sheets('slug | price_from\ncasa-marea\nother\ntwin', { listings: { cells } });
     const { stdout } = await file();
-    for (const each of ['291000', '60', '415000.55']) {
-      expect(stdout).toContain(`: price_from none → ${each}\n`);
+    for (const price of ['291000', '60', '415000.55']) {
+      expect(stdout).toContain(`: price_from none → ${price}\n`);
     }
   },
 );

@@ -1,26 +1,26 @@
 /**
- * File → what is stored, in each form of file: a whole one, a patch, and a workbook that an editor
- * has made. Nothing else changes, and the same import again changes nothing.
+ * The stored result of a file in each form: a complete one, a patch, and an editor's own workbook. No
+ * other listing changes, and importing the file again changes nothing.
  */
 
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openDesk } from '../../support/node/desk.ts';
 import { makeFile, makeProperty } from '../../support/node/listings-file.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 import { formulaCell, parseSheets, toSheets, workbook } from '../../support/node/workbook.ts';
 
 const imports = openDesk();
-const urlOf = (name: string | number) => `https://images.example.com/${name}.jpg`;
+const makeUrl = (name: string | number) => `https://images.example.com/${name}.jpg`;
 const photo = (number: number, fields: object = {}) => ({
   id: `00000000-0000-4000-8000-0000000000a${number}`,
-  url: urlOf(number),
+  url: makeUrl(number),
   alt: { en: `View ${number}`, es: `Vista ${number}` },
   section: 'studio',
   web_visible: true,
   web_sort_order: number * 10,
   ...fields,
 });
-const video = { url: urlOf('film'), type: 'hero', web_visible: true, sort_order: 1 };
+const video = { url: makeUrl('film'), type: 'hero', web_visible: true, sort_order: 1 };
 const seaWall = { icon_slug: 'sea', label: { en: 'Sea wall', fr: 'Digue' } };
 const wifi = { slug: 'wifi', label: { en: 'Wi-Fi', es: 'Wifi', fr: 'Wi-Fi' } };
 const marea = makeProperty({
@@ -72,9 +72,9 @@ const sheets =
     );
 
 const added = { slug: 'new', name: 'New', status: 'listed', display_order: 1 };
-const newPhoto = { url: urlOf(1), section: 'hero', web_visible: true, web_sort_order: 1 };
+const newPhoto = { url: makeUrl(1), section: 'hero', web_visible: true, web_sort_order: 1 };
 const numbered = (url: string, web_sort_order: number, fields = {}) =>
-  expect.objectContaining({ url: urlOf(url), web_sort_order, ...fields });
+  expect.objectContaining({ url: makeUrl(url), web_sort_order, ...fields });
 
 const URLS = [
   ['HTTPS://IMAGES.Example.com:443/a/../é.jpg', 'https://images.example.com/%C3%A9.jpg'],
@@ -92,7 +92,7 @@ const formulas = new Map([
 ]);
 
 const named = (name: string | number, web_sort_order?: number) => ({
-  url: urlOf(name),
+  url: makeUrl(name),
   web_sort_order,
 });
 const LAST = 2 ** 31 - 1;
@@ -108,14 +108,14 @@ const ORDERS: [what: string, photos: ReturnType<typeof named>[], numbers: number
 ];
 
 /** The file, the fields of stored listings that it changes, by their slugs before, and its warnings. */
-const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?: string[]][] = [
+const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?: string[]][] = [
   [
     // The ids are computed by Python's uuid.uuid5 under dab30d73-9ba7-4be9-995d-d83048c8cdd4.
-    'a file without ids gets them from hid, slug and URL, the same for ever',
+    'derives missing ids from hid, slug and URL',
     load({
       locations: [{ slug: 'mallorca', name: {} }],
       properties: [
-        { ...added, hid: 'H-1', photos: [newPhoto], videos: [{ ...video, url: urlOf(1) }] },
+        { ...added, hid: 'H-1', photos: [newPhoto], videos: [{ ...video, url: makeUrl(1) }] },
         { ...added, slug: 'new-slug', location: 'mallorca' },
       ],
     }),
@@ -133,7 +133,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
   ],
   ...['9007199254740992', '123456789012345680000', '1E+23'].map(
     (number): (typeof FILES)[number] => [
-      `a file may have a byte order mark, and the number ${number}`,
+      `reads a byte order mark and the number ${number}`,
       load(
         `\ufeff${JSON.stringify({ properties: [{ ...added, size: 0 }] })}`.replace(
           '"size":0',
@@ -144,7 +144,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     ],
   ),
   [
-    'a URL is stored in normal form',
+    'stores a URL in normal form',
     whole({
       ...added,
       financial_analysis_url: URLS[0]?.[0],
@@ -158,7 +158,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     },
   ],
   [
-    'a text of 100,000 characters, a list of 1,000 entries and 128 levels are stored',
+    'stores a string of 100,000 characters, a list of 1,000 entries and 128 levels',
     whole({
       ...added,
       name: widest,
@@ -168,7 +168,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     { new: { name: widest, unique_features: features } },
   ],
   [
-    'blank texts are no texts',
+    'drops blank strings',
     whole({
       ...added,
       city: ' ',
@@ -178,7 +178,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     { new: { city: null, title: { en: 'New' }, description: {} } },
   ],
   [
-    'a patch changes only its fields',
+    'changes only the fields of a patch',
     patch({ slug: 'casa-marea', price_from: 121000, title: { fr: 'La maison' } }),
     {
       'casa-marea': {
@@ -188,17 +188,17 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     },
   ],
   [
-    'a patch finds a listing by its hid, and sets its slug',
+    'sets the slug of the listing with the hid of a patch',
     patch({ hid: 'M-1', slug: 'casa-nueva' }),
     { 'casa-marea': { slug: 'casa-nueva' } },
   ],
   [
-    'a patch finds a listing by its id, and sets its hid',
+    'sets the hid of the listing with the id of a patch',
     patch({ id: marea.id, hid: 'M-9' }),
     { 'casa-marea': { hid: 'M-9' } },
   ],
   [
-    'null empties a field, and takes a language away',
+    'clears a field or a language for null',
     patch({
       slug: 'casa-marea',
       city: null,
@@ -221,15 +221,15 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     ['title.fr', 'description.en', 'description.fr', 'city', 'location', 'amenities'],
   ],
   [
-    'a patch replaces a list, and keeps the fields of photos that it names by address or id',
+    'keeps the fields of photos that a patched list names by URL or id',
     patch({
       slug: 'casa-marea',
       photos: [
-        { url: urlOf(2).replace('https', 'HTTPS'), alt: { fr: 'Vue 2', es: null } },
+        { url: makeUrl(2).replace('https', 'HTTPS'), alt: { fr: 'Vue 2', es: null } },
         { id: photo(1).id.toUpperCase(), section: 'gallery' },
-        { url: urlOf('a b') },
+        { url: makeUrl('a b') },
       ],
-      hero_photo: urlOf('a b'),
+      hero_photo: makeUrl('a b'),
     }),
     {
       'casa-marea': {
@@ -244,13 +244,13 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     ['photos.alt.es'],
   ],
   [
-    'a list without the hero photo selects none',
-    patch({ slug: 'casa-marea', photos: [{ url: urlOf(2) }] }),
+    'selects no hero photo if the list does not have it',
+    patch({ slug: 'casa-marea', photos: [{ url: makeUrl(2) }] }),
     { 'casa-marea': { hero_photo_id: null, photos: [photo(2)] } },
     ['hero_photo'],
   ],
   ...ORDERS.map(([what, photos, numbers]): (typeof FILES)[number] => [
-    `a list shows its photos in its order: ${what}`,
+    `numbers the photos in the order of the list (${what})`,
     patch({ slug: 'casa-marea', photos }),
     {
       'casa-marea': {
@@ -261,12 +261,12 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     },
   ]),
   [
-    'a list keeps all its numbers, and finds a stored photo by its address under another id',
+    'keeps the numbers of a list that finds a photo by its URL under another id',
     patch({
       slug: 'casa-marea',
       photos: [
-        { url: urlOf(1), id: photo(9).id, web_sort_order: 7 },
-        { url: urlOf(2), web_sort_order: 3 },
+        { url: makeUrl(1), id: photo(9).id, web_sort_order: 7 },
+        { url: makeUrl(2), web_sort_order: 3 },
       ],
       hero_photo_id: photo(9).id,
     }),
@@ -278,7 +278,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     },
   ],
   [
-    'a patch merges locations and amenities, and adds them with a listing',
+    'merges the locations and amenities of a patch',
     load(
       {
         locations: [
@@ -308,12 +308,12 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, emptied?:
     },
   ],
   [
-    'set-status sets the status of listings, one of them named twice',
+    'sets the status of listings with set-status',
     () => imports.setStatus('hidden', 'casa-marea', 'casa-marea', 'other-1'),
     { 'casa-marea': { status: 'hidden' }, 'other-1': { status: 'hidden' } },
   ],
   [
-    'a workbook changes the columns that it has, and an empty cell empties its field',
+    'changes the columns that a workbook has',
     sheets(`
 slug | price_from | title.en | title.fr | city | is_early_access | location | #mine
 casa-marea | 121000.5 | The house, "by" the sea |  |  | no |  | 3
@@ -336,7 +336,7 @@ other-1 | 2 |  |  | Palma | YES | "Bay " |`),
     ['title.fr', 'city', 'location'],
   ],
   [
-    'headers, keys and words are read in any case, and without what is invisible at their ends',
+    'reads headers, keys and words in any case, without invisible characters at their ends',
     async () => {
       const listings = [
         ['\u200bHID ', 'Slug', 'STATUS', 'type', 'amenities', 'city', 'beds'],
@@ -363,20 +363,20 @@ wifi3 | Fastest`);
     },
   ],
   [
-    'a formula counts by its value, in a hidden row too',
+    'reads the value of a formula in a hidden row',
     sheets('slug | price_from | city\ncasa-marea', {
       listings: { cells: formulas, rowDefs: new Map([[1, { hidden: true }]]) },
     }),
     { 'casa-marea': { price_from: 200, city: 'ab' } },
   ],
   [
-    'the rows of a listing are its photos, in the order of their numbers',
+    'orders the photos of a listing by the numbers in their rows',
     sheets(`
 == photos
 listing | order | url | alt.en | alt.es | section | visible | hero
-Casa-Marea | 3 | ${urlOf(1)} | View 1 | Vista 1 | studio | yes |
-casa-marea | 1 | ${urlOf("d'or")} | New |  |  |  |
-casa-marea | 2 | ${urlOf(2)} |  | Vista 2 | gallery | no | yes`),
+Casa-Marea | 3 | ${makeUrl(1)} | View 1 | Vista 1 | studio | yes |
+casa-marea | 1 | ${makeUrl("d'or")} | New |  |  |  |
+casa-marea | 2 | ${makeUrl(2)} |  | Vista 2 | gallery | no | yes`),
     {
       'casa-marea': {
         photos: [
@@ -395,23 +395,23 @@ casa-marea | 2 | ${urlOf(2)} |  | Vista 2 | gallery | no | yes`),
     ['photos.alt.en'],
   ],
   [
-    'without the column order, photos are in the order of their rows, and keep what has no column',
+    'orders photos by their rows without the column order',
     sheets(`
 == photos
 listing | url
-casa-marea | ${urlOf(2)}
-casa-marea | ${urlOf(1)}`),
+casa-marea | ${makeUrl(2)}
+casa-marea | ${makeUrl(1)}`),
     { 'casa-marea': { photos: [photo(2), photo(1, { web_sort_order: 21 })] } },
   ],
   [
-    'features and videos are lists too, and a list without rows of an unlisted home stays',
+    'replaces features and videos as it replaces photos',
     sheets(`
 == photos
 listing | url
 == videos
 listing | url | type
-casa-marea | ${urlOf('new')} | tour
-casa-marea | ${urlOf('film')} | hero
+casa-marea | ${makeUrl('new')} | tour
+casa-marea | ${makeUrl('film')} | hero
 == features
 listing | icon_slug | label.en | order
 casa-marea | sea | Sea wall | 2
@@ -419,43 +419,43 @@ casa-marea | pool | Pool | 1`),
     {
       'casa-marea': {
         videos: [
-          expect.objectContaining({ url: urlOf('new'), type: 'tour', web_visible: true }),
-          expect.objectContaining({ url: urlOf('film'), type: 'hero' }),
+          expect.objectContaining({ url: makeUrl('new'), type: 'tour', web_visible: true }),
+          expect.objectContaining({ url: makeUrl('film'), type: 'hero' }),
         ],
         unique_features: [{ icon_slug: 'pool', label: { en: 'Pool' } }, seaWall],
       },
     },
   ],
   [
-    'a listing that listings names and that has no photo row gets no photo, and another one its rows',
+    'removes the photos of a listing without a row in the sheet photos',
     sheets(`
 slug
 casa-marea
 == photos
 listing | url
-other-3 | ${urlOf('x')}`),
+other-3 | ${makeUrl('x')}`),
     {
       'casa-marea': { photos: [], hero_photo_id: null },
-      'other-3': { photos: [expect.objectContaining({ url: urlOf('x') })] },
+      'other-3': { photos: [expect.objectContaining({ url: makeUrl('x') })] },
     },
     ['hero_photo', 'photos'],
   ],
   [
-    '--prune hides a listing that only the sheet photos names',
+    'hides a listing that only the sheet photos names with --prune',
     async () => {
       const listings = [['slug'], [marea.slug], ...others.slice(1).map(({ slug }) => [slug])];
       const { photos = [] } = parseSheets(`
 == photos
 listing | url
-casa-marea | ${urlOf(1)}
-casa-marea | ${urlOf(2)}
-other-0 | ${urlOf('x')}`);
+casa-marea | ${makeUrl(1)}
+casa-marea | ${makeUrl(2)}
+other-0 | ${makeUrl('x')}`);
       return imports.load(toSheets({ listings, photos }), '--prune');
     },
     { 'other-0': { status: 'hidden', photos: [numbered('x', 1)] } },
   ],
   [
-    'a new listing has a new location and a new amenity, and another one their new names',
+    'adds a listing with a new location and a new amenity',
     sheets(`
 == locations
 slug | name.en | name.es
@@ -470,7 +470,7 @@ slug | name | status | display_order | location | amenities
 new | Casa Alta | listed | 2 | hill | sauna, wifi
 == photos
 listing | url | alt.es
-new | ${urlOf('alta')} | La casa`),
+new | ${makeUrl('alta')} | La casa`),
     {
       'casa-marea': {
         location: expect.objectContaining({ name: { en: 'The small bay', es: 'La cala' } }),
@@ -491,18 +491,23 @@ new | ${urlOf('alta')} | La casa`),
 
 const { listings } = imports;
 
-it.each(FILES)('%s', async (_title, run, stored, emptied = []) => {
-  const before = listings();
-  const { code, stderr } = await run();
-  const warnings = emptied.map((each) => `Warning: cleared ${each} of 1 listing: casa-marea\n`);
-  expect([code, stderr]).toEqual([0, warnings.join('')]);
-  const slugs = new Map(before.map(({ id, slug }) => [id, slug]));
-  const after = listings().map((each) => [slugs.get(each.id) ?? each.slug, each]);
-  const added = Object.entries(stored).map(([slug, fields]) => [
-    slug,
-    expect.objectContaining(fields),
-  ]);
-  const changed = before.map((each) => [each.slug, { ...each, ...stored[each.slug] }]);
-  expect(Object.fromEntries(after)).toEqual(Object.fromEntries([...added, ...changed]));
-  expect((await run()).stdout).toContain('Nothing changed');
+describe('an import', () => {
+  it.each(FILES)('%s', async (_title, run, stored, cleared = []) => {
+    const before = listings();
+    const { code, stderr } = await run();
+    const warnings = cleared.map((field) => `Warning: cleared ${field} of 1 listing: casa-marea\n`);
+    expect([code, stderr]).toEqual([0, warnings.join('')]);
+    const slugs = new Map(before.map(({ id, slug }) => [id, slug]));
+    const after = listings().map((listing) => [slugs.get(listing.id) ?? listing.slug, listing]);
+    const added = Object.entries(stored).map(([slug, fields]) => [
+      slug,
+      expect.objectContaining(fields),
+    ]);
+    const changed = before.map((listing) => [
+      listing.slug,
+      { ...listing, ...stored[listing.slug] },
+    ]);
+    expect(Object.fromEntries(after)).toEqual(Object.fromEntries([...added, ...changed]));
+    expect((await run()).stdout).toContain('Nothing changed');
+  });
 });

@@ -1,4 +1,4 @@
-/** The file that undoes an import: it is there if the import was applied, and only then. */
+/** The undo file, which an import leaves only if it was applied. */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ beforeEach(() => {
 /** Imports the file, whose import `--undo` undoes, on the database that `open` opens. */
 const load = (open: WithDatabase) => runWith(open, importCommand, path, '--undo', undo);
 
-it('an import makes its folder, and names it to the shell of any folder', async () => {
+it('is named in a command for a shell in any folder', async () => {
   vi.stubEnv('INIT_CWD', join(folder, 'other'));
   vi.stubEnv('CLOUDFLARE_ENV', 'staging');
   const { stdout } = await imports.load(file, '--undo', undo);
@@ -37,7 +37,7 @@ it('an import makes its folder, and names it to the shell of any folder', async 
   expect(existsSync(undo)).toBe(true);
 });
 
-it('an import that is overtaken by the same one leaves no file and offers none', async () => {
+it('is not left by an import that loses a race to the same one', async () => {
   const overtaken = interceptD1(imports.database, async (call) => {
     if (existsSync(undo)) await importInto(imports.database, file);
     return call();
@@ -47,7 +47,7 @@ it('an import that is overtaken by the same one leaves no file and offers none',
   expect([stdout.includes('To undo it'), existsSync(undo)]).toEqual([false, false]);
 });
 
-it('an import whose report fails keeps it, and claims nothing', async () => {
+it('stays if the report fails', async () => {
   const open: WithDatabase = async (_target, work) => {
     const outcome = await work(imports.database);
     vi.spyOn(console, 'log').mockImplementation(() => {
@@ -60,7 +60,7 @@ it('an import whose report fails keeps it, and claims nothing', async () => {
   expect(existsSync(undo)).toBe(true);
 });
 
-it('an import that fails leaves none, and one that would replace a file changes nothing', async () => {
+it('is deleted if the import fails', async () => {
   const failing = interceptD1(imports.database, (call) => {
     return existsSync(undo) ? Promise.reject(new Error('D1 has failed')) : call();
   });
@@ -75,17 +75,17 @@ it('an import that fails leaves none, and one that would replace a file changes 
   );
 });
 
-it('gives a slug back, and removes the added amenities that no other listing has; it can be imported again', async () => {
+it('restores a slug and removes added amenities that no other listing has', async () => {
   const old = makeProperty({ slug: 'home', hid: 'H-1' });
   await imports.load({ properties: [old] });
-  const again = {
+  const second = {
     amenities: ['pool', 'sauna'].map((slug) => ({ slug, label: { en: slug } })),
     properties: [
       { ...old, slug: 'moved' },
       { ...old, id: undefined, hid: undefined, amenities: ['pool', 'sauna'] },
     ],
   };
-  await imports.load(again, '--undo', undo);
+  await imports.load(second, '--undo', undo);
   await imports.load({ properties: [makeProperty({ slug: 'other', amenities: ['pool'] })] });
   const undone = await imports.run(undo, '--many', '--no-undo');
   expect(undone.stdout).toContain('amenity sauna: removed\n');
@@ -94,13 +94,13 @@ it('gives a slug back, and removes the added amenities that no other listing has
     imports.rows('SELECT slug FROM properties ORDER BY slug').map(({ slug }) => slug);
   expect(slugs()).toEqual(['home', 'other', expect.stringMatching(/^undone-[0-9a-f-]{36}$/)]);
   expect((await imports.stored('home'))?.hid).toBe('H-1');
-  expect(await imports.load(again)).toMatchObject({ code: 0, stderr: '' });
+  expect(await imports.load(second)).toMatchObject({ code: 0, stderr: '' });
   expect(slugs()).toEqual(['home', 'moved', 'other']);
   const alone = { removed: { locations: [], amenities: ['pool'] } };
   expect(await imports.load(alone)).toMatchObject({ code: 0, stderr: '' });
 });
 
-it('gives no slug back that an added location of another listing has', async () => {
+it('does not restore a slug that another location has', async () => {
   const [old, added] = [{ id: crypto.randomUUID() }, { id: crypto.randomUUID() }];
   await imports.load({ locations: [{ ...old, slug: 'coast', name: {} }] });
   const locations = [

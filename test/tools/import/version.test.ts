@@ -1,4 +1,4 @@
-/** The version of a listing, and stored listings that lack today's fields. */
+/** The version of a listing, and stored listings without the newest fields. */
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,18 +44,18 @@ it.each([
   expect(computeVersion({ ...home, ...fields })).not.toBe(computeVersion(home));
 });
 
-it('does not depend on the order of fields, and is the same in each release', () => {
+it('is the same in each release, in any order of fields', () => {
   const reversed = Object.fromEntries(Object.entries(home).reverse());
   expect(computeVersion({ ...reversed, ...home })).toBe('v1_d6eed6c02015b1b4');
 });
 
-it('a stored listing that lacks fields is read with their defaults, in the order of the schema', () => {
+it('adds the defaults of missing fields in the order of the schema', () => {
   const { city, is_early_access, title, photos, ...stored } = home;
   const text = JSON.stringify({ ...stored, photos: [{ ...photo, alt: undefined }], title });
   expect(JSON.stringify(readSource(text))).toBe(JSON.stringify(home));
 });
 
-it('a stored listing keeps a field that today’s schema does not have', () => {
+it('keeps a field that the current schema does not have', () => {
   expect(readSource(JSON.stringify({ ...home, floors: 2 }))).toEqual({ ...home, floors: 2 });
 });
 
@@ -63,7 +63,7 @@ const imports = openMemoryImports();
 /** Fields with each kind of default: null, an empty map, an empty list, false. */
 const NEW = ['beds', 'fraction_from', 'location_text', 'videos', 'is_early_access'];
 
-it("yesterday's export and undo file, which lack today's fields, change and empty nothing else", async () => {
+it('does not clear newer fields that an earlier export or undo file does not have', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'version-'));
   const undo = join(folder, 'undo.json');
   /** Returns a file whose records lack the fields, and have another price. */
@@ -80,7 +80,7 @@ it("yesterday's export and undo file, which lack today's fields, change and empt
   const patch = { properties: [{ slug: 'casa-a', price_from: 2 }] };
   await imports.load(patch, '--patch', '--undo', undo);
   const undoing = readFileSync(undo, 'utf8');
-  // The stored listings are those of a version that did not have the fields.
+  // The listings were stored by a version without the fields.
   const paths = NEW.map((name) => `'$.${name}'`).join();
   imports.rows(`UPDATE properties SET source = json_remove(source, ${paths})`);
   for (const [file, change] of [
