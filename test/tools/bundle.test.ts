@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { getBundle } from '../support/node/bundles.ts';
 
 const MAX_GZIPPED_BYTES = 112 * 1_024;
-/** Files that are not uploaded: a note, and the map from the bundle to its sources. */
+/** Files that are not uploaded: wrangler's note, and the source map. */
 const NOT_UPLOADED = /^README\.md$|\.map$/;
 
 const directory = dirname(await getBundle('src/index.ts'));
@@ -22,23 +22,27 @@ describe('the deployed bundle', () => {
     expect(length).toBeLessThanOrEqual(MAX_GZIPPED_BYTES);
   });
 
-  it('has every production dependency, and nothing of the API page, the preview and the OpenAPI document', () => {
+  const map = JSON.parse(readFileSync(join(directory, 'index.js.map'), 'utf8'));
+  const sources = z
+    .object({ sources: z.array(z.string()) })
+    .parse(map)
+    .sources.map((source) => relative('.', join(directory, decodeURI(source))));
+
+  it('has no code of the API page, the preview or the OpenAPI document', () => {
     const text = readFileSync(join(directory, 'index.js'), 'utf8');
     const foreignText = [/scalar/i, /operationId/, /listProperties/, /api\/docs/, /\/preview/];
     expect(text.includes('/api/v1/web')).toBe(true);
-    expect(foreignText.filter((each) => each.test(text))).toEqual([]);
-
-    const map = JSON.parse(readFileSync(join(directory, 'index.js.map'), 'utf8'));
-    const named = z.object({ sources: z.array(z.string()) }).parse(map).sources;
-    const sources = named.map((source) => relative('.', join(directory, decodeURI(source))));
+    expect(foreignText.filter((pattern) => pattern.test(text))).toEqual([]);
     const foreignFile =
       /^src\/(.*\/)?(openapi|development)\/|^tools\/|node_modules\/(zod-openapi|@scalar)/;
     expect(sources).toContain('src/app.ts');
     expect(sources.filter((source) => foreignFile.test(source))).toEqual([]);
+  });
 
+  it('has exactly the production dependencies', () => {
     const packages = sources
       .map((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? '')
-      // The map of a package may name sources that are not installed.
+      // A package's own source map can name sources that are not installed.
       .filter((name) => name !== '' && existsSync(join('node_modules', name)));
     const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
     expect([...new Set(packages)].sort()).toEqual(Object.keys(dependencies).sort());

@@ -1,4 +1,4 @@
-/** The account that a command works on, and the calls of Cloudflare's REST API. */
+/** The account that a command works on, and a client for Cloudflare's REST API. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,27 +10,27 @@ import { describeError, UserError } from '../command-line/user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
-/** Pauses before the second to the fifth attempt. */
+/** Pauses before the second, third, fourth and fifth attempt. */
 const PAUSES_MS = [250, 500, 1_000, 2_000];
 /**
- * The API accepts 1,200 calls of a user in five minutes, and then responds with 429 for five
- * minutes (developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026).
+ * The API accepts 1,200 calls per user in five minutes. After that, it rejects every call with 429
+ * for five minutes (developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026).
  */
 const CALLS_PER_MINUTE = 190;
 const BLOCK_MS = 300_000;
-/** A longer pause is printed. */
+/** Longest pause that is not printed. */
 const SILENT_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 
-/** The time, which tests replace. */
+/** The time and the pauses of a client. Tests replace it. */
 export type Clock = { now: () => number; sleep: (ms: number) => Promise<unknown> };
 
-const CLOCK: Clock = {
+const SYSTEM_CLOCK: Clock = {
   now: () => Date.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Calls the API. A call may be sent twice, so it must be safe to repeat. Throws a `UserError`. */
+/** Sends a request. Failed attempts are repeated, so it must be safe to run twice. Throws a `UserError`. */
 type Call = <T>(result: z.ZodType<T>, method: string, path: string, body?: unknown) => Promise<T>;
 
 export type Account = {
@@ -39,21 +39,21 @@ export type Account = {
   call: Call;
 };
 
-/** A call that Cloudflare rejected, and would reject again. */
-export class RejectedCall extends UserError {
+/** A call that Cloudflare has rejected, and would reject again. */
+export class RejectedCallError extends UserError {
   readonly status: number;
 
-  constructor(fault: string, status: number) {
-    super(fault);
+  constructor(message: string, status: number) {
+    super(message);
     this.status = status;
   }
 }
 
-/** Opens the configured account, or the only one. */
+/** Opens the configured account, or the only account that the credentials have access to. */
 export async function openAccount(
   accountId: string | undefined,
   pausesMs = PAUSES_MS,
-  clock = CLOCK,
+  clock = SYSTEM_CLOCK,
 ): Promise<Account> {
   loadEnvFiles();
   const token = process.env.CLOUDFLARE_API_TOKEN || (await findLoginToken());
@@ -65,12 +65,12 @@ export async function openAccount(
   };
 }
 
-/** Loads the files that wrangler loads too. A variable that is set already keeps its value. */
+/** Loads the same files as wrangler. A variable that is already set keeps its value. */
 export function loadEnvFiles(directory = PROJECT_DIRECTORY): void {
   for (const name of ['.env.local', '.env']) {
     const file = join(directory, name);
     if (!existsSync(file)) continue;
-    // Throws if Node would read another text than the user sees.
+    // Throws for a file that is not in UTF-8, because Node would read different text than the user sees.
     readTextFile(file);
     process.loadEnvFile(file);
   }
@@ -81,18 +81,20 @@ async function findLoginToken(): Promise<string> {
   const [, token] = /"token":\s*"([^"]+)"/.exec(output) ?? [];
   if (token !== undefined) return token;
   throw new UserError(
-    'there are no credentials for Cloudflare: set CLOUDFLARE_API_TOKEN, or run `npx wrangler login`',
+    'Cloudflare needs credentials. Set CLOUDFLARE_API_TOKEN, or run `npx wrangler login`',
   );
 }
 
 async function findOnlyAccount(call: Call): Promise<string> {
-  const all = await call(z.array(z.object({ id: z.string() })), 'GET', '/accounts');
-  const [only] = all;
-  if (only !== undefined && all.length === 1) return only.id;
-  throw new UserError(`the credentials open ${all.length} accounts: set CLOUDFLARE_ACCOUNT_ID`);
+  const accounts = await call(z.array(z.object({ id: z.string() })), 'GET', '/accounts');
+  const [first] = accounts;
+  if (first !== undefined && accounts.length === 1) return first.id;
+  throw new UserError(
+    `your credentials have access to ${accounts.length} accounts. Choose one with CLOUDFLARE_ACCOUNT_ID`,
+  );
 }
 
-/** Returns a client that throttles its calls, retries them after an error, and waits while the user is blocked. */
+/** Creates a client that throttles calls, retries failed ones, and waits while the user is blocked. */
 function createApiClient(token: string, pausesMs: readonly number[], clock: Clock): Call {
   const throttle = createThrottle(clock);
   const base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
@@ -101,19 +103,20 @@ function createApiClient(token: string, pausesMs: readonly number[], clock: Cloc
     await throttle();
     const request = { method, headers, body: JSON.stringify(body) };
     for (let attempt = 0; ; attempt += 1) {
-      const sent = await send(`${base}${path}`, request);
-      const { received, fault, mayPass, retryAfterMs, status } = sent;
-      const accepted = z.object({ success: z.literal(true), result }).safeParse(received);
+      const response = await send(`${base}${path}`, request);
+      const { payload, failure, isRetryable, retryAfterMs, status } = response;
+      const accepted = z.object({ success: z.literal(true), result }).safeParse(payload);
       if (accepted.success) return accepted.data.result;
-      if (!mayPass) throw new RejectedCall(`${fault} (${method} ${shorten(path)})`, status);
-      const usualMs = pausesMs[attempt];
-      if (usualMs === undefined) {
-        throw new UserError(`Cloudflare gave no usable response to ${method} ${path}: ${fault}`);
+      if (!isRetryable)
+        throw new RejectedCallError(`${failure} (${method} ${shorten(path)})`, status);
+      const minPauseMs = pausesMs[attempt];
+      if (minPauseMs === undefined) {
+        throw new UserError(`Cloudflare gave no usable response to ${method} ${path}: ${failure}`);
       }
-      const pauseMs = Math.max(usualMs, retryAfterMs);
+      const pauseMs = Math.max(minPauseMs, retryAfterMs);
       if (pauseMs > SILENT_PAUSE_MS) {
         const end = new Date(clock.now() + pauseMs).toLocaleTimeString('en-GB');
-        console.error(`Cloudflare: ${fault}. The command waits until ${end} and then continues.`);
+        console.error(`Cloudflare: ${failure}. Waiting until ${end}, then continuing.`);
       }
       await clock.sleep(pauseMs);
       await throttle();
@@ -121,16 +124,17 @@ function createApiClient(token: string, pausesMs: readonly number[], clock: Cloc
   };
 }
 
-/** Returns a function that waits until one more call keeps below the limit. */
+/** Returns a function that waits until another call stays within `CALLS_PER_MINUTE`. */
 function createThrottle({ now, sleep }: Clock): () => Promise<void> {
-  const calls: number[] = [];
+  const callTimes: number[] = [];
   return async () => {
-    const oldest = calls.length < CALLS_PER_MINUTE ? undefined : calls.shift();
+    const oldest = callTimes.length < CALLS_PER_MINUTE ? undefined : callTimes.shift();
     const waitMs = oldest === undefined ? 0 : oldest + 60_000 - now();
     if (waitMs > 0) await sleep(Math.min(waitMs, 60_000));
-    calls.push(now());
+    callTimes.push(now());
   };
 }
+
 /** e.g. `/accounts/f00d/d1/database?name=feed` → `/d1/database` */
 const shorten = (path: string) => path.replace(/^\/accounts\/[^/]+(?=\/)|\?.*$/g, '');
 
@@ -138,36 +142,36 @@ const rejection = z.object({
   errors: z.array(z.object({ code: z.number(), message: z.string() })),
 });
 
-/** Sends a request once. If the body is unusable, `fault` contains the reason. */
+/** Sends a request once. `failure` is the reason if the payload cannot be used. */
 async function send(url: string, request: RequestInit) {
-  // The server may have closed an idle connection in the meantime. Node notices it in this turn.
+  // Lets Node notice that the server has closed an idle connection, so that `fetch` opens a new one.
   await new Promise(setImmediate);
   let response: Response;
   try {
     response = await fetch(url, { ...request, signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS) });
   } catch (error) {
-    const fault = `its API cannot be reached (${describeCause(error)})`;
-    return { fault, mayPass: true, retryAfterMs: 0, status: 0 };
+    const failure = `its API cannot be reached (${describeCause(error)})`;
+    return { failure, isRetryable: true, retryAfterMs: 0, status: 0 };
   }
   const { ok, status, headers } = response;
-  const received: unknown = await response.json().catch(() => undefined);
-  const { errors } = rejection.catch({ errors: [] }).parse(received);
+  const payload: unknown = await response.json().catch(() => undefined);
+  const { errors } = rejection.catch({ errors: [] }).parse(payload);
   const reasons = errors.map(({ code, message }) => `${message} [code: ${code}]`).join('; ');
   const isTransient = errors.some(({ message }) => isTransientError(message));
   return {
-    received,
+    payload,
     status,
-    fault: reasons || `its API responded with HTTP ${status}`,
-    mayPass: ok || status >= 500 || status === 429 || isTransient,
+    failure: reasons || `its API responded with HTTP ${status}`,
+    isRetryable: ok || status >= 500 || status === 429 || isTransient,
     // Cloudflare sends seconds, never a date.
     retryAfterMs:
       1_000 * (Number(headers.get('Retry-After')) || 0) || (status === 429 ? BLOCK_MS : 0),
   };
 }
 
-/** Returns why no response came, e.g. `ECONNREFUSED`. */
+/** Returns the reason why a request got no response, e.g. `ECONNREFUSED`. */
 export function describeCause(error: unknown): string {
-  // A proxy's rejection is the cause of a cause.
+  // If a proxy rejects the request, the reason is the cause of a cause.
   if (error instanceof Error && error.cause !== undefined) return describeCause(error.cause);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^E[A-Z_]+$/.test(code) ? code : describeError(error);

@@ -1,10 +1,10 @@
-/** The active deployment of a Worker, which a new one replaces. */
+/** The active deployment of a Worker, which a new deployment replaces. */
 
 import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
 import { readGit } from '../command-line/git.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { type Account, RejectedCall } from './account.ts';
+import { type Account, RejectedCallError } from './account.ts';
 
 /** https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/deployments */
 const deployments = z.object({
@@ -20,10 +20,10 @@ const version = z.object({
   annotations: z.object({ 'workers/tag': z.string().optional() }).default({}),
 });
 
-/** `tag` is a commit, which may end in `-dirty`, if `deploy` uploaded the version. */
+/** If `deploy` has uploaded the version, `tag` is a commit, which can end in `-dirty`. */
 export type ActiveDeployment = { id: string; tag: string | undefined; at: string; by: string };
 
-/** Returns the version with most of the traffic; undefined if the Worker has no version. */
+/** Returns the version with most of the traffic; undefined if the Worker has no deployment. */
 export async function findActiveDeployment(
   { call }: Account,
   worker: string,
@@ -37,7 +37,7 @@ export async function findActiveDeployment(
     const { annotations } = await call(version, 'GET', `${script}/versions/${id}`);
     return { id, tag: annotations['workers/tag'], at: latest.created_on, by: latest.author_email };
   } catch (error) {
-    if (error instanceof RejectedCall && error.status === 404) return undefined;
+    if (error instanceof RejectedCallError && error.status === 404) return undefined;
     throw error;
   }
 }
@@ -48,17 +48,18 @@ export function describeActiveDeployment({ id, tag, at, by }: ActiveDeployment):
 }
 
 /**
- * Throws a `UserError` if the deployed version has commits that the working copy does not have, or if git
- * refuses. Accepts every version without git, and a version whose tag is not a commit.
+ * Throws a `UserError` if the active deployment has commits that the working copy does not have, or if
+ * git fails. Without git, or without a commit as the tag, it accepts every version, because it
+ * cannot compare them.
  */
 export function requireFastForward(active: ActiveDeployment, directory: string): void {
   const commit = (active.tag ?? '').replace(/-dirty$/, '');
   if (!/^[0-9a-f]{7,40}$/.test(commit)) return;
   if (readGit(directory, 'rev-parse', '--verify', 'HEAD') === undefined) return;
-  // A shallow clone may not have the commit at all, so an error of git counts as "no" too.
+  // `readGit` would throw, because git fails if a shallow clone does not have the commit.
   const isAncestor = ['merge-base', '--is-ancestor', commit, 'HEAD'];
   if (spawnSync('git', isAncestor, { cwd: directory }).status === 0) return;
   throw new UserError(
-    `${describeActiveDeployment(active)}, serves, and its commit is not in the history of your working copy: \`git pull\` (in CI, \`git fetch --unshallow\`). \`--replace\` replaces it anyway`,
+    `${describeActiveDeployment(active)}, is active, and its commit is not in the history of your working copy. Run \`git pull\` (in CI, \`git fetch --unshallow\`), or replace the version with --replace`,
   );
 }

@@ -8,9 +8,9 @@ import type { Account } from './account.ts';
 
 const DATABASES = '/d1/database';
 const NAMESPACES = '/storage/kv/namespaces';
-/** Maximum number of namespaces of an account, so one page has all of them. */
+/** Maximum number of namespaces of an account. One page lists all of them. */
 const NAMESPACES_PER_PAGE = 1_000;
-const WORRYING_SHARE = 0.7;
+const REPORTED_SHARE = 0.7;
 
 /** https://developers.cloudflare.com/api/resources/d1/subresources/database/methods/get */
 const database = z.object({
@@ -26,66 +26,75 @@ const domain = z.object({ hostname: z.string(), service: z.string() });
 type Database = z.infer<typeof database>;
 
 export async function findDatabase({ call }: Account, name: string): Promise<Database | undefined> {
-  // The list also has databases with longer names, but neither sizes nor replicas.
+  // The search also finds longer names, and returns neither sizes nor replicas.
   const path = `${DATABASES}?name=${encodeURIComponent(name)}`;
-  const databases = await call(z.array(database), 'GET', path);
-  const match = databases.find((candidate) => candidate.name === name);
+  const candidates = await call(z.array(database), 'GET', path);
+  const match = candidates.find((candidate) => candidate.name === name);
   return match && call(database, 'GET', `${DATABASES}/${match.uuid}`);
 }
 
-/** Throws a `UserError` for a database elsewhere, and for a custom domain of another Worker. */
+/** A deployment's database and namespace; undefined if the account does not have them. */
+export type ExistingResources = Awaited<ReturnType<typeof findResources>>;
+
+/** Throws a `UserError` for a database in another jurisdiction, or another Worker's custom domain. */
 export async function findResources(account: Account, deployment: Deployment) {
   const { databaseName, namespaceTitle } = deployment;
-  const found = await findDatabase(account, databaseName);
+  const existingDatabase = await findDatabase(account, databaseName);
   const path = `${NAMESPACES}?per_page=${NAMESPACES_PER_PAGE}`;
-  const all = await account.call(z.array(namespace), 'GET', path);
-  if (found !== undefined) requireJurisdiction(found, deployment);
-  await requireOwnDomains(account, deployment);
-  return { database: found, namespace: all.find(({ title }) => title === namespaceTitle) };
+  const namespaces = await account.call(z.array(namespace), 'GET', path);
+  if (existingDatabase !== undefined) requireJurisdiction(existingDatabase, deployment);
+  await requireFreeDomains(account, deployment);
+  return {
+    database: existingDatabase,
+    namespace: namespaces.find(({ title }) => title === namespaceTitle),
+  };
 }
 
-function requireJurisdiction(found: Database, { databaseName, jurisdiction }: Deployment): void {
-  const actual = found.jurisdiction ?? '';
-  if (actual === jurisdiction) return;
-  const named = (name: string) => (name === '' ? 'no jurisdiction' : `the jurisdiction ${name}`);
+function requireJurisdiction(
+  { name, jurisdiction }: Database,
+  { jurisdiction: configured }: Deployment,
+): void {
+  const actual = jurisdiction ?? '';
+  if (actual === configured) return;
   throw new UserError(
-    `the database ${databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml is ${named(jurisdiction)}. A database cannot be moved: see "Where the data is kept" in docs/operate/runbook.md`,
+    `the database ${name} is in ${actual === '' ? 'no jurisdiction' : `the jurisdiction ${actual}`}, but JURISDICTION in wrangler.toml is ${configured || 'empty'}. A database cannot be moved. See "Where the data is kept" in docs/operate/runbook.md`,
   );
 }
 
-/** Wrangler would take a domain over. */
-async function requireOwnDomains({ call }: Account, { routes, worker }: Deployment) {
-  const domains = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
-  if (domains.length === 0) return;
+/** Throws a `UserError` if another Worker has a custom domain, because wrangler would reassign it. */
+async function requireFreeDomains({ call }: Account, { routes, worker }: Deployment) {
+  const hostnames = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
+  if (hostnames.length === 0) return;
   for (const { hostname, service } of await call(z.array(domain), 'GET', '/workers/domains')) {
-    if (!domains.includes(hostname) || service === worker) continue;
+    if (!hostnames.includes(hostname) || service === worker) continue;
     throw new UserError(
-      `the custom domain ${hostname} leads to the Worker ${service}: take it from that Worker first, or name another one in wrangler.toml`,
+      `the custom domain ${hostname} belongs to the Worker ${service}. Remove it from that Worker, or use another domain in wrangler.toml`,
     );
   }
 }
 
-/** `location` is a hint such as `weur`. */
+/** Creates the missing database and namespace. `location` is a hint such as `weur`. */
 export async function createMissing(
   { call }: Account,
   { databaseName: name, namespaceTitle: title, jurisdiction }: Deployment,
-  found: Awaited<ReturnType<typeof findResources>>,
+  existing: ExistingResources,
   location: string | undefined,
 ) {
-  const where = { jurisdiction: jurisdiction || undefined };
-  const wanted = { name, ...where, primary_location_hint: location };
+  const region = { jurisdiction: jurisdiction || undefined };
+  const newDatabase = { name, ...region, primary_location_hint: location };
+  const newNamespace = { title, ...region };
   return {
-    database: found.database ?? (await call(database, 'POST', DATABASES, wanted)),
-    namespace: found.namespace ?? (await call(namespace, 'POST', NAMESPACES, { title, ...where })),
+    database: existing.database ?? (await call(database, 'POST', DATABASES, newDatabase)),
+    namespace: existing.namespace ?? (await call(namespace, 'POST', NAMESPACES, newNamespace)),
   };
 }
 
-/** Prints how full the database is, if it is at least 70 % full. */
+/** Prints the used share of a database that is at least 70 % full. */
 export function reportFullness({ name, file_size }: Database): void {
   const share = file_size / MAX_DATABASE_BYTES;
-  if (share < WORRYING_SHARE) return;
+  if (share < REPORTED_SHARE) return;
   console.log(
-    `The database ${name} has ${Math.round(share * 100)} % of 10 GB: see "When the database fills up" in docs/operate/runbook.md`,
+    `The database ${name} uses ${Math.round(share * 100)} % of its 10 GB. See "When the database fills up" in docs/operate/runbook.md.`,
   );
 }
 
@@ -94,8 +103,8 @@ export async function getCurrentBookmark({ call }: Account, { uuid }: Database):
   return (await call(z.object({ bookmark: z.string() }), 'GET', path)).bookmark;
 }
 
-/** Switches read replicas on, which is not possible when a database is created. */
-export async function switchReplicasOn({ call }: Account, { uuid, read_replication }: Database) {
+/** Switches read replicas on. The call that creates a database cannot do this. */
+export async function enableReplicas({ call }: Account, { uuid, read_replication }: Database) {
   if (read_replication?.mode === 'auto') return;
   await call(z.unknown(), 'PUT', `${DATABASES}/${uuid}`, { read_replication: { mode: 'auto' } });
 }

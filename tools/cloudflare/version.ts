@@ -1,4 +1,4 @@
-/** The commit that names a version of the Worker, and the version's health when it serves. */
+/** A version of the Worker: its tag and message, and its health after the upload. */
 
 import * as z from 'zod';
 import { parseJson } from '../../src/http/json-text.ts';
@@ -9,20 +9,23 @@ import { describeCause } from './account.ts';
 /** Cloudflare accepts tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;
 const MESSAGE_CHARACTERS = 100;
-/** How long a new version may need until it serves everywhere. Usually it needs a few seconds. */
+/** Maximum wait for a new version, which needs some seconds to reach every location. */
 const HEALTH_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 1_000;
 const RESPONSE_DEADLINE_MS = 10_000;
-/** Maximum length of the quoted line of a foreign response. */
+/** Maximum length of a line that is quoted from a response of another program. */
 const MAX_LINE_CHARACTERS = 100;
 
-const health = z.object({
+const healthReport = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
   deployment: z.object({ id: z.string() }),
   dependencies: z.record(z.string(), z.object({ status: z.enum(['ok', 'down']) })),
 });
 
-/** Returns the tag and message of a version. The tag ends in `-dirty` if files differ from the commit. Throws a `UserError` if git refuses. */
+/**
+ * Returns the tag and the message of the version that the working copy makes. The tag ends in
+ * `-dirty` if files differ from the commit. Throws a `UserError` if git fails.
+ */
 export function describeCommit(directory: string): { tag: string; message: string } {
   const commit = readGit(directory, 'log', '-1', `--abbrev=${TAG_CHARACTERS}`, '--format=%h %s');
   if (commit === undefined) return { tag: 'no-commit', message: 'deployed without git' };
@@ -32,54 +35,60 @@ export function describeCommit(directory: string): { tag: string; message: strin
   return { tag: isDirty ? `${id}-dirty` : id, message };
 }
 
-/** Requests the health until the version responds. Returns a message, or throws a `UserError`. */
+/**
+ * Requests the health until the version responds. Returns a message, or throws a `UserError` if the
+ * version is down or does not respond in time.
+ */
 export async function awaitHealth(
   origin: string,
   version: string,
   worker: string,
-  healthTimeoutMs = HEALTH_TIMEOUT_MS,
+  timeoutMs = HEALTH_TIMEOUT_MS,
 ): Promise<string> {
   const url = `${origin}/api/health/detailed`;
-  const known = `version ${version} is deployed, and ${url}`;
-  const deadline = Date.now() + healthTimeoutMs;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const found = await readHealth(url, version, worker);
-    const isHealth = typeof found !== 'string';
-    if (isHealth && found.deployment.id === version) {
-      const { status, dependencies } = found;
+    const result = await requestHealth(url, version, worker);
+    if (typeof result !== 'string' && result.deployment.id === version) {
+      const { status, dependencies } = result;
       const names = Object.keys(dependencies);
-      const down = names.filter((name) => dependencies[name]?.status === 'down').join(', ');
-      if (status === 'ok') return 'all is up';
-      if (status === 'degraded') return `degraded: ${down} is down`;
-      throw new UserError(`${known} reports that it is down: ${down}`);
+      const downNames = names.filter((name) => dependencies[name]?.status === 'down').join(', ');
+      if (status === 'ok') return 'All dependencies are up.';
+      if (status === 'degraded') return `It is degraded by a failure of ${downNames}.`;
+      throw new UserError(
+        `version ${version} is deployed, but it is down, because ${url} reports a failure of ${downNames}`,
+      );
     }
     if (Date.now() >= deadline) {
+      const outcome =
+        typeof result === 'string' ? result : `version ${result.deployment.id} responded`;
       throw new UserError(
-        `${known} gets its responses from ${isHealth ? found.deployment.id : found}`,
+        `version ${version} is deployed, but ${url} does not reach it. At the last attempt, ${outcome}`,
       );
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
 
-/** Returns the health, or a description of what responds instead of the service. */
-async function readHealth(
+/** Returns the health of the version that responds, or a clause about another outcome. */
+async function requestHealth(
   url: string,
   version: string,
   worker: string,
-): Promise<z.infer<typeof health> | string> {
+): Promise<z.infer<typeof healthReport> | string> {
   try {
     const response = await fetch(url, {
-      // Cloudflare sends this request to the new version, even before it serves everywhere.
+      // Cloudflare sends this request to the new version, even before it is active everywhere.
       headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${version}"` },
       signal: AbortSignal.timeout(RESPONSE_DEADLINE_MS),
     });
     const text = await response.text();
-    const { data } = health.safeParse(parseJson(text));
+    const { data } = healthReport.safeParse(parseJson(text));
     if (data !== undefined) return data;
     const [line = ''] = text.trim().split('\n');
-    return `something else (HTTP ${response.status}: ${line.slice(0, MAX_LINE_CHARACTERS)})`;
+    const firstLine = line.slice(0, MAX_LINE_CHARACTERS);
+    return `another program responded with HTTP ${response.status} (${firstLine})`;
   } catch (error) {
-    return `nothing that is usable (${describeCause(error)})`;
+    return `the request failed (${describeCause(error)})`;
   }
 }

@@ -1,4 +1,4 @@
-/** Runs the project's wrangler. */
+/** Runs the wrangler that the project has installed. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
-/** Variables with which wrangler prompts for nothing, reports nothing and needs no network. */
+/** Variables with which wrangler asks no questions, sends no metrics and needs no network. */
 export const WRANGLER_ENVIRONMENT = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_HIDE_BANNER: 'true',
@@ -15,23 +15,23 @@ export const WRANGLER_ENVIRONMENT = {
 };
 
 /**
- * Returns the environment of a wrangler that calls no Cloudflare. It writes its settings, registry
- * and temporary files to the working copy, so that the user's folders stay unchanged and need not be
- * writable. Where the user has a `~/.wrangler`, wrangler prefers that to XDG_CONFIG_HOME.
+ * Returns the environment of a wrangler that does not call Cloudflare. Wrangler then writes its
+ * settings, registry and temporary files to the working copy, so the user's folders stay unchanged
+ * and need not be writable. HOME is set because wrangler prefers a `~/.wrangler` to XDG_CONFIG_HOME.
  */
 export function localEnvironment() {
-  const own = join(PROJECT_DIRECTORY, '.wrangler/own');
-  mkdirSync(own, { recursive: true });
-  const folders = { HOME: own, XDG_CONFIG_HOME: own, TMPDIR: own };
+  const folder = join(PROJECT_DIRECTORY, '.wrangler/own');
+  mkdirSync(folder, { recursive: true });
+  const folders = { HOME: folder, XDG_CONFIG_HOME: folder, TMPDIR: folder };
   return { ...WRANGLER_ENVIRONMENT, ...folders, WRANGLER_WRITE_LOGS: 'false' };
 }
 
-/** Returns the arguments for Node. */
+/** Returns the arguments with which Node runs wrangler. */
 export function wranglerCommand(...args: string[]): string[] {
   return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
 
-/** Runs wrangler to its end, by default with the user's login. */
+/** Runs wrangler, by default with the user's login. Returns its output, and prints it if `isShown`. */
 export async function runWrangler(
   args: readonly string[],
   isShown = false,
@@ -44,7 +44,7 @@ export async function runWrangler(
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    // Wrangler would end if it wrote to a closed pipe itself.
+    // Passed on here, because wrangler would end if it wrote to a closed pipe.
     stream.setEncoding('utf8').on('data', (text: string) => {
       if (isShown) process.stdout.write(text);
       output += text;

@@ -9,7 +9,7 @@ import {
 import { resolveEnvironment } from './environment.ts';
 import { describeError, needsNoStack, UserError } from './user-error.ts';
 
-/** Width of a usage text, because output that is not a terminal has no width. */
+/** Width of the help. It is fixed because output that does not go to a terminal has no width. */
 const HELP_COLUMNS = 120;
 
 /** Every command checks for it, because npm may consume `--dry-run` and leave a real run. */
@@ -19,7 +19,7 @@ export const DRY_RUN = new Option('--dry-run', 'print what would change, and wri
 export type Command<Request> = {
   /** Prints its usage for `--help`. */
   program: CommandUnknownOpts;
-  /** 2 by default. */
+  /** The exit code for invalid arguments. It is 2 when absent. */
   invalidArgumentsExitCode?: number;
   parse: (args: string[]) => Request;
   run: (request: Request) => number | Promise<number>;
@@ -32,14 +32,14 @@ export async function runCommand<Request>(command: Command<Request>): Promise<vo
 }
 
 /**
- * Returns 0 for `--help`, `invalidArgumentsExitCode` if `parse` throws, 1 for a `UserError` or
- * system error of `run`, or `run`'s result.
+ * Runs a command. Returns 0 for `--help`, `invalidArgumentsExitCode` if `parse` throws, 1 if `run`
+ * throws a `UserError` or a system error, and otherwise the result of `run`.
  */
 export async function runToExitCode<Request>(
   { program, invalidArgumentsExitCode = 2, parse, run }: Command<Request>,
   args: string[],
 ): Promise<number> {
-  if (asksForHelp(args)) {
+  if (hasHelpOption(args)) {
     program.outputHelp();
     return 0;
   }
@@ -65,14 +65,14 @@ export async function runToExitCode<Request>(
 }
 
 /**
- * Requests go through the proxy of HTTPS_PROXY or HTTP_PROXY, as wrangler's do. It too ends at a
- * malformed value, also in `dev`.
+ * Sends requests through the proxy of HTTPS_PROXY or HTTP_PROXY, as wrangler does. Throws a
+ * `UserError` for a malformed value, at which wrangler would end too.
  */
 function useProxy(): void {
   const { env } = process;
   const no_proxy = env.no_proxy || env.NO_PROXY || 'localhost,127.0.0.1,::1';
   try {
-    // An import statement would load all that the module exports: 30 ms of each command.
+    // An import statement would load everything that the module exports, which takes 30 ms.
     const { setGlobalProxyFromEnv } = process.getBuiltinModule('node:http');
     setGlobalProxyFromEnv({ ...env, no_proxy });
   } catch (error) {
@@ -87,13 +87,13 @@ export function declare(script: string) {
   return (
     new Program(`npm run ${script} --`)
       .configureHelp({ helpWidth: HELP_COLUMNS })
-      // Errors are thrown: `runToExitCode` prints them.
+      // Commander throws its errors too, and `runToExitCode` prints them.
       .configureOutput({ outputError() {} })
       .exitOverride()
   );
 }
 
-/** Throws for invalid arguments, and for an option that npm swallowed because `--` was missing. */
+/** Throws for invalid arguments, and for an option that npm consumed because `--` was missing. */
 export function readArguments<Positionals extends unknown[], Values extends OptionValues>(
   program: Program<Positionals, Values>,
   args: string[],
@@ -101,15 +101,17 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
   // The name is `npm run SCRIPT --`.
   const [script = ''] = program.name().split(' ').slice(-2);
   const presentOptions = args.map((arg) => arg.split('=')[0]);
-  const keptOption = [...program.options, DRY_RUN].find(
-    (option) => !presentOptions.includes(option.long) && isSwallowed(script, option),
+  const consumedOption = [...program.options, DRY_RUN].find(
+    (option) => !presentOptions.includes(option.long) && isConsumedByNpm(script, option),
   );
-  if (keptOption !== undefined) {
-    throw new UserError(`npm kept ${keptOption.long} for itself: write -- before the arguments`);
+  if (consumedOption !== undefined) {
+    throw new UserError(
+      `npm kept ${consumedOption.long} for itself: write -- before the arguments`,
+    );
   }
   for (const { long = '', required } of program.options) {
-    // Commander takes any argument for a value: `--undo --dry-run` must not become a real run.
-    if (required && args.some((arg, at) => arg === long && args[at + 1]?.startsWith('-'))) {
+    // Commander accepts any argument as a value, so `--undo --dry-run` would become a real run.
+    if (required && args.some((arg, index) => arg === long && args[index + 1]?.startsWith('-'))) {
       throw new UserError(`option '${long}' needs a value`);
     }
   }
@@ -117,24 +119,27 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
   return { values: program.opts(), positionals: program.processedArgs };
 }
 
-/** e.g. `npm run erase-events --dry-run` sets `npm_config_dry_run`, and gives no argument. */
-function isSwallowed(script: string, option: Option): boolean {
+/**
+ * Whether npm has consumed an option: `npm run erase-events --dry-run` sets `npm_config_dry_run`,
+ * and passes no argument.
+ */
+function isConsumedByNpm(script: string, option: Option): boolean {
   const { env } = process;
   const value = env[`npm_config_${option.name().replaceAll('-', '_')}`];
   if (env.npm_lifecycle_event !== script || value === undefined) return false;
-  // npm may set a flag that is off to an empty text.
+  // npm sets some flags that are off to an empty string.
   if (!option.required) return value !== '' && value !== 'false';
-  // `scope` is npm's own setting too. Commands report a missing --scope themselves.
+  // `scope` is also a setting of npm. Commands report a missing --scope themselves.
   return option.name() !== 'scope';
 }
 
-/** Whether the arguments contain `--help` or `-h`. Arguments after `--` are not options. */
-function asksForHelp(args: readonly string[]): boolean {
+/** Whether an argument before `--` is an option for help. */
+function hasHelpOption(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** Sets the exit code for an error of the output. A closed pipe, e.g. `| head`, is not an error. */
+/** Makes the command fail for an error of its output, except for a closed pipe such as `| head`. */
 function failUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') process.exitCode = 1;
 }

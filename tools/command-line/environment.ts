@@ -6,7 +6,7 @@ import { PROJECT_DIRECTORY } from './project.ts';
 import { readTextFile } from './text-file.ts';
 import { describeError, UserError } from './user-error.ts';
 
-/** Throws a `UserError` for a file that cannot be read. Wrangler's own reader takes a second. */
+/** Throws a `UserError` if the file cannot be read. Wrangler's own reader would take a second. */
 export function parseWranglerToml(directory = PROJECT_DIRECTORY): TomlTable {
   const text = readTextFile(join(directory, 'wrangler.toml'));
   try {
@@ -17,7 +17,7 @@ export function parseWranglerToml(directory = PROJECT_DIRECTORY): TomlTable {
   }
 }
 
-/** Returns the environment of `--env` or `CLOUDFLARE_ENV`. Throws for an unknown one. */
+/** Returns the environment of `--env` or `CLOUDFLARE_ENV`. Throws a `UserError` if it is not defined. */
 export function resolveEnvironment(option?: string): string | undefined {
   const name = option ?? process.env.CLOUDFLARE_ENV ?? '';
   // `--env=` is production, as in wrangler's own commands.
@@ -32,6 +32,6 @@ export function resolveEnvironment(option?: string): string | undefined {
 
 /** e.g. `npm run deploy -- --env staging` */
 export function formatCommand(environment: string | undefined, command: string, ...args: string[]) {
-  const all = [...args, ...(environment === undefined ? [] : ['--env', environment])];
-  return [`npm run ${command}`, ...(all.length > 0 ? ['--', ...all] : [])].join(' ');
+  const allArgs = [...args, ...(environment === undefined ? [] : ['--env', environment])];
+  return [`npm run ${command}`, ...(allArgs.length > 0 ? ['--', ...allArgs] : [])].join(' ');
 }

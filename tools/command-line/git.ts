@@ -1,4 +1,4 @@
-/** Runs git in the working copy. */
+/** Reads the working copy's state from git. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { UserError } from './user-error.ts';
 
 /**
- * Returns what git prints. Undefined without git, or in a folder that is in no repository, such as
- * an unpacked archive. Throws a `UserError` with git's own words if git refuses, e.g. in a checkout
- * of another owner, because the commit exists then.
+ * Returns the output of git; undefined without git, or in a folder outside a repository, such as an
+ * unpacked archive. Throws a `UserError` with git's own message if git fails, e.g. in a checkout of
+ * another owner, because undefined would mean that there is no commit.
  */
 export function readGit(directory: string, ...args: string[]): string | undefined {
   if (!isInRepository(directory)) return undefined;
@@ -18,7 +18,7 @@ export function readGit(directory: string, ...args: string[]): string | undefine
   });
   if (error !== undefined && 'code' in error && error.code === 'ENOENT') return undefined;
   if (error !== undefined) throw error;
-  // The words may end in a command to copy.
+  // The source is on a line of its own, because git's message can end in a command to copy.
   if (status !== 0) throw new UserError(`${stderr.trim()}\n(printed by \`git ${args[0]}\`)`);
   return stdout.trim();
 }

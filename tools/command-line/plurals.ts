@@ -1,23 +1,23 @@
-/** Words of messages: numbers of things, and suggestions for misspelt words. */
+/** Plurals and spelling suggestions for messages. */
 
 import { closestMatch as closestByDistance } from 'leven';
 
 /** e.g. `1 listing`, `2 amenities` */
-export function formatCount(count: number, one: string): string {
-  return `${count} ${count === 1 ? one : pluralize(one)}`;
+export function formatCount(count: number, singular: string): string {
+  return `${count} ${count === 1 ? singular : pluralize(singular)}`;
 }
 
-export function pluralize(one: string): string {
-  return `${one.replace(/y$/, 'ie')}s`;
+export function pluralize(singular: string): string {
+  return `${singular.replace(/y$/, 'ie')}s`;
 }
 
 /**
- * Returns the candidate that a misspelt word most likely means. Allows an edit for each third
- * character, and at most three. The case does not count.
+ * Returns the candidate that a misspelt term most likely means; undefined if none is similar. It
+ * allows one edit per three characters, up to three edits, and ignores case.
  */
-export function closestMatch(word: string, candidates: readonly string[]): string | undefined {
-  const maxDistance = Math.min(3, Math.round(word.length / 3));
+export function closestMatch(term: string, candidates: readonly string[]): string | undefined {
+  const maxDistance = Math.min(3, Math.round(term.length / 3));
   const byLowerCase = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));
-  const match = closestByDistance(word.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
+  const match = closestByDistance(term.toLowerCase(), [...byLowerCase.keys()], { maxDistance });
   return match === undefined ? undefined : byLowerCase.get(match);
 }

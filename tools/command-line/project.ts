@@ -16,7 +16,7 @@ export function userDirectory(): string {
   return process.env.INIT_CWD || process.cwd();
 }
 
-/** npm runs scripts in the project's directory. */
+/** Resolves a path against the user's directory, because npm runs scripts in the project's directory. */
 export function userPath(script: string, path: string): string {
   const isScript = process.env.npm_lifecycle_event === script;
   return resolve(isScript ? userDirectory() : process.cwd(), path);

@@ -1,4 +1,4 @@
-/** Temporary files, which an interrupted command does not leave behind. */
+/** Temporary files, which are removed even if the command is interrupted. */
 
 import { hash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,10 +6,13 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Prefix of this machine, because machines may share a folder, and a process id is valid on one machine only. */
+/** Prefix of this machine, because machines can share a folder but not their process ids. */
 const PREFIX = `.scratch-${hash('sha1', hostname()).slice(0, 8)}-`;
 
-/** Removes the folder after the work and on a signal to end, and the folders of killed programs. */
+/**
+ * Makes a folder for some work. Removes it after the work or when a signal ends the program, and
+ * also removes folders that killed programs have left.
+ */
 export function withScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,
@@ -17,7 +20,7 @@ export function withScratchFolder<T>(
   return removeAfter(mkdtempSync(join(parent, `${PREFIX}${process.pid}-`)), work);
 }
 
-/** As `withScratchFolder`, with one file. */
+/** Makes a file for some work, and removes it like a folder of `withScratchFolder`. */
 export function withScratchFile<T>(
   parent: string,
   name: string,
@@ -60,7 +63,7 @@ function removeLeftovers(parent: string): void {
     try {
       rmSync(join(parent, name), { recursive: true, force: true });
     } catch {
-      // It belongs to another user.
+      // It belongs to another user, so it stays.
     }
   }
 }

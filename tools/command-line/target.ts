@@ -13,8 +13,8 @@ export type Target = {
 /** Begins the declaration of a command that works on either database. */
 export function declareWithTarget(script: string) {
   return declare(script)
-    .option('--remote', 'the deployed database instead of the local one')
-    .option('--env <name>', 'with --remote: of an environment in wrangler.toml, such as staging');
+    .option('--remote', 'use the deployed database instead of the local one')
+    .option('--env <name>', 'with --remote: the environment in wrangler.toml, such as staging');
 }
 
 type TargetOptions = { remote?: boolean | undefined; env?: string | undefined };

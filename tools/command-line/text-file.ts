@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs';
 import { UserError, withPath } from './user-error.ts';
 
 /**
- * Reads a file, without its byte order mark. Throws a `UserError` for a file that is not UTF-8: its text
- * would be damaged when it is read, and again when it is written.
+ * Returns the text of a file, without its byte order mark. Throws a `UserError` for a file that is
+ * not in UTF-8, because reading would damage its text, and writing it back would keep the damage.
  */
 export function readTextFile(path: string): string {
   const bytes = withPath(path, () => readFileSync(path));
   const text = decode(bytes);
   if (text !== undefined) return text;
-  // `>` of Windows PowerShell 5 writes it.
+  // Windows PowerShell 5 writes UTF-16 when it redirects output with `>`.
   const encoding = isUtf16(bytes) ? 'is in UTF-16' : 'is not in UTF-8';
   throw new UserError(
-    `${path} ${encoding}. Save it as UTF-8: in an editor, or in PowerShell with Set-Content -Encoding utf8. The file was not changed`,
+    `${path} ${encoding}. Save it as UTF-8 in an editor, or in PowerShell with Set-Content -Encoding utf8. The file was not changed`,
   );
 }
 

@@ -1,15 +1,16 @@
-/** Errors that commands print as a sentence. */
+/** Errors that commands print as a message. */
 
 import { getSystemErrorMessage } from 'node:util';
 
-/** A fault that the user can correct, printed without a stack. */
+/** An error that the user can correct, printed without a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-/** Arguments that do not fit the file. The exit code is the one for invalid arguments. */
+/** Arguments that do not fit the file. The exit code is the same as for invalid arguments. */
 export class UsageError extends UserError {}
 
+/** Whether the message of an error is enough for the user. */
 export function needsNoStack(error: unknown): boolean {
   return error instanceof UserError || isSystemError(error);
 }
@@ -19,11 +20,11 @@ export function describeError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   const { errno, syscall, path, dest } = error;
   const files = [path, dest].filter((file) => file !== undefined).join(' to ');
-  // Node's recursive removal has positive numbers.
+  // The numbers are negative, except in errors of Node's recursive removal.
   return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(-Math.abs(errno))}`;
 }
 
-/** Adds the path to errors that lack it, such as SQLite's. */
+/** Adds the path to errors that do not name it, such as SQLite's. */
 export function withPath<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -1,4 +1,4 @@
-/** `npm run -s api-key`: makes a named API key. The key is printed once, and stored nowhere. */
+/** `npm run -s api-key`: creates a named API key. The key is printed once and not stored. */
 
 import { hash, randomBytes } from 'node:crypto';
 import { stringify as formatToml } from 'smol-toml';
@@ -10,28 +10,31 @@ import { resolveEnvironment } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
 
 const program = declare('-s api-key')
-  .description(`Create a named API key, and print it once, with the lines for wrangler.toml.
+  .description(`Create a named API key. The command prints the key once, with the lines for wrangler.toml.
 
-Changes: nothing. The key is valid once its lines are in wrangler.toml and deployed.
+Changes: nothing. The key is valid after its lines in wrangler.toml are deployed.
 Exit codes: 0 a key is printed, 2 invalid arguments.
 Example: npm run -s api-key -- --name marketing-site --scope feed:read`)
   .requiredOption(
     '--name <name>',
-    'who has the key: lower-case words joined by hyphens, such as marketing-site',
+    'name of the client: lower-case words joined by hyphens, such as marketing-site',
   )
   .requiredOption(
     '--scope <scope...>',
-    `what it opens, repeated or comma-separated: ${SCOPES.join(', ')}`,
+    `what the key gives access to, repeated or comma-separated: ${SCOPES.join(', ')}`,
   )
   .option(
     '--rate-limit <n>',
-    'its own limit, from 1 to 60000 requests per window, instead of the limits per address',
+    'limit of the key, 1 to 60000 requests per window, instead of the limits per address',
     Number,
   )
-  .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
-  .option('--expires <date>', 'the last day on which it is valid, in UTC, such as 2027-06-30');
+  .option(
+    '--env <name>',
+    'create lines for an environment of wrangler.toml, such as staging, instead of production',
+  )
+  .option('--expires <date>', 'last day on which the key is valid, in UTC, such as 2027-06-30');
 
-/** "Events and property feed": makes a leaked key recognizable. */
+/** Short for "events and property feed". It makes a leaked key recognisable. */
 const PREFIX = 'epf';
 
 type KeyOptions = ReturnType<typeof parseKeyOptions>;
@@ -45,17 +48,17 @@ export const command = {
 function parseKeyOptions(args: string[]) {
   const { name, scope, expires, rateLimit, env } = readArguments(program, args).values;
   const environment = resolveEnvironment(env);
-  const scopes = scope.flatMap((list) => list.split(','));
+  const names = scope.flatMap((value) => value.split(','));
   const fields = keyFields();
   requireValid('--name', fields.name, name);
-  for (const name of scopes) requireValid('--scope', fields.scopes.element, name);
+  for (const scopeName of names) requireValid('--scope', fields.scopes.element, scopeName);
   requireValid('--rate-limit', fields.rate_limit, rateLimit);
   requireValid('--expires', fields.expires, expires);
   if (expires !== undefined && endOfDay(expires) <= Date.now()) {
     throw new UserError(`--expires ${expires} is in the past`);
   }
-  const sortedScopes = SCOPES.filter((candidate) => scopes.includes(candidate));
-  return { name, scopes: sortedScopes, expires, rateLimit, environment };
+  const scopes = SCOPES.filter((scopeName) => names.includes(scopeName));
+  return { name, scopes, expires, rateLimit, environment };
 }
 
 function requireValid(option: string, schema: z.ZodType, value: unknown): void {
@@ -72,7 +75,7 @@ function printKey({ name, scopes, expires, rateLimit, environment }: KeyOptions)
     environment === undefined ? { vars } : { env: { [environment]: { vars } } },
   );
   console.error(
-    'The key is shown only this once. Add the lines below it to the end of wrangler.toml. Then run: npm run types\n',
+    'The key, which is shown only once. Add the lines below it to the end of wrangler.toml, then run `npm run types`.\n',
   );
   console.log(`${key}\n\n${lines.trimEnd()}`);
   return 0;

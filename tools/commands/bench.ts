@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: requests per second of the production bundle with small and with large tables,
- * next to the smallest Worker, for docs/explain/performance.md.
+ * `npm run bench`: measures requests per second of the production bundle with small and large tables,
+ * and of a minimal Worker for comparison. docs/explain/performance.md has the results.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,10 +13,10 @@ import { buildBundle, type Runtime, startRuntime } from '../workerd/runtime.ts';
 
 const PUBLIC_SITE_URL = 'https://www.example.com';
 const API_KEY = 'benchmark-key-of-the-day';
-/** A client with more would come near its limit. */
+/** Number of requests after which a connection changes its address, because of the rate limit. */
 const REQUESTS_PER_CLIENT = 10;
 
-const LEAST = `import { DurableObject } from 'cloudflare:workers';
+const MINIMAL_WORKER = `import { DurableObject } from 'cloudflare:workers';
 export class RateCounter extends DurableObject {}
 export default { fetch: () => new Response('{}') };`;
 
@@ -38,7 +38,7 @@ const REQUESTS = {
   'page of events': read('/events'),
 };
 
-/** Inserts clones of the samples. They have no source, so they can only be read. */
+/** Clones the samples. The clones have no source, so they can only be read. */
 const LISTINGS = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
   INSERT INTO properties
   (id, slug, status, type, location_id, display_order, source, card, document, rendering)
@@ -55,19 +55,23 @@ const EVENTS = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n W
   FROM n`;
 
 const program = declare('bench')
-  .description(`Measure requests per second of the production bundle on this machine: with 200 listings and 4,000 events, with 20,000 and 400,000, and of the least Worker.
+  .description(`Measure requests per second on this machine: of the production bundle with 200 listings and 4,000 events, of the
+same bundle with 20,000 listings and 400,000 events, and of a minimal Worker.
 
-Changes: leaves its bundles in dist/bench.
+Changes: writes bundles to dist/bench.
 Exit codes: 0 the table is printed, 1 a request failed, 2 invalid arguments.
 Example: npm run bench`)
-  .option('--quick', 'with one request per connection, and small tables: whether it runs');
+  .option(
+    '--quick',
+    'use one request per connection and small tables, to check that the command runs',
+  );
 
 export const command: Command<boolean> = {
   program,
   parse: (args) => readArguments(program, args).values.quick ?? false,
   async run(isQuick) {
     const script = await buildBundle('src/index.ts', 'dist/bench/production');
-    writeFileSync('dist/bench/least.js', LEAST);
+    writeFileSync('dist/bench/least.js', MINIMAL_WORKER);
     const small = await start(script, 200);
     const services = [
       small,
@@ -76,14 +80,14 @@ export const command: Command<boolean> = {
     ];
     console.log('| requests per second | small | large | least |');
     for (const [name, call] of Object.entries(REQUESTS)) {
-      const rounds = services.map((): number[] => []);
+      const rates = services.map((): number[] => []);
       // Other work on the machine affects all services of a round.
       for (let round = 0; round < (isQuick ? 1 : 5); round += 1) {
-        for (const [at, { url }] of services.entries()) {
-          rounds[at]?.push(await measure(url, call, isQuick ? 0 : 1_000));
+        for (const [index, { url }] of services.entries()) {
+          rates[index]?.push(await measure(url, call, isQuick ? 0 : 1_000));
         }
       }
-      const medians = rounds.map((all) => all.sort((a, b) => a - b)[all.length >> 1]);
+      const medians = rates.map((values) => values.sort((a, b) => a - b)[values.length >> 1]);
       console.log(`| ${[name, ...medians.map((rate) => rate?.toFixed(0))].join(' | ')} |`);
     }
     await Promise.all([...new Set(services)].map(({ stop }) => stop()));
@@ -91,7 +95,7 @@ export const command: Command<boolean> = {
   },
 };
 
-/** The samples and their clones, and twenty events per listing. */
+/** Starts the service with the samples, clones of them, and twenty events per listing. */
 async function start(script: string, listings: number): Promise<Runtime> {
   const runtime = await startRuntime(script, { PUBLIC_SITE_URL, API_KEY });
   const { database } = runtime;
@@ -109,7 +113,7 @@ async function start(script: string, listings: number): Promise<Runtime> {
 
 let clients = 0;
 
-/** Returns the requests per second over 16 connections. */
+/** Measures requests per second over 16 connections. */
 async function measure(url: URL, call: () => Call, ms: number): Promise<number> {
   const startedAt = performance.now();
   let responses = 0;

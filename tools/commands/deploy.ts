@@ -1,4 +1,4 @@
-/** `npm run deploy`: deploys the service. It checks everything before it touches data. */
+/** `npm run deploy`: deploys the service. It checks everything before it changes data. */
 
 import { Option } from '@commander-js/extra-typings';
 import { fetchUsableKeys } from '../../src/auth/key-set.ts';
@@ -10,10 +10,11 @@ import {
 } from '../cloudflare/active-deployment.ts';
 import {
   createMissing,
+  type ExistingResources,
+  enableReplicas,
   findResources,
   getCurrentBookmark,
   reportFullness,
-  switchReplicasOn,
 } from '../cloudflare/resources.ts';
 import { awaitHealth, describeCommit } from '../cloudflare/version.ts';
 import { runWrangler } from '../cloudflare/wrangler.ts';
@@ -37,34 +38,39 @@ import { restDatabase } from '../database/open.ts';
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
 const program = declare('deploy')
-  .description(`Deploy this working copy to production, or to the environment of --env. You can repeat it after any failure.
+  .description(`Deploy this working copy to production, or to the environment of --env. You can repeat the command after any failure.
 
-Changes: creates a missing database and KV namespace, migrates the database, and replaces the version that serves.
-It checks wrangler.toml, the migrations, the bundle and the account first. --dry-run only checks.
-Exit codes: 0 the new version serves, 1 a step failed: the message names it, and the state of the deployment.
+Changes: creates the database and the KV namespace if they are missing, migrates the database, and replaces the active deployment.
+It first checks wrangler.toml, the migrations, the bundle and the account. With --dry-run it only checks.
+Exit codes: 0 the new version is active, 1 a step failed. The message names the step and what has changed so far.
 Example: npm run deploy -- --env staging --location weur`)
-  .option('--env <name>', 'an environment of wrangler.toml, such as staging, instead of production')
-  .addOption(new Option('--location <hint>', 'where a new database is created').choices(LOCATIONS))
-  .option('--dry-run', 'check everything, and print what a deployment would do')
-  .option('--replace', 'replace a version that has commits which this working copy does not have')
-  .option('--create', 'create a missing database or namespace of a Worker that exists')
-  .option('--no-replicas', 'do not switch the read replicas of the database on');
+  .option(
+    '--env <name>',
+    'deploy to an environment of wrangler.toml, such as staging, instead of production',
+  )
+  .addOption(new Option('--location <hint>', 'where to create a new database').choices(LOCATIONS))
+  .option('--dry-run', 'check everything, print what a deployment would do, and change nothing')
+  .option('--replace', 'replace a version that has commits which your working copy does not have')
+  .option('--create', 'create a missing database or namespace although the Worker already exists')
+  .option(
+    '--no-replicas',
+    'leave the read replicas of the database unchanged, instead of switching them on',
+  );
 
-/** The steps in their order, with the state after each of them has failed. */
+/** The steps in order, each with the state that a failure leaves. */
 const STATE_AFTER_FAILURE = {
   checks: 'Nothing was changed.',
-  resources:
-    'A created resource stays. No data was touched, and the active deployment was not changed.',
-  migrations: 'Migrations that were applied stay. The active deployment was not changed.',
+  resources: 'Created resources remain. The data and the active deployment were not changed.',
+  migrations: 'Applied migrations remain. The active deployment was not changed.',
   upload:
-    'The database has the new schema. `npx wrangler deployments list --env=` lists what serves.',
-  'health check': '"When a deployment fails" in docs/operate/runbook.md has the next step.',
+    'The database has the new schema. `npx wrangler deployments list --env=` lists the active deployment.',
+  'health check': 'For the next step, see "When a deployment fails" in docs/operate/runbook.md.',
 };
 
 type Step = keyof typeof STATE_AFTER_FAILURE;
 type Request = ReturnType<typeof parseRequest>;
 
-/** The folder, wrangler and time limit of a deployment, which tests replace. */
+/** What a deployment uses. Tests replace it. */
 type Dependencies = { directory: string; wrangler: typeof runWrangler; healthTimeoutMs?: number };
 
 export const command = {
@@ -88,8 +94,8 @@ async function run(
 ): Promise<number> {
   const { environment } = request;
   let step: Step = 'checks';
-  const begin = (next: Step) => {
-    step = next;
+  const beginStep = (nextStep: Step) => {
+    step = nextStep;
   };
   const report = (reason: string) => {
     const state = STATE_AFTER_FAILURE[step].replace('--env=', `--env=${environment ?? ''}`);
@@ -99,7 +105,7 @@ async function run(
   };
   const reportSignal = () => report('it was interrupted');
   try {
-    await beforeSignals(reportSignal, () => deploy(request, dependencies, begin));
+    await beforeSignals(reportSignal, () => deploy(request, dependencies, beginStep));
     return 0;
   } catch (error) {
     if (!needsNoStack(error)) throw error;
@@ -111,57 +117,59 @@ async function run(
 async function deploy(
   request: Request,
   dependencies: Dependencies,
-  begin: (step: Step) => void,
+  beginStep: (step: Step) => void,
 ): Promise<void> {
   const { directory, wrangler, healthTimeoutMs } = dependencies;
-  const { deployment, account, found, served } = await check(request, dependencies);
+  const { deployment, account, existing, activeDeployment } = await check(request, dependencies);
   const { worker } = deployment;
   const { tag, message } = describeCommit(directory);
-  if (served !== undefined) console.log(`Replaces ${describeActiveDeployment(served)}`);
+  if (activeDeployment !== undefined)
+    console.log(`Replaces ${describeActiveDeployment(activeDeployment)}`);
   for (const line of await describeKeySet(deployment)) console.log(line);
-  if (found.database !== undefined) reportFullness(found.database);
-  const plan = await planSteps(request, account, deployment, found);
-  const steps = [...plan, `upload the version ${tag} (${message})`, 'check its health'];
-  const intent = request.isDryRun ? 'Nothing was changed. A deployment would' : 'It will';
+  if (existing.database !== undefined) reportFullness(existing.database);
+  const changes = await listChanges(request, account, deployment, existing);
+  const steps = [...changes, `upload the version ${tag} (${message})`, 'check its health'];
+  const intent = request.isDryRun
+    ? 'Nothing was changed. A deployment would'
+    : 'This deployment will';
   console.log(`\n${intent}:\n- ${steps.join('\n- ')}`);
   if (request.isDryRun) return;
 
-  begin('resources');
-  const resources = await createMissing(account, deployment, found, request.location);
+  beginStep('resources');
+  const resources = await createMissing(account, deployment, existing, request.location);
   const { database } = resources;
   const bookmark = await getCurrentBookmark(account, database);
   console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
 
-  begin('migrations');
+  beginStep('migrations');
   await migrate(restDatabase(account, database.uuid));
-  if (request.wantsReplicas) await switchReplicasOn(account, database);
+  if (request.wantsReplicas) await enableReplicas(account, database);
 
-  begin('upload');
-  if (!request.mayReplace) await requireSame(account, worker, served?.id);
+  beginStep('upload');
+  if (!request.mayReplace) await requireSameVersion(account, worker, activeDeployment?.id);
   const target = `--env=${request.environment ?? ''}`;
   const args = ['deploy', '--tag', tag, '--message', message, target];
   const config = formatConfig(deployment, account.id, resources);
-  // Next to wrangler.toml, because of its relative paths.
+  // The file is next to wrangler.toml, because both contain the same relative paths.
   const { isDone, output } = await withScratchFile(directory, 'wrangler.json', config, (file) =>
     wrangler([...args, '--config', file], true),
   );
   const [, version] = /^Current Version ID: (\S+)$/m.exec(output) ?? [];
-  if (!isDone || version === undefined)
-    throw new UserError('wrangler has printed the reason above');
+  if (!isDone || version === undefined) throw new UserError("see wrangler's output above");
 
-  begin('health check');
+  beginStep('health check');
   const origin = findOrigin(deployment, output);
   const address =
     origin === undefined
-      ? 'without an address yet: add a route, or set workers_dev = true'
-      : `at ${origin}, ${await awaitHealth(origin, version, worker, healthTimeoutMs)}`;
-  console.log(`\nServed now: version ${version} (${tag}) ${address}`);
-  if (served === undefined) {
-    console.log(`No API key is set yet: \`npx wrangler secret put API_KEY ${target}\``);
+      ? '. It has no address yet. Add a route, or set workers_dev = true.'
+      : ` at ${origin}. ${await awaitHealth(origin, version, worker, healthTimeoutMs)}`;
+  console.log(`\nDeployed version ${version} (${tag})${address}`);
+  if (activeDeployment === undefined) {
+    console.log(`No API key is set yet. Set one: \`npx wrangler secret put API_KEY ${target}\``);
   }
 }
 
-/** Everything that can be known before something changes. */
+/** Checks everything that can be checked without a change. Throws a `UserError`. */
 async function check(request: Request, { directory, wrangler }: Dependencies) {
   const { environment, mayCreate, mayReplace } = request;
   const deployment = loadDeployment(environment, directory);
@@ -170,30 +178,34 @@ async function check(request: Request, { directory, wrangler }: Dependencies) {
   const build = await wrangler(['deploy', '--dry-run', `--env=${environment ?? ''}`]);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}`);
   const account = await openAccount(deployment.accountId);
-  const found = await findResources(account, deployment);
-  const served = await findActiveDeployment(account, deployment.worker);
-  if (served !== undefined && !mayReplace) requireFastForward(served, directory);
+  const existing = await findResources(account, deployment);
+  const activeDeployment = await findActiveDeployment(account, deployment.worker);
+  if (activeDeployment !== undefined && !mayReplace)
+    requireFastForward(activeDeployment, directory);
   const { worker, databaseName, namespaceTitle } = deployment;
-  const isComplete = found.database !== undefined && found.namespace !== undefined;
-  if (!isComplete && served !== undefined && !mayCreate) {
+  const isComplete = existing.database !== undefined && existing.namespace !== undefined;
+  if (!isComplete && activeDeployment !== undefined && !mayCreate) {
     throw new UserError(
-      `the Worker ${worker} serves already, and the account does not have its D1 database ${databaseName} or its KV namespace ${namespaceTitle}. Is a name in wrangler.toml misspelt? To create a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
+      `the Worker ${worker} exists, but the account does not have its D1 database ${databaseName} or its KV namespace ${namespaceTitle}. If the name in wrangler.toml is misspelt, correct it. To create a new, empty one, run \`${formatCommand(environment, 'deploy', '--create')}\``,
     );
   }
-  if (found.database !== undefined) {
-    const database = restDatabase(account, found.database.uuid);
+  if (existing.database !== undefined) {
+    const database = restDatabase(account, existing.database.uuid);
     await rejectUnfinished(database);
     await rejectNewer(database);
   }
-  return { deployment, account, found, served };
+  return { deployment, account, existing, activeDeployment };
 }
 
-/** Returns what the log would say about the key set, which the service reads at its first token. */
+/**
+ * Returns lines about the key set. Without them, an operator would find problems only in the log,
+ * because the service does not read the key set before its first token.
+ */
 async function describeKeySet({ keySetUrl, localKeySet }: Deployment): Promise<string[]> {
   const malformedEntries = [...(localKeySet?.malformedEntries ?? [])];
   const addMalformed = (entry: string) => malformedEntries.push(entry);
   const lines = keySetUrl === '' ? [] : [await describeRemoteKeySet(keySetUrl, addMalformed)];
-  return [...malformedEntries.map((entry) => `ignored in the key set: ${entry}`), ...lines];
+  return [...malformedEntries.map((entry) => `Ignored in the key set: ${entry}`), ...lines];
 }
 
 async function describeRemoteKeySet(
@@ -202,20 +214,18 @@ async function describeRemoteKeySet(
 ): Promise<string> {
   try {
     const { length } = await fetchUsableKeys(url, onMalformed);
-    return `usable keys at ${url}: ${length}`;
+    return `Usable keys at ${url}: ${length}`;
   } catch (error) {
-    return `No bearer token will be valid, because of ${url}: ${describeCause(error)}`;
+    return `The service will reject every bearer token, because of ${url}: ${describeCause(error)}`;
   }
 }
 
-type Found = Awaited<ReturnType<typeof findResources>>;
-
-/** Lists what a deployment would change before its upload. */
-async function planSteps(
+/** Lists the changes that a deployment makes before its upload, as imperatives. */
+async function listChanges(
   { wantsReplicas }: Request,
   account: Account,
   { databaseName, namespaceTitle }: Deployment,
-  { database, namespace }: Found,
+  { database, namespace }: ExistingResources,
 ): Promise<string[]> {
   const pending = database
     ? await findPendingMigrations(restDatabase(account, database.uuid))
@@ -229,16 +239,16 @@ async function planSteps(
   ];
 }
 
-/** Throws a `UserError` if another version was deployed in the meantime. */
-async function requireSame(account: Account, worker: string, version: string | undefined) {
-  const now = await findActiveDeployment(account, worker);
-  if (now === undefined || now.id === version) return;
+/** Throws a `UserError` if another version has become active since the checks. */
+async function requireSameVersion(account: Account, worker: string, version: string | undefined) {
+  const activeDeployment = await findActiveDeployment(account, worker);
+  if (activeDeployment === undefined || activeDeployment.id === version) return;
   throw new UserError(
-    `${describeActiveDeployment(now)}, was deployed in the meantime. Look at it, and repeat the command`,
+    `${describeActiveDeployment(activeDeployment)}, has become active since the checks. Look at its changes before you repeat the command`,
   );
 }
 
-/** Returns the address of a custom domain or of workers.dev. A route has no address of its own. */
+/** Returns the address of a custom domain, or of workers.dev. A route has no address. */
 function findOrigin({ routes }: Deployment, output: string): string | undefined {
   const domain = routes.find(({ custom_domain }) => custom_domain);
   const [workersDev] = /https:\/\/[\w.-]+\.workers\.dev/.exec(output) ?? [];

@@ -6,13 +6,16 @@ import { createOpenApiDocument } from '../../src/openapi/api-document.ts';
 import { type Command, declare, readArguments, runCommand } from '../command-line/command.ts';
 
 const program = declare('-s openapi')
-  .description(`Print the OpenAPI document of the working copy as JSON. Prints only the document.
+  .description(`Print the OpenAPI document of the working copy as JSON.
 
 Changes: nothing.
 Exit codes: 0 the document is printed, 2 invalid arguments.
 Example: npm run -s openapi > docs/openapi.json`)
   .addOption(
-    new Option('--version <version>', '3.0: the form for generators that do not know OpenAPI 3.1')
+    new Option(
+      '--version <version>',
+      'version of OpenAPI; 3.0 is for generators that do not support 3.1',
+    )
       .choices(['3.0', '3.1'])
       .default('3.1'),
   );
@@ -34,17 +37,18 @@ export const command: Command<string> = {
 
 function printDocument(version: string): number {
   const document: Shape = JSON.parse(JSON.stringify(createOpenApiDocument()));
-  const older = () => new Converter(withoutUnions(document), { allOfTransform: true }).convert();
-  console.log(JSON.stringify(version === '3.0' ? older() : document, null, 2));
+  const convert = () => new Converter(removeUnions(document), { allOfTransform: true }).convert();
+  console.log(JSON.stringify(version === '3.0' ? convert() : document, null, 2));
   return 0;
 }
 
 /**
- * Writes a schema that may be null without `anyOf`: OpenAPI 3.0 has no nullable references, so each
- * is replaced by a copy. The converter takes `type: [T, "null"]`. Of a schema with more types only
- * its words stay, because 3.0 has no other form that generators read.
+ * Replaces each nullable reference (`anyOf` with null) by a copy of its schema with `type: [T,
+ * "null"]`, because OpenAPI 3.0 has no nullable references and the converter supports this form. A
+ * schema with more than two types keeps only its description and examples, because generators read
+ * no other form of it in 3.0.
  */
-function withoutUnions(document: Shape): Shape {
+function removeUnions(document: Shape): Shape {
   const { schemas } = document.components;
   const copy = (_: string, value: Schema | null): unknown => {
     if (Array.isArray(value?.type) && value.type.length > 2) {
@@ -55,8 +59,8 @@ function withoutUnions(document: Shape): Shape {
     if (schema === undefined) return value;
     const { type, enum: values } = schema;
     const nullable = { type: [type, 'null'], ...(values && { enum: [...values, null] }) };
-    const whole = { ...schema, ...value, ...nullable, anyOf: undefined };
-    return JSON.parse(JSON.stringify(whole), copy);
+    const merged = { ...schema, ...value, ...nullable, anyOf: undefined };
+    return JSON.parse(JSON.stringify(merged), copy);
   };
   return JSON.parse(JSON.stringify(document), copy);
 }

@@ -1,4 +1,4 @@
-/** `npm run -s operations`: see its usage below. */
+/** `npm run -s operations`: prints who imported, erased or restored what. */
 
 import * as z from 'zod';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
@@ -10,13 +10,13 @@ import { withDatabase } from '../database/open.ts';
 import { formatOperation, listOperations, type Operation } from '../database/operations.ts';
 
 const program = declareWithTarget('-s operations')
-  .description(`Print who imported, erased or restored what, newest first. The last two columns are the commit of
-the working copy, and the id that undo files and conflicts name.
+  .description(`Print who imported, erased or restored what, newest first. Each line ends with the commit of the working
+copy, and with the id that undo files and conflicts name.
 
 Changes: nothing.
-Exit codes: 0 printed, 1 not, 2 invalid arguments.
+Exit codes: 0 the operations are printed, 1 they cannot be read, 2 invalid arguments.
 Example: npm run -s operations -- --listing casa-marea --remote`)
-  .option('--listing <slug>', 'only the operation that changed this listing last');
+  .option('--listing <slug>', 'print only the operation that changed this listing last');
 
 const counts = z.record(z.string(), z.number());
 
@@ -45,11 +45,11 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
 
 /** e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx: added 1, changed 2 (8ee1a43f02bc, 7c1d…)` */
 function formatLine(operation: Operation): string {
-  const numbers = Object.entries(counts.parse(JSON.parse(operation.counts)));
-  const formattedCounts = numbers.map(([name, count]) => `${name} ${count}`).join(', ');
+  const entries = Object.entries(counts.parse(JSON.parse(operation.counts)));
+  const summary = entries.map(([name, count]) => `${name} ${count}`).join(', ');
   const { commit, id } = operation;
   const origin = [commit ?? 'no commit', id].join(', ');
-  return `${formatOperation(operation)}${formattedCounts && `: ${formattedCounts}`} (${origin})`;
+  return `${formatOperation(operation)}${summary && `: ${summary}`} (${origin})`;
 }
 
 if (import.meta.main) await runCommand(command);

@@ -1,14 +1,14 @@
-/** `npm run set-status -- STATUS SLUG...`: imports a patch of these statuses. */
+/** `npm run set-status -- STATUS SLUG...`: imports a patch that sets the status of listings. */
 
 import { readArguments, runCommand } from '../command-line/command.ts';
 import { declareImport, run, sharedOptions } from './import-listings.ts';
 
 const program = declareImport('set-status')
-  .description(`Sets the web status of listings: listed, coming_soon, sold_out or hidden.
+  .description(`Set the web status of listings: listed, coming_soon, sold_out or hidden.
 
 Changes: the status of these listings in the local database, or with --remote in the deployed one, and
-the file in backups/.
-Exit codes: 0 the status is set (or would be), 1 it is not or that is not known, 2 invalid arguments.
+the undo file in backups/.
+Exit codes: 0 the status is set (or would be), 1 it is not set, or this is not known, 2 invalid arguments.
 Example: npm run set-status -- hidden casa-marea --dry-run`)
   .argument('<status>')
   .argument('<slug...>');

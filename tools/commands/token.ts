@@ -7,21 +7,21 @@ import { createDevVars, readVars } from '../configuration/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../development/key-pair.ts';
 
 const program = declare('-s token')
-  .description(`Print a bearer token that the local service accepts. Prints only the token.
+  .description(`Print a bearer token that the local service accepts.
 
-Changes: makes .dev.vars and a key pair (.dev.key.json) if they are missing.
-Exit codes: 0 a token is printed, 1 the development key cannot be read or made, 2 invalid arguments.
+Changes: creates .dev.vars and a key pair (.dev.key.json) if they are missing.
+Exit codes: 0 a token is printed, 1 the development key cannot be read or created, 2 invalid arguments.
 Example: npm run -s token -- --permission tool-web:viewer --expires 15m`)
-  .option('--permission <area:level...>', 'what the token allows', ['tool-web:viewer'])
-  .option('--expires <time>', 'when it expires, such as 30s, 15m, 1h or 7d', '1h');
+  .option('--permission <area:level...>', 'what the token gives access to', ['tool-web:viewer'])
+  .option('--expires <time>', 'lifetime of the token, such as 30s, 15m, 1h or 7d', '1h');
 
-const REJECTED =
-  'The local service will reject this token: .dev.vars has a JWT_JWKS_URL or JWT_JWKS of its own. Remove these lines, repeat this command, and restart dev.';
+const REJECTION_WARNING =
+  'The local service will reject this token, because .dev.vars configures another key set. Remove its lines JWT_JWKS_URL and JWT_JWKS, repeat this command, and restart dev.';
 const LIFETIME = /^[1-9]\d{0,8}[smhd]$/;
 
 type TokenOptions = ReturnType<typeof parseOptions>;
 
-/** Tests pass `run` another folder than the project's. */
+/** Tests pass another folder than the project's to `run`. */
 export const command = {
   program,
   parse: parseOptions,
@@ -35,7 +35,7 @@ async function printToken(
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
-  if (!vars.get('JWT_JWKS')?.includes(key.x)) console.error(REJECTED);
+  if (!vars.get('JWT_JWKS')?.includes(key.x)) console.error(REJECTION_WARNING);
   const { importJWK, SignJWT } = await import('jose');
   const token = new SignJWT({ permissions })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })

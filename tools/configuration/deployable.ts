@@ -1,4 +1,4 @@
-/** The settings in wrangler.toml with which a deployment would do harm. */
+/** Rejects settings in wrangler.toml with which a deployment would do harm. */
 
 import { findVarProblems, NOT_DEVELOPMENT } from '../../src/config.ts';
 import { UserError } from '../command-line/user-error.ts';
@@ -9,17 +9,17 @@ import { getSettings } from './wrangler-toml.ts';
 const EXAMPLE = /^https?:\/\/(?:[^/]*\.)?example\.(?:com|net|org)(?:[:/]|$)/i;
 
 /**
- * Rejects resources of another environment, vars that the Worker rejects, and the site of an
- * example: listings would be stored with its addresses.
+ * Throws a `UserError` for resources of another environment, for vars that the Worker rejects, and
+ * for an example as the site, because listings would be stored with URLs of the example.
  */
 export function requireDeployable({ config, environment }: Deployment): void {
   const resources = listResources(config, environment);
   for (const other of [undefined, ...Object.keys(config.env)]) {
     const shared = listResources(config, other).find((resource) => resources.includes(resource));
     if (other === environment || shared === undefined) continue;
-    const [one, another] = [environment ?? 'production', other ?? 'production'];
+    const [name, otherName] = [environment ?? 'production', other ?? 'production'];
     throw new UserError(
-      `${one} would share ${shared} with ${another}: give each its own in wrangler.toml (environments inherit routes: \`routes = []\` sets none)`,
+      `${name} would share ${shared} with ${otherName}. Give each environment its own in wrangler.toml (it inherits routes unless it has \`routes = []\`)`,
     );
   }
   const { vars } = getSettings(config, environment);
@@ -27,7 +27,7 @@ export function requireDeployable({ config, environment }: Deployment): void {
     ...(vars.ENVIRONMENT === 'development' ? [NOT_DEVELOPMENT] : []),
     ...findVarProblems(vars),
     ...(EXAMPLE.test(`${vars.PUBLIC_SITE_URL}`)
-      ? [`PUBLIC_SITE_URL is still an example's (${vars.PUBLIC_SITE_URL}): set your own`]
+      ? [`PUBLIC_SITE_URL must be your site, not the example ${vars.PUBLIC_SITE_URL}`]
       : []),
   ];
   if (problems.length === 0) return;

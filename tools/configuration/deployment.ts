@@ -10,15 +10,15 @@ const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
 export type Deployment = ReturnType<typeof loadDeployment>;
 
-/** Throws a `UserError` for an environment without a name, a database or a namespace. */
+/** Throws a `UserError` for an environment without a name, database or namespace. */
 export function loadDeployment(environment: string | undefined, directory?: string) {
   const config = readWranglerConfig(directory);
-  const own = getSettings(config, environment);
-  const { name, d1_databases, kv_namespaces, account_id, vars } = own;
+  const settings = getSettings(config, environment);
+  const { name, d1_databases, kv_namespaces, account_id, vars } = settings;
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
     throw new UserError(
-      `${formatTable(environment)}wrangler.toml does not have a name, a D1 database ${DATABASE_BINDING} with a database_name, or a KV namespace ${NAMESPACE_BINDING}`,
+      `${formatTable(environment)}wrangler.toml must have a name, a D1 database ${DATABASE_BINDING} with a database_name, and a KV namespace ${NAMESPACE_BINDING}`,
     );
   }
   return {
@@ -26,7 +26,7 @@ export function loadDeployment(environment: string | undefined, directory?: stri
     environment,
     worker: name,
     databaseName,
-    // Wrangler's title for a namespace that it makes.
+    // The title that wrangler would give to a new namespace.
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: account_id ?? config.account_id,
     routes: resolveRoutes(config, environment),
@@ -43,35 +43,40 @@ export function formatConfig(
   accountId: string,
   { database, namespace }: { database: { uuid: string }; namespace: { id: string } },
 ): string {
-  const filled = structuredClone(config);
-  const own = getSettings(filled, environment);
-  own.account_id = accountId;
-  for (const each of own.d1_databases.filter(isDatabase)) each.database_id = database.uuid;
-  for (const each of own.kv_namespaces.filter(isNamespace)) each.id = namespace.id;
-  return JSON.stringify(filled);
+  const copy = structuredClone(config);
+  const settings = getSettings(copy, environment);
+  settings.account_id = accountId;
+  for (const binding of settings.d1_databases.filter(isDatabase)) {
+    binding.database_id = database.uuid;
+  }
+  for (const binding of settings.kv_namespaces.filter(isNamespace)) binding.id = namespace.id;
+  return JSON.stringify(copy);
 }
 
 const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
 const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
+/** e.g. `[env.staging] of `, empty for production */
 export const formatTable = (environment?: string) =>
   environment ? `[env.${environment}] of ` : '';
 
-/** Wrangler's environments inherit the routes of the top level. */
+/** Returns the routes of an environment, which inherits those of the top level. */
 function resolveRoutes(config: WranglerConfig, environment: string | undefined) {
-  const own = getSettings(config, environment);
-  const all = [own.routes ?? own.route ?? config.routes ?? config.route ?? []].flat();
-  return all.map((each) => (typeof each === 'string' ? { pattern: each } : each));
+  const settings = getSettings(config, environment);
+  const routes = settings.routes ?? settings.route ?? config.routes ?? config.route ?? [];
+  return [routes].flat().map((route) => (typeof route === 'string' ? { pattern: route } : route));
 }
 
-/** e.g. `the database feed` */
+/** Returns the resources that environments must not share, e.g. `the database feed`. */
 export function listResources(config: WranglerConfig, environment: string | undefined): string[] {
   const { name, d1_databases, kv_namespaces } = getSettings(config, environment);
-  const named = (kind: string, ...names: (string | undefined)[]) =>
-    names.filter((each) => each !== undefined).map((each) => `${kind} ${each}`);
+  const describe = (kind: string, ...names: (string | undefined)[]) =>
+    names.filter((value) => value !== undefined).map((value) => `${kind} ${value}`);
   return [
-    ...named('the Worker', name),
-    ...d1_databases.flatMap((each) => named('the database', each.database_name, each.database_id)),
-    ...kv_namespaces.flatMap(({ id }) => named('the namespace', id)),
+    ...describe('the Worker', name),
+    ...d1_databases.flatMap(({ database_name, database_id }) =>
+      describe('the database', database_name, database_id),
+    ),
+    ...kv_namespaces.flatMap(({ id }) => describe('the namespace', id)),
     ...resolveRoutes(config, environment).map(({ pattern }) => `the route ${pattern}`),
   ];
 }

@@ -1,4 +1,4 @@
-/** The vars of the local service: those in wrangler.toml, which .dev.vars overrides. */
+/** The vars of the local service. A line of .dev.vars overrides a var of wrangler.toml. */
 
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { resolveVars } from './wrangler-toml.ts';
 const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
 
-/** Creates a missing .dev.vars from the example. Returns whether it was missing. */
+/** Creates .dev.vars from the example if it is missing. Returns whether it was missing. */
 export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   const file = join(directory, DEV_VARS_FILE);
   if (existsSync(file)) return false;

@@ -30,19 +30,19 @@ const wranglerConfig = settings.extend({
 
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 
-/** Throws a `UserError` for a file that cannot be read, or that has a setting of another type. */
+/** Throws a `UserError` if the file cannot be read, or if a setting has the wrong type. */
 export function readWranglerConfig(directory?: string): WranglerConfig {
   const { data, error } = wranglerConfig.safeParse(parseWranglerToml(directory));
   if (data !== undefined) return data;
   const [issue] = error.issues;
-  throw new UserError(`wrangler.toml cannot be read: ${issue?.path.join('.')}: ${issue?.message}`);
+  throw new UserError(`wrangler.toml: ${issue?.path.join('.')} is not valid (${issue?.message})`);
 }
 
 /** Returns the settings of an environment, without the inherited ones. */
 export function getSettings(config: WranglerConfig, environment: string | undefined) {
   const selected = environment === undefined ? config : config.env[environment];
   if (selected !== undefined) return selected;
-  throw new UserError(`wrangler.toml defines no environment ${environment}`);
+  throw new UserError(`${environment} is not an environment of wrangler.toml`);
 }
 
 /** Returns the vars as wrangler uploads them. */

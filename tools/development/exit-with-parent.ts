@@ -1,6 +1,6 @@
 /**
- * Loaded first by the wrangler of `dev`: ends it when `dev` closes the channel, as a kill of `dev`
- * does too. A wrangler that exits ends its runtime.
+ * Ends the wrangler of `dev` when `dev` closes the channel between them, which also happens if `dev`
+ * is killed. Wrangler loads this file first. When wrangler exits, it ends its runtime.
  */
 
 process.once('disconnect', () => process.exit(1));

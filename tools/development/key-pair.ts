@@ -9,7 +9,7 @@ import { UserError } from '../command-line/user-error.ts';
 import { readDevVars, setKeySet } from '../configuration/dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';
-/** Keys with another id are never replaced. */
+/** The id of the development key. `.dev.vars` keeps a key set with any other id. */
 const KEY_ID = 'development';
 
 const publicHalf = z.object({
@@ -25,8 +25,8 @@ const keyPair = publicHalf.extend({ d: z.string() });
 type SigningKey = z.infer<typeof keyPair>;
 
 /**
- * Makes a missing pair, and returns the private key. Adds the public half to .dev.vars, unless
- * another key set is there.
+ * Creates the key pair if it is missing, and returns the private key. Adds the public half to
+ * .dev.vars unless that file configures another key set.
  */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
@@ -49,6 +49,8 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
   try {
     return keyPair.parse(JSON.parse(text));
   } catch {
-    throw new UserError(`${KEY_FILE} has no development key: delete it, and a new one is made`);
+    throw new UserError(
+      `${KEY_FILE} has no development key. Delete the file, and the next command creates a new key`,
+    );
   }
 }

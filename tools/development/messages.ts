@@ -1,4 +1,4 @@
-/** What `dev` prints: how to use the service, and a line for each request. */
+/** The messages of `dev`: how to use the service, and a line for each request. */
 
 import { styleText } from 'node:util';
 import * as z from 'zod';
@@ -7,11 +7,14 @@ import { parseJson } from '../../src/http/json-text.ts';
 import { LOCALHOST_URL } from '../../src/http/localhost.ts';
 import { formatOrigin } from './port.ts';
 
-/** Wrangler's list of bindings, and its lines of requests. */
+/** Wrangler's list of bindings, and its own lines about requests. */
 const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
-const NOTES = 'cache outcome caller error_code error_param token_fault rejected_origin'.split(' ');
+/** Log fields that are shown after the duration. */
+const DETAILS = 'cache outcome caller error_code error_param token_fault rejected_origin'.split(
+  ' ',
+);
 
 const requestFields = z.looseObject({
   level: z.literal('info'),
@@ -22,7 +25,7 @@ const requestFields = z.looseObject({
   status: z.int(),
   duration_ms: z.number(),
 });
-const faultFields = z.object({
+const errorFields = z.object({
   level: z.literal('error'),
   message: z.string(),
   request_id: z.string().optional(),
@@ -49,10 +52,10 @@ export function welcome(
     Documents: '/docs',
     Preview: '/preview',
     'API page': '/api/docs',
-    // Wrangler's.
+    // Wrangler serves this page.
     'Local Explorer': '/cdn-cgi/explorer',
   };
-  // Other hosts get no pages, because these show the key.
+  // The pages contain the key, so they are served at localhost only.
   const hasPages = LOCALHOST_URL.test(`${origin}/`);
   const rows = [
     ...(hasPages ? Object.entries(pages).map(([name, path]) => [name, link(origin + path)]) : []),
@@ -63,7 +66,7 @@ export function welcome(
     `\nReady on ${link(origin)}\n`,
     ...rows.map(([name = '', value]) => `  ${name.padEnd(16)}${value}`),
     ...(LOOPBACK_ADDRESS.test(host) ? [] : ['', OPEN_TO_NETWORK]),
-    ...(hasPages ? [] : [`The pages are at localhost only: use --host 0.0.0.0 to see them.`]),
+    ...(hasPages ? [] : ['The pages are at localhost only. Use --host 0.0.0.0 to see them.']),
     '\nTry:\n',
     `curl -s ${origin}/api/health`,
     ...firstRequests(origin, apiKey),
@@ -72,7 +75,7 @@ export function welcome(
 }
 
 /**
- * Shows a line of the Worker's log to a reader; other lines as they are. `at` is the time of day.
+ * Formats a line of the Worker's log. Other lines are returned unchanged. `at` is the time of day.
  *
  * @example
  * // 10:42:07 GET /api/v1/web/properties?limit=2 200 27 ms database api-key req_69db…
@@ -85,16 +88,16 @@ export function formatLogLine(line: string, at: string): string {
     const { status, method, path, duration_ms } = request;
     const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
     const head = `${at} ${method} ${path} ${styleText(color, String(status))} ${duration_ms} ms`;
-    const notes = NOTES.map((name) => request[name]);
-    return [head, ...notes, shortId(request.request_id)].filter(Boolean).join(' ');
+    const details = DETAILS.map((name) => request[name]);
+    return [head, ...details, shortenId(request.request_id)].filter(Boolean).join(' ');
   }
-  const { data: fault } = faultFields.safeParse(fields);
-  if (fault === undefined) return line;
-  const head = `${at} ${styleText('red', fault.message)} ${shortId(fault.request_id)}`.trimEnd();
-  return `${head}\n    ${fault.cause.replaceAll('\n', '\n    ')}`;
+  const { data: error } = errorFields.safeParse(fields);
+  if (error === undefined) return line;
+  const head = `${at} ${styleText('red', error.message)} ${shortenId(error.request_id)}`.trimEnd();
+  return `${head}\n    ${error.cause.replaceAll('\n', '\n    ')}`;
 }
 
-function shortId(id = ''): string {
+function shortenId(id = ''): string {
   return id.length > 10 ? `${id.slice(0, 8)}…` : id;
 }
 

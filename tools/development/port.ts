@@ -6,7 +6,7 @@ import { describeError, UserError } from '../command-line/user-error.ts';
 export const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 3001;
 const MAX_PORT = 65_535;
-/** Distance to the port of the service: 9229, where debuggers look, belongs to 3001. */
+/** Distance to the port of the service. Port 3001 gets 9229, which debuggers try first. */
 const DEBUGGER_OFFSET = 6_228;
 
 export function resolvePort(text: string | undefined): number {
@@ -23,13 +23,16 @@ export function parseHost(text: string): string {
   );
 }
 
-/** Returns the origin of requests, e.g. `http://localhost:3001` for all addresses. */
+/** Returns the origin for requests, e.g. `http://localhost:3001` for 0.0.0.0. */
 export function formatOrigin(host: string, port: number): string {
   if ([LOOPBACK, '0.0.0.0', '::'].includes(host)) return `http://localhost:${port}`;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
-/** Throws a `UserError` if the service cannot listen there. Wrangler would name its own options. */
+/**
+ * Throws a `UserError` if the service cannot listen on the port. Wrangler's own message would name
+ * options that `dev` does not have.
+ */
 export async function requireFree(host: string, port: number): Promise<void> {
   const error = await tryToListen(host, port);
   if (error === undefined) return;
@@ -41,7 +44,7 @@ export async function requireFree(host: string, port: number): Promise<void> {
   );
 }
 
-/** Returns a fixed port for each `servicePort`, or one below if that is taken. */
+/** Returns the debugger's port for a `servicePort`, or the next lower port that is free. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const isHigh = servicePort + DEBUGGER_OFFSET > MAX_PORT;
   let port = servicePort + (isHigh ? -DEBUGGER_OFFSET : DEBUGGER_OFFSET);
@@ -49,7 +52,7 @@ export async function findDebuggerPort(servicePort: number): Promise<number> {
   return port;
 }
 
-/** Returns the error if a program cannot listen there. */
+/** Returns the error if a program cannot listen on a port; undefined if it can. */
 function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

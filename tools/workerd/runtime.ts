@@ -1,4 +1,4 @@
-/** Runs production bundles in workerd, for the tests and the benchmark: without the two Workers of `wrangler dev`. */
+/** Runs production bundles in workerd for tests and the benchmark, without the proxies of `wrangler dev`. */
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -7,12 +7,12 @@ import { localEnvironment, runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, resolveVars } from '../configuration/wrangler-toml.ts';
 
 const HOST = '127.0.0.1';
-/** Wrangler's name of an imported text or image: its hash, and its file's name. */
+/** The name that wrangler gives to an imported text or image: a hash, then the name of its file. */
 const IMPORTED_FILE = /^[0-9a-f]{40}-.*?(\.png|\.webp)?$/;
 
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
-/** Returns the path of the script. */
+/** Builds a bundle, and returns the path of its script. */
 export async function buildBundle(main: string, folder: string): Promise<string> {
   const args = ['deploy', main, '--dry-run', '--outdir', folder];
   const { isDone, output } = await runWrangler(args, false, localEnvironment());
@@ -20,7 +20,10 @@ export async function buildBundle(main: string, folder: string): Promise<string>
   return join(folder, basename(main).replace(/ts$/, 'js'));
 }
 
-/** `vars` override the vars of wrangler.toml. Storage is in memory by default. */
+/**
+ * Serves a bundle on loopback. `vars` override the vars of wrangler.toml. Storage is in memory
+ * unless `options` say otherwise.
+ */
 export async function startRuntime(
   script: string,
   vars: Readonly<Record<string, string>>,
@@ -28,17 +31,17 @@ export async function startRuntime(
 ) {
   const config = readWranglerConfig();
   const folder = dirname(script);
-  const imported = readdirSync(folder).flatMap((name) => {
-    const [found, image] = IMPORTED_FILE.exec(name) ?? [];
+  const importedModules = readdirSync(folder).flatMap((name) => {
+    const [match, image] = IMPORTED_FILE.exec(name) ?? [];
     const type: 'Data' | 'Text' = image ? 'Data' : 'Text';
-    return found === undefined ? [] : [{ type, path: resolve(folder, name) }];
+    return match === undefined ? [] : [{ type, path: resolve(folder, name) }];
   });
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modulesRoot: folder,
-      modules: [{ type: 'ESModule', path: resolve(script) }, ...imported],
+      modules: [{ type: 'ESModule', path: resolve(script) }, ...importedModules],
       compatibilityDate: config.compatibility_date,
-      // The local runtime knows no jurisdictions.
+      // The local runtime does not support jurisdictions.
       bindings: { ...Object.fromEntries(resolveVars()), JURISDICTION: '', ...vars },
       d1Databases: ['DB'],
       kvNamespaces: ['IDEMPOTENCY'],
@@ -46,7 +49,7 @@ export async function startRuntime(
       host: HOST,
       port: 0,
       unsafeDirectSockets: [{ host: HOST, port: 0 }],
-      // The access log is written as in production, but not printed.
+      // The access log is written as in production, but only errors are printed.
       handleStructuredLogs({ level, message }) {
         if (level === 'error') console.error(message);
       },

@@ -1,4 +1,4 @@
-/** A D1 database on SQLite in memory, for the stand-in of Cloudflare and for commands. */
+/** A D1 database on SQLite in memory, for `FakeCloudflare` and for commands. */
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -6,17 +6,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { databaseOver } from '../../../tools/database/d1.ts';
 import { migrationNames } from '../../../tools/database/migrations.ts';
 
-/** A statement of D1's REST interface, whose parameters are strings. */
+/** A statement of D1's REST API, which sends parameters as strings. */
 export type Statement = { sql: string; params?: string[] };
 
-/** Its public fields in JSON are those of D1's API. */
+/** A database. Its public fields are the fields that D1's API returns. */
 export class Database {
   readonly uuid = randomUUID();
   readonly name: string;
   readonly primary_location_hint: unknown;
   readonly jurisdiction: unknown;
   read_replication = { mode: 'disabled' };
-  /** In bytes. */
+  /** Size in bytes. */
   file_size = 0;
   sqlite = new DatabaseSync(':memory:');
 
@@ -26,7 +26,7 @@ export class Database {
     this.jurisdiction = jurisdiction;
   }
 
-  /** Applies the project's migrations, with the record that wrangler keeps of them. */
+  /** Applies the project's migrations, and records them as wrangler does. */
   migrate(): this {
     this.sqlite.exec('CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)');
     for (const file of migrationNames()) {
@@ -36,7 +36,7 @@ export class Database {
     return this;
   }
 
-  /** Returns a function that brings all tables and rows back to what they are now. */
+  /** Returns a function that restores the current tables and rows. */
   keep(): () => void {
     const state = this.sqlite.serialize();
     return () => {
@@ -52,7 +52,7 @@ export class Database {
     return this.sqlite.prepare(sql).all();
   }
 
-  /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
+  /** Returns the D1 interface that commands use with `--remote`, but without requests. */
   get binding(): D1Database {
     return databaseOver(async (queries) => this.query(queries));
   }

@@ -1,8 +1,8 @@
 /**
- * A stand-in of Cloudflare's API on loopback, for wrangler and the project's commands. It knows the
- * calls that these make, keeps D1 databases on SQLite, and can fail any request on demand.
+ * A fake of Cloudflare's API on loopback, for wrangler and the project's commands. It implements the
+ * calls that they make, stores D1 databases in SQLite, and can fail any request on demand.
  *
- * docs/operate/runbook.md lists the behaviour of the real service that it cannot show.
+ * docs/operate/runbook.md lists the behaviour of the real service that it cannot reproduce.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -18,44 +18,44 @@ const FIVE_MINUTES_MS = 300_000;
 
 export const ACCOUNT_ID = 'a'.repeat(32);
 
-/** What does not exist, for which Cloudflare responds with 404. */
-class Missing extends Error {}
+/** An error for which Cloudflare responds with 404. */
+class NotFoundError extends Error {}
 
 const DEPLOYED_AT = '2026-11-20T10:00:00Z';
 const DEPLOYED_BY = 'anna@example.com';
 
-/** The status of a failed request, which is carried out all the same with `isAfter`. */
+/** The response to a failed request. With `isAfter`, the request is carried out before it fails. */
 export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 
-/** `bound` are the ids of the database and of the namespace; `script` is the whole upload. */
+/** `bound` has the ids of the database and of the namespace; `script` is the complete upload. */
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
 
-/** With a private key, which is not usable. */
+/** The key set of an identity provider. Only the first two keys are usable: the third is private. */
 const KEY_SET = {
   keys: [{ kty: 'RSA' }, { kty: 'EC' }, { kty: 'RSA', d: 'AQAB' }, { kid: 'no-type' }],
 };
 
 type Namespace = { id: string; title: string; jurisdiction?: string };
-type Answer = { status: number; answer: object };
+type Reply = { status: number; body: object };
 type Call = { name: string; body: string; query: URLSearchParams };
 
 export class FakeCloudflare {
   readonly accounts = [{ id: ACCOUNT_ID }];
   readonly databases: Database[] = [];
   readonly namespaces: Namespace[] = [];
-  /** The custom domains, each with the Worker that it leads to. */
+  /** The custom domains, each with its Worker. */
   readonly domains: { hostname: string; service: string }[] = [];
-  /** The version of each Worker that serves. */
+  /** The active version of each Worker. */
   readonly workers = new Map<string, Version>();
-  /** The calls for which the token lacks the right. */
+  /** Calls for which the token does not have the permission. */
   denied: RegExp | undefined;
-  /** The states that the Worker which was deployed last reports. */
+  /** The states of its dependencies that the latest deployed Worker reports. */
   health: Record<string, 'ok' | 'down'> = { database: 'ok', rate_limiter: 'ok' };
-  /** Every request, as `METHOD /path`. */
+  /** All requests, as `METHOD /path`. */
   readonly requests: string[] = [];
-  /** The time by which it counts requests, in milliseconds. */
+  /** The clock for counting requests, in milliseconds. */
   now = () => Date.now();
-  /** When it received the requests of the last five minutes, and until when it rejects all. */
+  /** Times of the requests in the last five minutes. */
   #received: number[] = [];
   #blockedUntil = 0;
   /** Decides which requests fail. */
@@ -65,16 +65,16 @@ export class FakeCloudflare {
     void this.#serve(request, response);
   });
 
-  /** Serves the deployed Worker's health, for `SERVICE_ORIGIN`. */
+  /** The origin that also serves the deployed Worker's health, for `SERVICE_ORIGIN`. */
   get origin(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Serves, and makes this process and the programs that it starts take it for Cloudflare. */
+  /** Starts the server, and makes this process and its child processes use it as Cloudflare. */
   async start(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
     vi.stubEnv('CLOUDFLARE_API_BASE_URL', `${this.origin}/client/v4`);
-    vi.stubEnv('CLOUDFLARE_API_TOKEN', 'token-of-the-stand-in');
+    vi.stubEnv('CLOUDFLARE_API_TOKEN', 'token-of-the-fake');
     vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', '');
     vi.stubEnv('SERVICE_ORIGIN', this.origin);
     return this;
@@ -87,15 +87,14 @@ export class FakeCloudflare {
   }
 
   database(name: string): Database {
-    const found = this.databases.find((each) => each.name === name || each.uuid === name);
-    if (found === undefined) throw new Error(`there is no database ${name}`);
-    return found;
+    const match = this.databases.find((database) => [database.name, database.uuid].includes(name));
+    if (match === undefined) throw new Error(`there is no database ${name}`);
+    return match;
   }
 
-  /** Returns the version of a Worker that serves. */
-  served(worker: string): Version {
+  activeVersion(worker: string): Version {
     const version = this.workers.get(worker);
-    if (version === undefined) throw new Missing(`there is no Worker ${worker}`);
+    if (version === undefined) throw new NotFoundError(`there is no Worker ${worker}`);
     return version;
   }
 
@@ -113,9 +112,10 @@ export class FakeCloudflare {
     'GET /d1/database': ({ query }) =>
       this.databases.filter(({ name }) => name.includes(query.get('name') ?? '')),
     'POST /d1/database': ({ body }) => {
-      const { name, ...where } = JSON.parse(body);
-      if (this.databases.some((each) => each.name === name)) throw new Error('the name exists');
-      this.databases.push(new Database(name, where));
+      const { name, ...options } = JSON.parse(body);
+      const isDuplicate = this.databases.some((database) => database.name === name);
+      if (isDuplicate) throw new Error('the name exists');
+      this.databases.push(new Database(name, options));
       return this.database(name);
     },
     'GET /d1/database/:name': ({ name }) => this.database(name),
@@ -123,8 +123,8 @@ export class FakeCloudflare {
       Object.assign(this.database(name), JSON.parse(body)),
     'POST /d1/database/:name/query': ({ name, body }) => {
       const request: Statement & { batch?: Statement[] } = JSON.parse(body);
-      const all = this.database(name).query(request.batch ?? [request]);
-      return all.map((results) => ({ success: true, results }));
+      const resultSets = this.database(name).query(request.batch ?? [request]);
+      return resultSets.map((results) => ({ success: true, results }));
     },
     'GET /d1/database/:name/time_travel/bookmark': () => ({ bookmark: '00000000-0000024c' }),
 
@@ -132,8 +132,8 @@ export class FakeCloudflare {
       this.namespaces.slice(0, Number(query.get('per_page') ?? 20)),
     'POST /storage/kv/namespaces': ({ body }) => {
       const namespace = { ...JSON.parse(body), id: randomUUID().replaceAll('-', '') };
-      const isKnown = this.namespaces.some(({ title }) => title === namespace.title);
-      if (isKnown) throw new Error('the title exists');
+      const isDuplicate = this.namespaces.some(({ title }) => title === namespace.title);
+      if (isDuplicate) throw new Error('the title exists');
       this.namespaces.push(namespace);
       return namespace;
     },
@@ -144,34 +144,34 @@ export class FakeCloudflare {
       return { id: name, name, subdomain: { enabled: true, previews_enabled: false } };
     },
     'GET /workers/scripts/:name/deployments': ({ name }) => {
-      const { id } = this.served(name);
+      const { id } = this.activeVersion(name);
       const versions = [{ version_id: id, percentage: 100 }];
       return { deployments: [{ created_on: DEPLOYED_AT, author_email: DEPLOYED_BY, versions }] };
     },
     'GET /workers/scripts/[^/]+/versions/:name': ({ name }) => {
-      const found = [...this.workers.values()].find(({ id }) => id === name);
-      return { id: name, annotations: { 'workers/tag': found?.tag } };
+      const version = [...this.workers.values()].find(({ id }) => id === name);
+      return { id: name, annotations: { 'workers/tag': version?.tag } };
     },
     'GET /workers/subdomain': () => ({ subdomain: 'example' }),
     'POST /workers/scripts/:name/subdomain': () => ({ enabled: true }),
   };
 
-  /** Wrangler's first upload of a Worker, which deploys it at once. */
+  /** Handles wrangler's first upload of a Worker, which also deploys it. */
   #upload(name: string, body: string): object {
     const [, metadata = ''] = /name="metadata"[^{]*(\{.*\})/.exec(body) ?? [];
     const { bindings, annotations } = JSON.parse(metadata);
-    const bound = (wanted: string) =>
-      bindings.find(({ type }: { type: string }) => type === wanted);
+    const getBinding = (bindingType: string) =>
+      bindings.find(({ type }: { type: string }) => type === bindingType);
     const id = this.upload(name, {
       tag: annotations['workers/tag'],
       message: annotations['workers/message'],
-      bound: [bound('d1').id, bound('kv_namespace').namespace_id],
+      bound: [getBinding('d1').id, getBinding('kv_namespace').namespace_id],
       script: body,
     });
     return { id, deployment_id: id, startup_time_ms: 5 };
   }
 
-  /** The health of the deployed Worker, in its place: the bundle is not run here. */
+  /** Returns the health that the deployed Worker would report. The bundle itself does not run. */
   #detailedHealth(): object {
     const states = Object.entries(this.health);
     const isDegraded = states.some(([, status]) => status === 'down');
@@ -193,19 +193,19 @@ export class FakeCloudflare {
     const fault: Fault | undefined = isBlocked ? { status: 429 } : this.fault(name, body);
     const carryOut = () => this.#respond(name, searchParams, body);
     if (fault?.isAfter) carryOut();
-    const { status, answer } = this.denied?.test(name)
+    const { status, body: payload } = this.denied?.test(name)
       ? rejection(403, 10_000, 'Authentication error')
       : fault
         ? rejection(fault.status, 10_001, 'a fault')
         : carryOut();
-    // Beyond 500, a proxy before the API responds.
+    // At 500 and above, a proxy in front of the API responds.
     const isProxy = status >= 500;
     if (fault?.retryAfter) response.setHeader('Retry-After', fault.retryAfter);
     response.writeHead(status, { 'Content-Type': isProxy ? 'text/html' : 'application/json' });
-    response.end(isProxy ? '<html></html>' : JSON.stringify(answer));
+    response.end(isProxy ? '<html></html>' : JSON.stringify(payload));
   }
 
-  /** Counts requests of the user, also of other programs: one too many blocks all of them. */
+  /** Counts requests of the user, whose other programs count too. One too many blocks all of them. */
   count(requests: number): void {
     const now = this.now();
     if (now < this.#blockedUntil) return;
@@ -216,29 +216,29 @@ export class FakeCloudflare {
     this.#received = [];
   }
 
-  #respond(request: string, query: URLSearchParams, body: string): Answer {
+  #respond(request: string, query: URLSearchParams, body: string): Reply {
     if (request === 'GET /api/health/detailed')
-      return { status: 200, answer: this.#detailedHealth() };
-    // In place of an identity provider.
-    if (request === 'GET /api/keys') return { status: 200, answer: KEY_SET };
+      return { status: 200, body: this.#detailedHealth() };
+    // Replaces an identity provider.
+    if (request === 'GET /api/keys') return { status: 200, body: KEY_SET };
     for (const [route, handler] of Object.entries(this.#routes)) {
       const match = new RegExp(`^${route.replaceAll(':name', '(?<name>[^/]+)')}$`).exec(request);
       if (match === null) continue;
       try {
         const result = handler({ query, body, name: match.groups?.name ?? '' });
-        const answer = { success: true, errors: [], messages: [], result: result ?? null };
-        return { status: 200, answer };
+        const reply = { success: true, errors: [], messages: [], result: result ?? null };
+        return { status: 200, body: reply };
       } catch (error) {
-        if (error instanceof Missing) return rejection(404, 10_007, error.message);
+        if (error instanceof NotFoundError) return rejection(404, 10_007, error.message);
         return rejection(400, 7_500, String(error));
       }
     }
-    // The code for a Worker that does not exist.
-    return rejection(404, 10_007, `the stand-in does not know ${request}`);
+    // 10007 is the code for a Worker that does not exist.
+    return rejection(404, 10_007, `FakeCloudflare does not implement ${request}`);
   }
 }
 
-function rejection(status: number, code: number, message: string): Answer {
+function rejection(status: number, code: number, message: string): Reply {
   const errors = [{ code, message }];
-  return { status, answer: { success: false, errors, messages: [], result: null } };
+  return { status, body: { success: false, errors, messages: [], result: null } };
 }

@@ -1,8 +1,8 @@
-/** How commands reach Cloudflare's API, and keep below its limit. */
+/** The client for Cloudflare's API, and its throttle. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { describeCause, openAccount } from '../../../tools/cloudflare/account.ts';
 import { ACCOUNT_ID, FakeCloudflare } from '../../support/cloudflare/fake-cloudflare.ts';
@@ -27,34 +27,34 @@ async function call(times: number): Promise<void> {
     await account.call(z.array(z.unknown()), 'GET', '/d1/database');
 }
 
-it('a command sends fewer than 200 calls a minute, the first of them at once', async () => {
+it('sends up to 190 calls per minute without a pause', async () => {
   await call(190);
   expect(clock.sleptMs).toBe(0);
   await call(400);
   expect(cloudflare.requests).toHaveLength(590);
-  // Of the second command: 190 in each of two minutes, and the rest.
+  // The second client sends 190 calls in each of two minutes, and the others after that.
   expect(clock.sleptMs).toBe(2 * 60_000);
 });
 
-it('waits until the block of the API is over, says until when, and continues', async () => {
-  const said = vi.spyOn(console, 'error').mockReturnValue();
+it('waits until the block of the API ends', async () => {
+  const print = vi.spyOn(console, 'error').mockReturnValue();
   cloudflare.count(1_200);
   await call(3);
   expect(clock.sleptMs).toBe(300_000);
-  expect(said.mock.calls).toEqual([
-    ['Cloudflare: a fault [code: 10001]. The command waits until 14:05:00 and then continues.'],
+  expect(print.mock.calls).toEqual([
+    ['Cloudflare: a fault [code: 10001]. Waiting until 14:05:00, then continuing.'],
   ]);
 });
 
-it('waits as long as Retry-After says', async () => {
-  const said = vi.spyOn(console, 'error').mockReturnValue();
+it('waits for the duration of Retry-After', async () => {
+  const print = vi.spyOn(console, 'error').mockReturnValue();
   cloudflare.fault = () => (clock.sleptMs === 0 ? { status: 429, retryAfter: '90' } : undefined);
   await call(1);
   expect(clock.sleptMs).toBe(90_000);
-  expect(said.mock.lastCall?.[0]).toContain('waits until 14:01:30 and then');
+  expect(print.mock.lastCall?.[0]).toContain('Waiting until 14:01:30, then');
 });
 
-it('a command goes through the proxy of the environment, with the token and account of .env', async () => {
+it('sends the credentials of .env through the proxy of the environment', async () => {
   const requests: string[] = [];
   const proxy = createServer((request, response) => {
     requests.push(`${request.headers.host}${request.url} ${request.headers.authorization}`);
@@ -82,17 +82,21 @@ it('a command goes through the proxy of the environment, with the token and acco
   await project.remove();
 });
 
-it.each([
-  ['ECONNREFUSED', new TypeError('fetch failed', { cause: withCode('connect', 'ECONNREFUSED') })],
-  [
-    'Proxy response (403)',
-    new TypeError('fetch failed', {
-      cause: new Error('cancelled', { cause: withCode('Proxy response (403)', 'UND_ERR_ABORTED') }),
-    }),
-  ],
-  ['offline', new Error('offline')],
-])('the reason of a failed request is %s', (reason, error) => {
-  expect(describeCause(error)).toBe(reason);
+describe('describeCause', () => {
+  it.each([
+    ['ECONNREFUSED', new TypeError('fetch failed', { cause: withCode('connect', 'ECONNREFUSED') })],
+    [
+      'Proxy response (403)',
+      new TypeError('fetch failed', {
+        cause: new Error('cancelled', {
+          cause: withCode('Proxy response (403)', 'UND_ERR_ABORTED'),
+        }),
+      }),
+    ],
+    ['offline', new Error('offline')],
+  ])('returns %s', (reason, error) => {
+    expect(describeCause(error)).toBe(reason);
+  });
 });
 
 function withCode(message: string, code: string): Error {

@@ -1,30 +1,30 @@
 import { expect, it } from 'vitest';
 import { showProgress } from '../../../tools/command-line/progress.ts';
 
-function shownOn(isTTY: boolean): string[] {
-  let shown = '';
+function listLines(isTTY: boolean): string[] {
+  let output = '';
   const write = (text: string) => {
-    shown += text;
+    output += text;
     return true;
   };
   using progress = showProgress({ isTTY, write });
   for (let done = 5; done <= 2_500; done += 5) progress.update('listings checked', done, 2_500);
   progress.update('listings rendered', 200, 200);
   progress.update('listings staged', 199, 199);
-  return shown.trim().split('\n');
+  return output.trim().split('\n');
 }
 
-it('progress is a line at least every 1,000 steps where there is no terminal', () => {
+it('writes a line at least every 1,000 steps without a terminal', () => {
   const counts = [900, 1800, 2500].map((done) => `${done} of 2500 listings checked`);
-  expect(shownOn(false)).toEqual([...counts, '200 of 200 listings rendered']);
+  expect(listLines(false)).toEqual([...counts, '200 of 200 listings rendered']);
 });
 
-it('a long job has twenty lines, which say how much time is left', () => {
+it('writes the time that is left on the twenty lines of a long job', () => {
   const lines: string[] = [];
   let now = 0;
   const write = (text: string) => lines.push(text) > 0;
   using progress = showProgress({ write }, () => now);
-  // It continues after 200,000 rows.
+  // The job continues after 200,000 rows.
   for (let done = 200_000; done <= 1_000_000; done += 1_000) {
     progress.update('rows', done, 1_000_000);
     now += 500;
@@ -40,8 +40,8 @@ it('a long job has twenty lines, which say how much time is left', () => {
   ]);
 });
 
-it('progress is a bar on a terminal, one line per phase, drawn a hundred times', () => {
-  const [checked = '', ...others] = shownOn(true);
+it('draws a bar per phase a hundred times on a terminal', () => {
+  const [checked = '', ...others] = listLines(true);
   expect(checked.split('\r')).toHaveLength(100);
   expect(checked).toContain(`\r${'█'.repeat(15)}${'░'.repeat(15)} 1250 of 2500 listings checked`);
   expect(others).toEqual([`\r${'█'.repeat(30)} 200 of 200 listings rendered`]);

@@ -8,7 +8,7 @@ import { describeError } from '../../../tools/command-line/user-error.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'scratch-'));
 
-/** Works in a scratch folder until it is ended. */
+/** A program that works in a scratch folder until a signal ends it. */
 const PROGRAM = `
   const { withScratchFolder } = await import(${JSON.stringify(resolve('tools/command-line/scratch.ts'))});
   await withScratchFolder(process.argv[1], () => {
@@ -16,12 +16,12 @@ const PROGRAM = `
     return new Promise((resolve) => setTimeout(resolve, 600_000));
   });`;
 
-it('an error of a removal, whose number is positive, is told in words', () => {
+it('describes the error of a removal, whose number is positive', () => {
   const error = Object.assign(new Error('EACCES'), { errno: 13, syscall: 'rm', path: '/theirs' });
   expect(describeError(error)).toBe('cannot rm /theirs: permission denied');
 });
 
-it('a folder of another machine is left alone, whatever its process id', async () => {
+it("keeps another machine's folder, whatever its process id", async () => {
   const foreign = join(parent, '.scratch-0badcafe-1-x3Fq9z');
   mkdirSync(foreign);
   await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
@@ -35,7 +35,7 @@ it.each([
   ['SIGHUP', 0],
   ['SIGKILL', 1],
 ] as const)(
-  'a program that %s ends leaves %i folders, which the next one removes',
+  'removes a folder after %s, or when the next program leaves %i of them',
   async (signal, left) => {
     const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, parent], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -32,16 +32,16 @@ it.each([
   ['UTF-16 in big-endian order', 'is in UTF-16', toUtf16(`\ufeff${TEXT}`).swap16()],
   ['UTF-16 without a byte order mark', 'is in UTF-16', toUtf16('API_KEY=a')],
   ['Latin-1', 'is not in UTF-8', Buffer.from(TEXT, 'latin1')],
-])('rejects %s by the name of the file, with a remedy', (_, reason, bytes) => {
+])('rejects %s with a remedy', (_, reason, bytes) => {
   const path = write(bytes);
   expect(() => readTextFile(path)).toThrow(
-    `${path} ${reason}. Save it as UTF-8: in an editor, or in PowerShell with Set-Content -Encoding utf8. The file was not changed`,
+    `${path} ${reason}. Save it as UTF-8 in an editor, or in PowerShell with Set-Content -Encoding utf8. The file was not changed`,
   );
 });
 
 const ERASURE = { lineage: '', aggregate: '', last_event_id: 'e', erased_at: '' };
 
-describe('a file in UTF-16 is rejected unchanged', () => {
+describe('a file in UTF-16', () => {
   it.each<[name: string, use: string, access: (path: string) => unknown]>([
     ['.dev.vars', 'read', () => readDevVars(folder)],
     ['.dev.vars', 'written', () => setKeySet(folder, {})],
@@ -50,7 +50,7 @@ describe('a file in UTF-16 is rejected unchanged', () => {
     ['.env', 'loaded', () => loadEnvFiles(folder)],
     ['erasures.jsonl', 'read', (path) => readLedger(path)],
     ['erasures.jsonl', 'extended', (path) => appendToLedger(path, ERASURE)],
-  ])('%s, when it is %s', async (name, _, access) => {
+  ])('stays unchanged if %s is %s', async (name, _, access) => {
     const bytes = toUtf16(`\ufeff${TEXT}`);
     const path = write(bytes, name);
     await expect(async () => access(path)).rejects.toThrow(

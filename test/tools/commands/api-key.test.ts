@@ -13,34 +13,35 @@ const config = readFileSync('wrangler.toml', 'utf8');
 const vars = z.object({ API_KEYS: z.unknown().optional() });
 const lines = z.object({ vars, env: z.object({ staging: z.object({ vars }) }) });
 
-/** Makes a key. Returns it, and wrangler.toml with the printed lines at its end. */
-async function make(...args: string[]) {
+/** Creates a key. Returns it, and wrangler.toml with the printed lines at its end. */
+async function createKey(...args: string[]) {
   const { code, stdout } = await runHere(command, ...args);
   expect(code).toBe(0);
-  const [key = '', empty, ...printed] = stdout.split('\n');
-  expect(empty).toBe('');
+  const [key = '', emptyLine, ...tomlLines] = stdout.split('\n');
+  expect(emptyLine).toBe('');
+  // The key is printed once.
   expect(stdout.split(key)).toHaveLength(2);
-  return { key, toml: lines.parse(parse(`${config}\n${printed.join('\n')}`)) };
+  return { key, toml: lines.parse(parse(`${config}\n${tomlLines.join('\n')}`)) };
 }
 
-it('prints a key once, and lines by which the service recognizes it', async () => {
+it('prints a key with the lines by which the service recognises it', async () => {
   const name = 'a'.repeat(40);
   const options = '--scope feed:read --expires 2099-12-31 --rate-limit 6000';
   const args = ['--name', name, ...options.split(' ')];
-  const { key, toml } = await make(...args);
+  const { key, toml } = await createKey(...args);
   expect(key).toMatch(new RegExp(`^epf_${name}_[\\w-]{43}$`));
   const sha256 = createHash('sha256').update(key).digest('hex');
   const limits = { expires: '2099-12-31', rate_limit: 6_000 };
   const expected = { name, scopes: ['feed:read'], sha256, ...limits };
   expect(namedKeys().parse(toml.vars.API_KEYS)).toEqual([expected]);
-  expect((await make(...args)).key).not.toBe(key);
+  expect((await createKey(...args)).key).not.toBe(key);
 });
 
-it('takes scopes repeated, comma-separated or both; today as a date; and another environment', async () => {
+it('accepts repeated or comma-separated scopes for an environment until today', async () => {
   const today = new Date().toISOString().slice(0, 10);
   const scopes = ['--scope', 'events:read,events:write', '--scope', 'events:read'];
   const args = ['--name', 'booking-system', ...scopes, '--expires', today, '--env', 'staging'];
-  const { toml } = await make(...args);
-  const [made] = namedKeys().parse(toml.env.staging.vars.API_KEYS);
-  expect(made?.scopes).toEqual(['events:write', 'events:read']);
+  const { toml } = await createKey(...args);
+  const [entry] = namedKeys().parse(toml.env.staging.vars.API_KEYS);
+  expect(entry?.scopes).toEqual(['events:write', 'events:read']);
 });

@@ -358,7 +358,7 @@ describe('what was erased', () => {
     // Another program of the user calls the API too.
     cloudflare.count(1_200);
     const saved = await runWith(remotely(source), backup, '--out', path('large.sql'));
-    expect(saved.stderr).toMatch(/waits until \d\d:\d\d:\d\d and then continues\.\n$/);
+    expect(saved.stderr).toMatch(/Waiting until \d\d:\d\d:\d\d, then continuing\.\n$/);
     expect(saved.code).toBe(0);
     expect(clock.sleptMs).toBeGreaterThanOrEqual(300_000);
     expect(cloudflare.requests.length).toBeLessThan(count / 3_000 + 40);

@@ -1,10 +1,10 @@
-/** The benchmark runs. Its figures are no promise. */
+/** `npm run bench` in this process. Its rates are not tested. */
 
 import { expect, it } from 'vitest';
 import { command } from '../../../tools/commands/bench.ts';
 import { runHere } from '../../support/node/in-process.ts';
 
-it('has the rates of each request, beside those of the least Worker', async () => {
+it('prints the rates of each request', async () => {
   const { code, stdout, stderr } = await runHere(command, '--quick');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const [head, ...rows] = stdout.trim().split('\n');

@@ -1,4 +1,4 @@
-/** `npm run deploy`: what it stops at, what it does, and what it says of what serves. */
+/** `npm run deploy`: its checks, its changes, and its messages about the active deployment. */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import {
   CONFIG,
   cloudflare,
   configure,
-  contents,
+  copyAccount,
   deploy,
   directory,
   expectDeployed,
@@ -29,13 +29,13 @@ import { ProjectCopy } from '../../support/node/project-copy.ts';
 
 useDeployer();
 
-const STAGED = ['--env', 'staging'];
+const STAGING_ARGS = ['--env', 'staging'];
 const DOMAIN = '{ pattern = "api.sa-punta.test", custom_domain = true }';
 const WITH_DOMAIN = set('[env.staging]', `[env.staging]\nroutes = [${DOMAIN}]`);
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
-const inJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
+const setJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
 
-const place = (tables: string, name = STAGING) => {
+const addDatabase = (tables: string, name = STAGING) => {
   const database = new Database(name);
   database.sqlite.exec(tables);
   cloudflare.databases.push(database);
@@ -63,59 +63,59 @@ const makeRepository = () => {
 async function deployLater(change: () => unknown): Promise<void> {
   makeRepository();
   commit('later');
-  await expectDeployed(...STAGED);
+  await expectDeployed(...STAGING_ARGS);
   change();
 }
 
 const DEPLOYED = 'deployed by anna@example.com at 2026-11-20T10:00:00Z';
-const LATER = `${DEPLOYED}, serves, and its commit is not in the history of your working copy`;
+const LATER = `${DEPLOYED}, is active, and its commit is not in the history of your working copy`;
 
-/** The reason, perhaps with its case in brackets → what leads to it. */
+/** Each reason to stop (with a case in brackets if it has more than one) → how to cause it. */
 const STOPS: Record<string, () => unknown> = {
-  'staging would share the route api.sa-punta.test/* with production: give each its own': () =>
+  'staging would share the route api.sa-punta.test/* with production. Give each': () =>
     configure(`route = "api.sa-punta.test/*"\n${CONFIG}`),
-  [`staging would share the database ${NAME} with production: `]: () =>
+  [`staging would share the database ${NAME} with production. `]: () =>
     configure(set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`)),
-  [`staging would share the Worker ${NAME} with production: `]: () =>
+  [`staging would share the Worker ${NAME} with production. `]: () =>
     configure(set(`name = "${STAGING}"`, `name = "${NAME}"`)),
-  'staging would share the namespace f00d with production: ': () =>
+  'staging would share the namespace f00d with production. ': () =>
     configure(set('preview_id', 'id = "f00d"\npreview_id')),
   '[env.staging] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty': () =>
-    configure(inJurisdiction('europe')),
-  '[env.staging] of wrangler.toml does not have a name, a D1 database DB with a database_name, or':
-    () => configure(set('binding = "DB"', 'binding = "D"')),
+    configure(setJurisdiction('europe')),
+  '[env.staging] of wrangler.toml must have a name, a D1 database DB with a database_name': () =>
+    configure(set('binding = "DB"', 'binding = "D"')),
   '[env.staging] of wrangler.toml: ENVIRONMENT must not be development': () =>
     configure(set('ENVIRONMENT = "production"', 'ENVIRONMENT = "development"')),
-  "[env.staging] of wrangler.toml: PUBLIC_SITE_URL is still an example's (https://staging.example.com)":
+  '[env.staging] of wrangler.toml: PUBLIC_SITE_URL must be your site, not the example https://staging.example.com':
     () => configure(set('www.sa-punta.test', 'staging.example.com')),
   'the bundle cannot be built\nCould not resolve "./missing.ts"': () => failAt('build'),
-  'the credentials open 2 accounts: set CLOUDFLARE_ACCOUNT_ID': () =>
+  'your credentials have access to 2 accounts. Choose one with CLOUDFLARE_ACCOUNT_ID': () =>
     cloudflare.accounts.push({ id: 'b'.repeat(32) }),
   'Authentication error [code: 10000] (GET /d1/database)': () => {
     cloudflare.denied = /d1/;
   },
-  'the custom domain api.sa-punta.test leads to the Worker shop': () => {
+  'the custom domain api.sa-punta.test belongs to the Worker shop': () => {
     configure(WITH_DOMAIN);
     cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: 'shop' });
   },
-  [`the Worker ${STAGING} serves already, and the account does not have its D1 database feed or its`]:
+  [`the Worker ${STAGING} exists, but the account does not have its D1 database feed or its`]:
     async () => {
-      await expectDeployed(...STAGED);
+      await expectDeployed(...STAGING_ARGS);
       configure(set(`database_name = "${STAGING}"`, 'database_name = "feed"'));
     },
   'this database is newer than your working copy (9999_later.sql): git pull && npm ci': () =>
-    place(
+    addDatabase(
       `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
          INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')`,
     ),
   'a restore of this database is not finished': () =>
-    place('CREATE TABLE restoring_5f0c31d2a4b97e60_events (seq integer)'),
+    addDatabase('CREATE TABLE restoring_5f0c31d2a4b97e60_events (seq integer)'),
   'the database has the tables of another application (orders): is database_name in': () =>
-    place('CREATE TABLE orders (id text)'),
-  [`the database ${STAGING} is in no jurisdiction, and JURISDICTION in wrangler.toml is the jurisdiction eu.`]:
+    addDatabase('CREATE TABLE orders (id text)'),
+  [`the database ${STAGING} is in no jurisdiction, but JURISDICTION in wrangler.toml is eu.`]:
     () => {
-      place('');
-      configure(inJurisdiction('eu'));
+      addDatabase('');
+      configure(setJurisdiction('eu'));
     },
   [`${LATER} (newer)`]: () => deployLater(() => git('reset', '-q', '--hard', 'HEAD^')),
   [`${LATER} (another)`]: () =>
@@ -144,27 +144,28 @@ const STOPS: Record<string, () => unknown> = {
   },
 };
 
-it.each(Object.entries(STOPS))('stops before it changes anything: %s', async (reason, arrange) => {
+it.each(Object.entries(STOPS))('changes nothing when it reports "%s"', async (reason, arrange) => {
   await arrange();
-  const before = contents();
-  const { code, stderr } = await deploy(...STAGED);
+  const before = copyAccount();
+  const { code, stderr } = await deploy(...STAGING_ARGS);
   expect(code).toBe(1);
   expect(stderr).toMatch(/^The deployment to staging failed at the checks: /);
   expect(stderr).toContain(reason.replace(/ \(\w+\)$/, ''));
-  const again = 'npm run deploy -- --env staging';
-  expect(stderr).toMatch(new RegExp(`\\.\nNothing was changed. You can repeat \`${again}\`.\n$`));
-  expect(contents()).toEqual(before);
+  const line = 'npm run deploy -- --env staging';
+  expect(stderr).toMatch(
+    new RegExp(`\\.\nNothing was changed\\. You can repeat \`${line}\`\\.\n$`),
+  );
+  expect(copyAccount()).toEqual(before);
 });
 
-const CREATED =
-  'A created resource stays. No data was touched, and the active deployment was not changed.';
-const MIGRATED = 'Migrations that were applied stay. The active deployment was not changed.';
+const CREATED = 'Created resources remain. The data and the active deployment were not changed.';
+const MIGRATED = 'Applied migrations remain. The active deployment was not changed.';
 const MIGRATION = /^POST .*\/query .*batch/;
 const uploadOther = () =>
   cloudflare.upload(STAGING, { tag: 'other', message: '', bound: [], script: '' });
 
-/** A step and its reason to fail → what is known then, and what leads to it. */
-const FAILURES: Record<string, [known: string, arrange: () => unknown]> = {
+/** Each failed step with its reason → the reported state, and how to cause the failure. */
+const FAILURES: Record<string, [state: string, arrange: () => unknown]> = {
   'resources: a fault [code: 10001] (POST /d1/database)': [
     CREATED,
     () => failOnce(/^POST .*\/d1\/database /, { status: 403 }),
@@ -178,14 +179,14 @@ const FAILURES: Record<string, [known: string, arrange: () => unknown]> = {
     MIGRATED,
     () => failOnce(/^PUT .*\/d1\/database/, { status: 403 }),
   ],
-  'upload: wrangler has printed the reason above': [
-    'The database has the new schema. `npx wrangler deployments list --env=staging` lists what serves.',
+  "upload: see wrangler's output above": [
+    'The database has the new schema. `npx wrangler deployments list --env=staging` lists the active deployment.',
     () => failAt('upload'),
   ],
   'upload: version ': [
     'The database has the new schema.',
     async () => {
-      await expectDeployed(...STAGED);
+      await expectDeployed(...STAGING_ARGS);
       cloudflare.fault = (request) => {
         if (request.includes('time_travel')) uploadOther();
         return undefined;
@@ -193,7 +194,7 @@ const FAILURES: Record<string, [known: string, arrange: () => unknown]> = {
     },
   ],
   'health check: version ': [
-    '"When a deployment fails" in docs/operate/runbook.md has the next step.',
+    'For the next step, see "When a deployment fails" in docs/operate/runbook.md.',
     () => {
       cloudflare.health.database = 'down';
     },
@@ -201,17 +202,17 @@ const FAILURES: Record<string, [known: string, arrange: () => unknown]> = {
 };
 
 it.each(Object.entries(FAILURES))(
-  'says what is known when a step fails, and may be repeated: %s',
-  async (failure, [known, arrange]) => {
+  'reports a state from which it can be repeated after a failure of %s',
+  async (failure, [state, arrange]) => {
     await arrange();
-    const { code, stderr } = await deploy(...STAGED);
+    const { code, stderr } = await deploy(...STAGING_ARGS);
     expect(code).toBe(1);
     expect(stderr).toContain(`The deployment to staging failed at the ${failure}`);
-    expect(stderr).toContain(`.\n${known}`);
+    expect(stderr).toContain(`.\n${state}`);
     failAt(undefined);
     cloudflare.fault = () => undefined;
     cloudflare.health.database = 'ok';
-    expect(await expectDeployed(...STAGED)).toContain(', all is up\n');
+    expect(await expectDeployed(...STAGING_ARGS)).toContain('. All dependencies are up.\n');
     expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([1, 1]);
   },
 );
@@ -219,19 +220,19 @@ it.each(Object.entries(FAILURES))(
 type Success = {
   arrange?: () => unknown;
   args?: string[];
-  /** What the deployment prints, and what it does not. */
-  says?: string[];
-  never?: string[];
-  /** What it leaves. */
-  leaves?: () => unknown;
+  /** Parts of the output. */
+  prints?: string[];
+  /** Strings that must not be in the output. */
+  omits?: string[];
+  expectState?: () => unknown;
 };
 
-const SWITCHED = '- switch the read replicas of the database on\n';
-const KEYS_AT = (url: string) => set('JWT_JWKS_URL = ""', `JWT_JWKS_URL = "${url}"`);
+const SWITCHES_REPLICAS = '- switch the read replicas of the database on\n';
+const setKeySetUrl = (url: string) => set('JWT_JWKS_URL = ""', `JWT_JWKS_URL = "${url}"`);
 const database = () => cloudflare.database(NAME);
 
 const SUCCESSES: Record<string, Success> = {
-  'finds its resources beside others of similar names': {
+  'finds its resources among others with similar names': {
     arrange: async () => {
       cloudflare.databases.push(new Database(`${NAME}-old`));
       for (let n = 0; n < 50; n += 1) {
@@ -239,46 +240,48 @@ const SUCCESSES: Record<string, Success> = {
       }
       await expectDeployed();
     },
-    says: ['\nIt will:\n- upload the version no-commit (deployed without git)\n'],
-    leaves: () => {
+    prints: ['\nThis deployment will:\n- upload the version no-commit (deployed without git)\n'],
+    expectState: () => {
       expect([cloudflare.databases.length, cloudflare.namespaces.length]).toEqual([2, 51]);
       const ids = [database().uuid, cloudflare.namespaces[50]?.id];
-      expect(cloudflare.served(NAME).bound).toEqual(ids);
+      expect(cloudflare.activeVersion(NAME).bound).toEqual(ids);
     },
   },
-  'says of a first deployment that no API key is set, and how': {
-    args: STAGED,
-    says: [', all is up\nNo API key is set yet: `npx wrangler secret put API_KEY --env=staging`\n'],
+  'prints how to set an API key after the first deployment': {
+    args: STAGING_ARGS,
+    prints: [
+      '. All dependencies are up.\nNo API key is set yet. Set one: `npx wrangler secret put API_KEY --env=staging`\n',
+    ],
   },
-  'makes the missing resources of a Worker with --create': {
+  'creates the missing resources of a Worker with --create': {
     arrange: async () => {
       await expectDeployed();
       configure(MISSPELT.replaceAll('JURISDICTION = ""', 'JURISDICTION = "eu"'));
       cloudflare.namespaces.length = 0;
     },
     args: ['--create'],
-    leaves: () => {
+    expectState: () => {
       expect(cloudflare.database(`${NAME}s`).jurisdiction).toBe('eu');
       expect(cloudflare.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
     },
   },
-  'says nothing later of keys, of read replicas that are on, and of a database that is 69 % full': {
+  'prints no hints after a later deployment to a database that is 69 % full': {
     arrange: async () => {
       await expectDeployed();
       database().file_size = 6_900_000_000;
     },
-    never: ['API key', SWITCHED, '%'],
+    omits: ['API key', SWITCHES_REPLICAS, '%'],
   },
-  'says how full the database is from 70 % on, and names the remedy': {
+  'reports a database that is 70 % full': {
     arrange: async () => {
       await expectDeployed();
       database().file_size = 7_000_000_000;
     },
-    says: [
-      `${NAME} has 70 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md\n`,
+    prints: [
+      `${NAME} uses 70 % of its 10 GB. See "When the database fills up" in docs/operate/runbook.md.\n`,
     ],
   },
-  'chooses by CLOUDFLARE_ACCOUNT_ID among accounts': {
+  'uses the account of CLOUDFLARE_ACCOUNT_ID': {
     arrange: () => {
       vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', cloudflare.accounts[0]?.id);
       cloudflare.accounts.push({ id: 'b'.repeat(32) });
@@ -286,40 +289,40 @@ const SUCCESSES: Record<string, Success> = {
   },
   'switches read replicas on': {
     arrange: () => expectDeployed('--no-replicas'),
-    says: [SWITCHED],
-    leaves: () => expect(database().read_replication.mode).toBe('auto'),
+    prints: [SWITCHES_REPLICAS],
+    expectState: () => expect(database().read_replication.mode).toBe('auto'),
   },
-  'leaves read replicas with --no-replicas': {
+  'leaves read replicas unchanged with --no-replicas': {
     args: ['--no-replicas'],
-    never: [SWITCHED],
-    leaves: () => expect(database().read_replication.mode).toBe('disabled'),
+    omits: [SWITCHES_REPLICAS],
+    expectState: () => expect(database().read_replication.mode).toBe('disabled'),
   },
-  'reports a degraded version as served': {
+  'reports a degraded version as deployed': {
     arrange: () => {
       cloudflare.health.rate_limiter = 'down';
     },
-    says: [', degraded: rate_limiter is down\n'],
+    prints: ['. It is degraded by a failure of rate_limiter.\n'],
   },
-  'needs no address': {
+  'deploys a Worker that has no address': {
     arrange: () => {
       vi.stubEnv('SERVICE_ORIGIN', '');
       configure(`workers_dev = false\n${CONFIG}`);
     },
-    says: ['without an address yet: add a route, or set workers_dev = true\n'],
+    prints: ['. It has no address yet. Add a route, or set workers_dev = true.\n'],
   },
-  'names the commit, and the version that it replaces': {
+  'names the commit with the version that it replaces': {
     arrange: async () => {
       makeRepository();
       await expectDeployed();
       writeFileSync(join(directory, 'new.ts'), '');
     },
-    says: ['Replaces version ', `), ${DEPLOYED}\n`, '-dirty) at '],
-    leaves: () => {
-      const { tag, message } = cloudflare.served(NAME);
+    prints: ['Replaces version ', `), ${DEPLOYED}\n`, '-dirty) at '],
+    expectState: () => {
+      const { tag, message } = cloudflare.activeVersion(NAME);
       const [id = ''] = tag.split('-dirty');
       expect(git('rev-parse', id)).toBe(git('rev-parse', 'HEAD'));
       expect(message).toMatch(new RegExp(`^${id} a long subject, and more`));
-      // Cloudflare takes no longer one.
+      // The message has the maximum length that Cloudflare accepts.
       expect([id.length, message.length]).toEqual([12, 100]);
     },
   },
@@ -331,38 +334,38 @@ const SUCCESSES: Record<string, Success> = {
         return undefined;
       };
     },
-    args: [...STAGED, '--replace'],
-    leaves: () => expect(cloudflare.served(STAGING).tag).not.toBe('other'),
+    args: [...STAGING_ARGS, '--replace'],
+    expectState: () => expect(cloudflare.activeVersion(STAGING).tag).not.toBe('other'),
   },
-  'says how many keys a provider has, and which entries will be ignored': {
-    arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/keys`)),
-    says: ['ignored in the key set: entry 3 (kid "no-type") has no kty\n', '/api/keys: 2\n'],
+  'reports the usable keys of an identity provider': {
+    arrange: () => configure(setKeySetUrl(`${cloudflare.origin}/api/keys`)),
+    prints: ['Ignored in the key set: entry 3 (kid "no-type") has no kty\n', '/api/keys: 2\n'],
   },
-  'says which entries of JWT_JWKS will be ignored': {
+  'reports entries of JWT_JWKS that the service ignores': {
     arrange: () => configure(set('JWT_JWKS = ""', `JWT_JWKS = '{"keys":[{"kty":"EC"},null]}'`)),
-    says: ['ignored in the key set: entry 1 is not a JSON object\n'],
+    prints: ['Ignored in the key set: entry 1 is not a JSON object\n'],
   },
-  'says that a provider has no usable key': {
-    arrange: () => configure(KEYS_AT(`${cloudflare.origin}/api/none`)),
-    says: [
-      'No bearer token will be valid, because of http://127.0.0.1:',
+  'reports an identity provider without a usable key': {
+    arrange: () => configure(setKeySetUrl(`${cloudflare.origin}/api/none`)),
+    prints: [
+      'The service will reject every bearer token, because of http://127.0.0.1:',
       '/api/none: JWT_JWKS_URL ',
     ],
   },
 };
 
 it.each(Object.entries(SUCCESSES))('%s', async (_title, success) => {
-  const { arrange, args = [], says = [], never = [], leaves } = success;
+  const { arrange, args = [], prints = [], omits = [], expectState } = success;
   await arrange?.();
-  const printed = await expectDeployed(...args);
-  for (const said of [...says, '\nServed now: version ']) expect(printed).toContain(said);
-  for (const unsaid of never) expect(printed).not.toContain(unsaid);
-  leaves?.();
+  const output = await expectDeployed(...args);
+  for (const text of [...prints, '\nDeployed version ']) expect(output).toContain(text);
+  for (const text of omits) expect(output).not.toContain(text);
+  expectState?.();
 });
 
-it('with --dry-run says what it would do, and changes nothing', async () => {
-  const first = await expectDeployed('--dry-run');
-  expect(first).toContain(
+it('prints with --dry-run the changes that it would make', async () => {
+  const firstOutput = await expectDeployed('--dry-run');
+  expect(firstOutput).toContain(
     `\nNothing was changed. A deployment would:
 - create the database ${NAME}
 - create the KV namespace ${NAME}-idempotency
@@ -374,40 +377,40 @@ it('with --dry-run says what it would do, and changes nothing', async () => {
   expect(cloudflare.requests.filter((request) => !request.startsWith('GET '))).toEqual([]);
   expect([cloudflare.databases, cloudflare.namespaces]).toEqual([[], []]);
   await expectDeployed();
-  const before = contents();
+  const before = copyAccount();
   expect(await expectDeployed('--dry-run')).toMatch(
     /\nNothing was changed. A deployment would:\n- upload the version .*\n- check its health\n$/,
   );
-  expect(contents()).toEqual(before);
+  expect(copyAccount()).toEqual(before);
 });
 
-it('a 429 after the migration is no failure', async () => {
+it('succeeds when the migration gets a 429 after it was applied', async () => {
   failOnce(MIGRATION, { status: 429, isAfter: true, retryAfter: '1' });
   await expectDeployed();
 });
 
-it.each<[origin: string, config: string, respond: () => Response, responder: string]>([
+it.each<[origin: string, config: string, respond: () => Response, outcome: string]>([
   [
     'https://api.sa-punta.test',
     `route = "www.sa-punta.test/*"\n${WITH_DOMAIN}`,
     () => {
       throw new Error('offline');
     },
-    'nothing that is usable (offline)',
+    'the request failed (offline)',
   ],
   [
     'https://feed.example.workers.dev',
     CONFIG,
     () => new Response('\n<title>Just a moment...</title>\n<script>', { status: 403 }),
-    'something else (HTTP 403: <title>Just a moment...</title>)',
+    'another program responded with HTTP 403 (<title>Just a moment...</title>)',
   ],
   [
     'https://feed.example.workers.dev',
     CONFIG,
     () => Response.json({ status: 'ok', deployment: { id: 'another' }, dependencies: {} }),
-    'another',
+    'version another responded',
   ],
-])('requests the health at %s', async (origin, config, respond, responder) => {
+])('requests the health at %s', async (origin, config, respond, outcome) => {
   vi.stubEnv('SERVICE_ORIGIN', '');
   cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: STAGING });
   const { fetch } = globalThis;
@@ -415,28 +418,28 @@ it.each<[origin: string, config: string, respond: () => Response, responder: str
     url.startsWith(cloudflare.origin) ? fetch(url, init) : respond(),
   );
   configure(config);
-  const { code, stderr } = await deploy(...STAGED);
+  const { code, stderr } = await deploy(...STAGING_ARGS);
   vi.unstubAllGlobals();
   expect(code).toBe(1);
   expect(stderr).toContain(
-    `is deployed, and ${origin}/api/health/detailed gets its responses from ${responder}.\n`,
+    `is deployed, but ${origin}/api/health/detailed does not reach it. At the last attempt, ${outcome}.\n`,
   );
 });
 
-it('says what is known when a signal ends it', async () => {
-  const ended = vi.spyOn(process, 'kill').mockReturnValue(true);
+it('reports the state when a signal ends it', async () => {
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
   cloudflare.fault = (request) => {
     if (request.startsWith('PUT ')) process.emit('SIGINT', 'SIGINT');
     return undefined;
   };
   const { stderr } = await deploy();
-  expect(ended).toHaveBeenCalledWith(process.pid, 'SIGINT');
+  expect(kill).toHaveBeenCalledWith(process.pid, 'SIGINT');
   expect(stderr).toBe(
     `The deployment to production failed at the migrations: it was interrupted.
 ${MIGRATED} You can repeat \`npm run deploy\`.
 `,
   );
-  ended.mockRestore();
+  kill.mockRestore();
 });
 
 describe('in a copy of the project', () => {
@@ -447,38 +450,38 @@ describe('in a copy of the project', () => {
   });
   afterAll(() => project.remove());
 
-  it('the real wrangler brings the service up from nothing', async () => {
-    // Its build, which takes as long, is that of `getBundle`.
+  it('deploys to an empty account with the real wrangler', async () => {
+    // Skips the first build, because it would take as long as the build of `getBundle`.
     const wrangler: typeof runWrangler = async (args, isShown) =>
       args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, isShown);
     const { directory } = project;
-    // Wrangler's settings are the user's.
+    // Otherwise wrangler would use the settings of the user.
     vi.stubEnv('XDG_CONFIG_HOME', directory);
     const run: typeof command.run = (request) => command.run(request, { directory, wrangler });
-    const first = await runHere({ ...command, run }, '--location', 'weur');
-    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const result = await runHere({ ...command, run }, '--location', 'weur');
+    expect(result).toMatchObject({ code: 0, stderr: '' });
     const database = cloudflare.database(NAME);
-    const served = cloudflare.served(NAME);
+    const version = cloudflare.activeVersion(NAME);
     for (const line of [
       `\n- migrate: ${migrationNames().join(', ')}\n`,
       'Time Travel bookmark before this deployment: 00000000-',
-      `\nServed now: version ${served.id} (no-commit) at ${cloudflare.origin}, all is up\n`,
+      `\nDeployed version ${version.id} (no-commit) at ${cloudflare.origin}. All dependencies are up.\n`,
     ]) {
-      expect(first.stdout).toContain(line);
+      expect(result.stdout).toContain(line);
     }
     expect(database.rows('SELECT name FROM d1_migrations')).toHaveLength(migrationNames().length);
     expect(database.primary_location_hint).toBe('weur');
-    expect(served.bound).toEqual([database.uuid, cloudflare.namespaces[0]?.id]);
-    // The bundle that other tests serve, with its sources and the binding that names its version.
+    expect(version.bound).toEqual([database.uuid, cloudflare.namespaces[0]?.id]);
+    // This is the bundle that other tests serve. The upload adds its sources and the binding for its version.
     const bundle = readFileSync(await getBundle('src/index.ts'), 'utf8').trimEnd();
-    expect(served.script.includes(bundle)).toBe(true);
-    expect(served.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
-    expect(served.script).toContain('"CF_VERSION_METADATA","type":"version_metadata"');
+    expect(version.script.includes(bundle)).toBe(true);
+    expect(version.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
+    expect(version.script).toContain('"CF_VERSION_METADATA","type":"version_metadata"');
     const files = readdirSync(directory);
     expect(files.filter((name) => name.startsWith('.scratch'))).toEqual([]);
   });
 
-  it('the program stops at a migration that does more than add, before any request', async () => {
+  it('sends no request when a migration does more than add', async () => {
     project.write('migrations/9999_gone.sql', 'ALTER TABLE events DROP payload;');
     expect(await project.run('deploy.ts')).toEqual({
       code: 1,

@@ -1,4 +1,4 @@
-/** `npm run -s token` in this process, in a folder of its own. */
+/** `npm run -s token` in this process, in a scratch folder. */
 
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,45 +16,51 @@ beforeEach(() => {
   for (const name of ['.dev.vars.example', 'wrangler.toml']) copyFileSync(name, join(folder, name));
 });
 
-const token = (...args: string[]) =>
+const runToken = (...args: string[]) =>
   runHere({ ...command, run: (options) => command.run(options, folder) }, ...args);
 const read = (file: string) => readFileSync(join(folder, file), 'utf8');
 const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
 
-/** Verifies a token as the service does, by the key set of .dev.vars. */
+/** Verifies a token as the service does, with the key set of .dev.vars. */
 async function verify(text: string, issuer = 'https://other.example/') {
   const keys = createLocalJWKSet(JSON.parse(parseEnv(read('.dev.vars')).JWT_JWKS ?? ''));
   return (await jwtVerify(text.trim(), keys, { issuer })).payload;
 }
 
-it('prints a token and nothing else', async () => {
-  // Without a final line end.
+it('prints only a token', async () => {
+  // The file does not end in a line break.
   write('.dev.vars', 'JWT_ISSUER=https://other.example/');
-  const { stdout, stderr } = await token();
+  const { stdout, stderr } = await runToken();
   expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^[\w.-]+\n$/), stderr: '' });
   const { permissions, exp = 0, iat = 0 } = await verify(stdout);
   expect([permissions, exp - iat]).toEqual([['tool-web:viewer'], 3_600]);
   const args = ['--permission', 'a:b', '--permission', 'tool-web:admin', '--expires', '2d'];
-  const other = await verify((await token(...args)).stdout);
+  const other = await verify((await runToken(...args)).stdout);
   expect(other.permissions).toEqual(['a:b', 'tool-web:admin']);
   expect((other.exp ?? 0) - (other.iat ?? 0)).toBe(172_800);
 });
 
-it('makes .dev.vars from the example, and keeps the private half to its user', async () => {
-  await token();
+it('creates .dev.vars from the example', async () => {
+  await runToken();
   const before = read('.dev.vars');
   expect(before.startsWith(read('.dev.vars.example'))).toBe(true);
-  expect(JSON.parse(parseEnv(before).JWT_JWKS ?? '').keys[0]).not.toHaveProperty('d');
-  expect(statSync(join(folder, '.dev.key.json')).mode & 0o777).toBe(0o600);
-  await token();
+  await runToken();
   expect(read('.dev.vars')).toBe(before);
 });
 
-it.each(['.dev.key.json', '.dev.vars'])('a lost %s is made again', async (file) => {
+it('keeps the private key in a file that only its user can read', async () => {
+  await runToken();
+  const [key] = JSON.parse(parseEnv(read('.dev.vars')).JWT_JWKS ?? '').keys;
+  expect(key).toHaveProperty('x');
+  expect(key).not.toHaveProperty('d');
+  expect(statSync(join(folder, '.dev.key.json')).mode & 0o777).toBe(0o600);
+});
+
+it.each(['.dev.key.json', '.dev.vars'])('creates a lost %s again', async (file) => {
   write('.dev.vars.example', 'JWT_ISSUER=https://other.example/\n');
-  await token();
+  await runToken();
   rmSync(join(folder, file));
-  await verify((await token()).stdout);
+  await verify((await runToken()).stdout);
   expect(read('.dev.vars').match(/JWT_JWKS/g)).toHaveLength(1);
 });
 
@@ -63,21 +69,19 @@ it.each([
   'JWT_JWKS={"keys":[]}',
   'JWT_JWKS_URL=',
   'JWT_JWKS_URL=https://identity.example.com/jwks',
-])(
-  'leaves a .dev.vars with %s unchanged, and says that the service rejects the token',
-  async (line) => {
-    write('.dev.vars', line);
-    const { code, stdout, stderr } = await token();
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^[\w.-]+\n$/)]);
-    expect(stderr).toMatch(
-      /^The local service will reject this token: \.dev\.vars has a JWT_JWKS_URL or/,
-    );
-    expect(read('.dev.vars')).toBe(line);
-  },
-);
+])('warns that the service rejects the token if .dev.vars has %s', async (line) => {
+  write('.dev.vars', line);
+  const { code, stdout, stderr } = await runToken();
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^[\w.-]+\n$/)]);
+  expect(stderr).toMatch(
+    /^The local service will reject this token, because \.dev\.vars configures another key set\./,
+  );
+  expect(read('.dev.vars')).toBe(line);
+});
 
-it('names a key file that has no key', async () => {
+it('rejects a key file without a key', async () => {
   write('.dev.key.json', '{');
-  const { code, stderr } = await token();
-  expect([code, stderr]).toEqual([1, expect.stringContaining('has no development key: delete it')]);
+  const { code, stderr } = await runToken();
+  const message = expect.stringContaining('has no development key. Delete the file');
+  expect([code, stderr]).toEqual([1, message]);
 });

@@ -22,7 +22,7 @@ LINES="one
 two"
 `;
 
-it('the vars are the vars that wrangler reads', () => {
+it('reads the same vars as wrangler', () => {
   const folder = mkdtempSync(join(tmpdir(), 'vars-'));
   const config = join(folder, 'wrangler.toml');
   writeFileSync(config, TOML);
@@ -30,7 +30,7 @@ it('the vars are the vars that wrangler reads', () => {
   const { vars } = unstable_readConfig({ config });
   const bindings = unstable_getVarsForDev(config, undefined, vars, undefined, true);
   const expected = Object.entries(bindings).map(([name, { value }]) => [name, String(value)]);
-  const read = readVars(folder);
-  expect([...read].sort()).toEqual(expected.sort());
-  expect(read.get('OVERRIDDEN')).toBe("it's");
+  const actual = readVars(folder);
+  expect([...actual].sort()).toEqual(expected.sort());
+  expect(actual.get('OVERRIDDEN')).toBe("it's");
 });

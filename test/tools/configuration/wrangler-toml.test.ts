@@ -1,4 +1,4 @@
-/** The committed wrangler.toml, which an operator may have edited: no id and no var of it is read. */
+/** The wrangler.toml of the working copy. An operator can have edited it, so no test depends on its ids or on values of its vars. */
 
 import { readFileSync } from 'node:fs';
 import { parse } from 'smol-toml';
@@ -8,26 +8,32 @@ import { TEST_VARS } from '../../support/vars.ts';
 
 const config = readWranglerConfig(process.cwd());
 
-it('gives every var of production to each environment, and each resource another name', () => {
-  const names = Object.keys(config.vars).sort();
-  expect(names).toEqual(expect.arrayContaining(Object.keys(TEST_VARS)));
+const environments = Object.entries(config.env);
+
+it('defines staging', () => {
   expect(Object.keys(config.env)).toContain('staging');
-  for (const [name, own] of Object.entries(config.env)) {
-    expect([name, Object.keys(own.vars).sort()]).toEqual([name, names]);
-    expect(own.name).not.toBe(config.name);
-    expect(own.d1_databases[0]?.database_name).not.toBe(config.d1_databases[0]?.database_name);
-    expect(own.durable_objects).toEqual(config.durable_objects);
-    expect(own.version_metadata).toEqual(config.version_metadata);
-  }
 });
 
-it('names the local database, so that an id of an operator leads to no other one', () => {
+it.each(environments)('gives every var of production to %s', (_, { vars }) => {
+  const names = Object.keys(config.vars).sort();
+  expect(names).toEqual(expect.arrayContaining(Object.keys(TEST_VARS)));
+  expect(Object.keys(vars).sort()).toEqual(names);
+});
+
+it.each(environments)('gives other names to the resources of %s', (_, settings) => {
+  expect(settings.name).not.toBe(config.name);
+  expect(settings.d1_databases[0]?.database_name).not.toBe(config.d1_databases[0]?.database_name);
+  expect(settings.durable_objects).toEqual(config.durable_objects);
+  expect(settings.version_metadata).toEqual(config.version_metadata);
+});
+
+it('names the local database, which an id of an operator does not change', () => {
   for (const { d1_databases } of [config, ...Object.values(config.env)]) {
     expect(d1_databases[0]?.preview_database_id).toBe('DB');
   }
 });
 
-it('the platform keeps no query, invocation record or trace, in each environment', () => {
+it('stops the platform from storing queries, invocation records or traces', () => {
   expect(parse(readFileSync('wrangler.toml', 'utf8'))).toMatchObject({
     observability: {
       enabled: true,
@@ -39,8 +45,8 @@ it('the platform keeps no query, invocation record or trace, in each environment
     dev: { port: 3001 },
   });
   // Wrangler's environments inherit both.
-  for (const own of Object.values(config.env)) {
-    expect(own).not.toHaveProperty('observability');
-    expect(own).not.toHaveProperty('limits');
+  for (const settings of Object.values(config.env)) {
+    expect(settings).not.toHaveProperty('observability');
+    expect(settings).not.toHaveProperty('limits');
   }
 });

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { formatLogLine, welcome } from '../../../tools/development/messages.ts';
 import { TEST_VARS } from '../../support/vars.ts';
 
-const read = {
+const REQUEST = {
   request_id: 'req_69db41f0',
   method: 'GET',
   route: '/api/v1/web/properties',
@@ -12,57 +12,65 @@ const read = {
   duration_ms: 27,
 };
 
-const show = (line: string) => stripVTControlCharacters(formatLogLine(line, '10:42:07'));
+const format = (line: string) => stripVTControlCharacters(formatLogLine(line, '10:42:07'));
 
-it.each([
-  [{ cache: 'database', colo: 'DFW' }, 'GET', '200 27 ms database'],
-  [{ status: 400, error_code: 'bad', error_param: 'limit' }, 'GET', '400 27 ms bad limit'],
-  [
-    { status: 401, error_code: 'bad', token_fault: 'ERR_JWT_EXPIRED exp' },
-    'GET',
-    '401 27 ms bad ERR_JWT_EXPIRED exp',
-  ],
-  [
-    { method: 'OPTIONS', rejected_origin: 'https://a.example' },
-    'OPTIONS',
-    '200 27 ms https://a.example',
-  ],
-])('a request with %j is shown as %s … %s', (fields, method, end) => {
-  const line = JSON.stringify({ level: 'info', message: 'request', ...read, ...fields });
-  expect(show(line)).toBe(`10:42:07 ${method} /api/v1/web/properties?limit=2 ${end} req_69db…`);
-});
-
-it('a fault is shown in full, with its cause, and another line as it is', () => {
-  const cause = 'Error: D1 is away\n    at read';
-  const line = JSON.stringify({
-    level: 'error',
-    message: 'request failed',
-    request_id: 'r1',
-    cause,
+describe('a line of the log', () => {
+  it.each([
+    [{ cache: 'database', colo: 'DFW' }, 'GET', '200 27 ms database'],
+    [{ status: 400, error_code: 'bad', error_param: 'limit' }, 'GET', '400 27 ms bad limit'],
+    [
+      { status: 401, error_code: 'bad', token_fault: 'ERR_JWT_EXPIRED exp' },
+      'GET',
+      '401 27 ms bad ERR_JWT_EXPIRED exp',
+    ],
+    [
+      { method: 'OPTIONS', rejected_origin: 'https://a.example' },
+      'OPTIONS',
+      '200 27 ms https://a.example',
+    ],
+  ])('shows a request with %j as %s … %s', (fields, method, end) => {
+    const line = JSON.stringify({ level: 'info', message: 'request', ...REQUEST, ...fields });
+    expect(format(line)).toBe(`10:42:07 ${method} /api/v1/web/properties?limit=2 ${end} req_69db…`);
   });
-  expect(show(`✘ [ERROR] ${line}`)).toBe(
-    '10:42:07 request failed r1\n    Error: D1 is away\n        at read',
+
+  it('shows an error with its complete cause', () => {
+    const cause = 'Error: D1 is away\n    at read';
+    const line = JSON.stringify({
+      level: 'error',
+      message: 'request failed',
+      request_id: 'r1',
+      cause,
+    });
+    expect(format(`✘ [ERROR] ${line}`)).toBe(
+      '10:42:07 request failed r1\n    Error: D1 is away\n        at read',
+    );
+  });
+
+  it.each(['⎔ Reloading local server...', '{"level":', '{"level":"info"}'])(
+    'leaves %j unchanged',
+    (line) => {
+      expect(format(line)).toBe(line);
+    },
   );
-  for (const other of ['⎔ Reloading local server...', '{"level":', '{"level":"info"}']) {
-    expect(show(other)).toBe(other);
-  }
 });
 
-it('the first API key is quoted for a shell', () => {
-  const vars = new Map(Object.entries({ ...TEST_VARS, API_KEY: " the key's,other" }));
-  const shown = welcome('127.0.0.1', 3001, 9_229, vars);
-  expect(shown).toContain(`-H 'x-api-key: the key'\\''s'`);
-  expect(shown).not.toContain('other');
-});
+describe('the welcome message', () => {
+  it('quotes the first API key for a shell', () => {
+    const vars = new Map(Object.entries({ ...TEST_VARS, API_KEY: " the key's,other" }));
+    const message = welcome('127.0.0.1', 3001, 9_229, vars);
+    expect(message).toContain(`-H 'x-api-key: the key'\\''s'`);
+    expect(message).not.toContain('other');
+  });
 
-it.each([
-  ['127.0.0.1', true, false],
-  ['::1', true, false],
-  ['0.0.0.0', true, true],
-  ['192.168.1.20', false, true],
-])('shows for the host %s its pages (%s) and a warning (%s)', (host, hasPages, isOpen) => {
-  const shown = stripVTControlCharacters(welcome(host, 3001, 9_229, new Map()));
-  expect(shown.includes('/preview')).toBe(hasPages);
-  expect(shown.includes('use --host 0.0.0.0 to see them')).toBe(!hasPages);
-  expect(shown.includes('Everyone on this network can use this key')).toBe(isOpen);
+  it.each([
+    ['127.0.0.1', true, false],
+    ['::1', true, false],
+    ['0.0.0.0', true, true],
+    ['192.168.1.20', false, true],
+  ])('has for the host %s pages (%s) or a warning (%s)', (host, hasPages, isOpen) => {
+    const message = stripVTControlCharacters(welcome(host, 3001, 9_229, new Map()));
+    expect(message.includes('/preview')).toBe(hasPages);
+    expect(message.includes('Use --host 0.0.0.0 to see them')).toBe(!hasPages);
+    expect(message.includes('Everyone on this network can use this key')).toBe(isOpen);
+  });
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   findDebuggerPort,
   formatOrigin,
@@ -13,22 +13,29 @@ it.each([
   [undefined, 3001],
   ['', 3001],
   ['65535', 65_535],
-])('the port for %j is %i', (text, port) => {
+])('resolves PORT %j to %i', (text, port) => {
   expect(resolvePort(text)).toBe(port);
 });
 
-it.each(['0', '65536', '80.5', 'http'])('the port cannot be %j', (text) => {
+it.each(['0', '65536', '80.5', 'http'])('rejects PORT %j', (text) => {
   const message = `PORT must be a whole number from 1 to 65535, not "${text}"`;
   expect(() => resolvePort(text)).toThrow(message);
 });
 
-it("the debugger's port is 6228 above or below, or another one if that is in use", async () => {
-  expect(await findDebuggerPort(20_001)).toBe(26_229);
-  expect(await findDebuggerPort(65_535)).toBe(59_307);
-  const server = createServer().listen(26_230, '127.0.0.1');
-  await once(server, 'listening');
-  expect(await findDebuggerPort(20_002)).toBeLessThan(26_230);
-  server.close();
+describe("the debugger's port", () => {
+  it.each([
+    [20_001, 26_229],
+    [65_535, 59_307],
+  ])('is for port %i, 6228 away, %i', async (servicePort, port) => {
+    expect(await findDebuggerPort(servicePort)).toBe(port);
+  });
+
+  it('is lower if that port is in use', async () => {
+    const server = createServer().listen(26_230, '127.0.0.1');
+    await once(server, 'listening');
+    expect(await findDebuggerPort(20_002)).toBeLessThan(26_230);
+    server.close();
+  });
 });
 
 it.each(['127.0.0.1', '192.168.1.20', '0.0.0.0', '::1'])('accepts the host %s', (host) => {
@@ -39,8 +46,8 @@ it.each(['phone', '', '192.168.1', '192.168.1.20:3001', '*'])('rejects the host 
   expect(() => parseHost(host)).toThrow(`--host ${JSON.stringify(host)} is not an IP address.`);
 });
 
-it('names --host if the machine does not have the address', async () => {
-  // RFC 5737 reserves it for documents.
+it('rejects an address that the machine does not have', async () => {
+  // RFC 5737 reserves this address for documentation.
   const listening = requireFree('203.0.113.1', 20_003);
   await expect(listening).rejects.toThrow('--host 203.0.113.1 is not an address of this machine');
 });
