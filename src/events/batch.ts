@@ -9,7 +9,7 @@ import { addHint } from '../http/hints.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validation-problems.ts';
 import { type IngestContext, type IngestOutcome, resolveOutcome } from './ingest.ts';
-import { findKeyHint, keyInUse } from './key-in-use.ts';
+import { DISTINCT_KEYS, findKeyHint, keyInUse } from './key-in-use.ts';
 import type { IngestResult } from './openapi/event.ts';
 import {
   canonicalBody,
@@ -131,14 +131,17 @@ function findSizeProblems(items: readonly BatchItem[]): Problem[] {
 export const KEY_HEADER_OF_BATCH: Problem = {
   path: IDEMPOTENCY_KEY_HEADER,
   field: IDEMPOTENCY_KEY_HEADER,
-  message: 'belongs to a single event: each event of a batch has its own idempotency_key',
+  message: 'belongs to a single event. In a batch, send the idempotency_key of each event.',
 };
 
 function findItemProblems(item: BatchItem, items: readonly BatchItem[]): Problem[] {
   const { index, key, parsedBody, decision } = item;
   const first = items.find((other) => other.key === key);
   const field = 'idempotency_key';
-  const message = addHint(`is the key of events.${first?.index} too`, findKeyHint(key));
+  const message = addHint(
+    `is also the key of events.${first?.index}`,
+    findKeyHint(key) ?? DISTINCT_KEYS,
+  );
   const repeated = first === item ? [] : [{ path: field, field, message }];
   const isInvalid = !parsedBody.ok && decision?.kind === 'unused';
   const problems = [...repeated, ...(isInvalid ? parsedBody.problems : [])];

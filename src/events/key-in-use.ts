@@ -9,6 +9,8 @@ const DIFFERS = 'differs from the request that holds the key';
 const IN_USE =
   'This Idempotency-Key was used for another body. Send the first body again, or a new key.';
 
+export const DISTINCT_KEYS = 'Give each event its own key.';
+
 /** Builds the 409 `idempotency_key_in_use`. */
 export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
   return new ApiError('idempotency_key_in_use', addHint(IN_USE, findKeyHint(key)), {
@@ -20,7 +22,7 @@ export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
 /** Returns a hint for a template that was not filled in, which gives all events one key. */
 export function findKeyHint(key: string): string | undefined {
   return /(?<![a-z])(undefined|null|none|nan)(?![a-z])|\{\{|\$\{|%[ds]|\[object /i.test(key)
-    ? 'The key looks like a template that was not filled in: each event needs a key of its own.'
+    ? `The key looks like a template that was not filled in. ${DISTINCT_KEYS}`
     : undefined;
 }
 

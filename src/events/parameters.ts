@@ -56,7 +56,7 @@ function findTimestampHint(text = ''): string | undefined {
   if (!/^\d{4}-\d\d-\d\dT/i.test(text)) return undefined;
   // In a query, a `+` that is not escaped means a space.
   if (/\d \d\d(:?\d\d)?$/.test(text)) {
-    return 'The + of its offset became a space: where the text is URL-encoded, write %2B.';
+    return 'The + of its offset became a space. In a URL, write it as %2B.';
   }
   if (text.endsWith(']')) return 'Leave out the zone in brackets.';
   return /^.{10}t|z$/.test(text) ? 'Write T and Z in capitals.' : undefined;

@@ -82,14 +82,14 @@ const MISSPELT_KEY = /^(x[-_])?idempoten(cy|ce|t)[-_]?(key|token)$/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
 const HEADER_VALUE_RULE =
-  'must be UTF-8 text (some clients send Latin-1: use ASCII), without controls, and without spaces or tabs at its ends';
+  'must be UTF-8 text without control characters, and without spaces or tabs at its ends. Some clients send Latin-1, so use ASCII.';
 
 /** The schema of a key, in the header or in a batch. */
 export const idempotencyKey = z
   .string()
   .refine(
     (key) => mergeRepeated(key) === key,
-    'was sent twice: a key is one value (RFC 9651, Item)',
+    'was sent twice. Send one key, because a key is one value (RFC 9651, Item).',
   )
   .pipe(name.regex(HEADER_VALUE, HEADER_VALUE_RULE));
 

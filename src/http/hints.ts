@@ -21,7 +21,7 @@ export function findValueHint({ input, expected = '' }: { input?: unknown; expec
   }
   const isJsonText = typeof input === 'string' && /^\s*[{[]/.test(input);
   return isJsonText && /^(object|array)$/.test(expected)
-    ? 'It is JSON in a string: it was encoded twice.'
+    ? 'It is JSON in a string. Encode it only once.'
     : undefined;
 }
 

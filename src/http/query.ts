@@ -33,11 +33,10 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
   const strictSchema = schema.strict();
   const knownNames = Object.keys(schema.shape);
   const lists = new Set(knownNames.filter((name) => isList(schema.shape[name])));
+  const parameters =
+    knownNames.length === 0 ? 'There are none' : `The parameters are ${knownNames.join(', ')}`;
   const explainName = (name: string) =>
-    addHint(
-      `is not a parameter here: known are ${knownNames.join(', ') || 'none'}`,
-      suggestName(name, knownNames),
-    );
+    addHint(`is not a parameter here. ${parameters}`, suggestName(name, knownNames));
 
   return zValidator('query', schema, undefined, {
     validationFunction: (_, query: SentQuery) => {

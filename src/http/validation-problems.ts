@@ -77,7 +77,7 @@ export function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value': {
       const values = issue.values.map(String).join(', ');
       return issue.input === undefined
-        ? `is required: one of ${values}`
+        ? `is required. It must be one of ${values}`
         : `must be one of ${values}`;
     }
     case 'too_small':

@@ -133,7 +133,7 @@ describe('the fields of a request', () => {
 
   it('distinguishes missing fields from the unknown field event_id', async () => {
     const paths = ['event_type', 'aggregate_id', 'aggregate_type', 'payload', 'event_id'];
-    const types = /^is required: one of .*booking\.created.*booking\.cancelled/;
+    const types = /^is required. It must be one of .*booking\.created.*booking\.cancelled/;
     expect(await expectProblems(await ingest({ event_id: 'x' }), paths)).toEqual([
       expect.stringMatching(types),
       ...Array(3).fill('is required'),
@@ -145,7 +145,7 @@ describe('the fields of a request', () => {
 it.each([
   ['empty', '', 'must be at least 1 character long'],
   ['longer than 255 characters', 'k'.repeat(256), expect.any(String)],
-  ['not UTF-8', 'k\ufffd', expect.stringContaining('Latin-1: use ASCII')],
+  ['not UTF-8', 'k\ufffd', expect.stringContaining('Latin-1, so use ASCII')],
 ])('rejects an Idempotency-Key that is %s', async (_, key, message) => {
   const messages = await expectProblems(await ingest(bookingCreated(), key), ['Idempotency-Key']);
   expect(messages).toEqual([message]);

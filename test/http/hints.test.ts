@@ -21,10 +21,10 @@ const post = (body: unknown, headers: Record<string, string> = {}, url = INGEST)
 const withPayload = (payload: unknown) => post(bookingCreated({ payload }));
 const withHeaders = (headers: Record<string, string>, url = EVENTS): Mistake => [url, { headers }];
 
-const PLUS = 'The + of its offset became a space: where the text is URL-encoded, write %2B.';
+const PLUS = 'The + of its offset became a space. In a URL, write it as %2B.';
 const CAPITALS = 'Write T and Z in capitals.';
 const BRACKETS = 'Leave out the zone in brackets.';
-const TWICE = 'It is JSON in a string: it was encoded twice.';
+const TWICE = 'It is JSON in a string. Encode it only once.';
 const OBJECT = 'Send {}, not [].';
 const SET_UP = 'This working copy is not set up: run `npm run dev` once.';
 const UNSET = { API_KEY: undefined };

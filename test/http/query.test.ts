@@ -6,8 +6,9 @@ import { expectError, expectProblems, expectStatus, get } from '../support/http.
 
 const LIST = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
-const NAMES = 'known are type, status, location_id, location, locale, fresh, limit, cursor';
-const UNKNOWN = `is not a parameter here: ${NAMES}`;
+const NAMES =
+  'The parameters are type, status, location_id, location, locale, fresh, limit, cursor';
+const UNKNOWN = `is not a parameter here. ${NAMES}`;
 const LONG = `status[${'['.repeat(16_000)}`;
 const STATUSES = 'listed, coming_soon, sold_out';
 const UUID = crypto.randomUUID();
