@@ -13,13 +13,13 @@ const rotated = await createProvider('key-2');
 const stranger = await createProvider('key-1');
 const now = Math.floor(Date.now() / 1_000);
 
-/** The vars of a service that fetches the keys, from an address of each test. */
+/** Vars of a service that fetches the keys, from another URL in each test. */
 let remote: Partial<Env>;
 let respond: () => Response | Promise<Response>;
 let fetched: string[];
 
 beforeEach(() => {
-  // The service keeps the key set of an address.
+  // The service caches the key set of each URL.
   const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}/jwks`;
   remote = { JWT_JWKS: '', JWT_JWKS_URL };
   respond = () => new Response(provider.jwks);
@@ -34,7 +34,7 @@ beforeEach(() => {
   });
 });
 
-/** GETs the feed with a token and an invalid key, which does not count. */
+/** Reads the feed with a token and an invalid key. A valid token is enough. */
 function present(token: string, vars: Partial<Env> = provider.vars) {
   const headers = { Authorization: `Bearer ${token}`, 'x-api-key': 'wrong' };
   return sendWith(vars, '/api/v1/web/properties', { headers }, app);
@@ -60,7 +60,7 @@ const hmac = await new CompactSign(base64url.decode(payload))
   .setProtectedHeader({ alg: 'HS256', kid: 'key-1', typ: 'JWT' })
   .sign(new TextEncoder().encode(JSON.stringify(provider.jwk)));
 
-/** Returns the base64url character that differs in its last bit only. */
+/** Returns the next base64url character, which differs only in its last bit. */
 function nextCharacter(character = 'A'): string {
   return String.fromCharCode(character.charCodeAt(0) + 1);
 }
@@ -149,7 +149,7 @@ describe('a provider that responds', () => {
     expect(fetched).toHaveLength(2);
   });
 
-  it('is asked again for an unknown kid, once in 30 seconds', async () => {
+  it('is called again for an unknown kid, once in 30 seconds', async () => {
     await expectValid(await provider.sign(), remote);
     respond = () => new Response(JSON.stringify({ keys: [provider.jwk, rotated.jwk] }));
     passSeconds(29);
@@ -164,7 +164,7 @@ describe('a provider that responds', () => {
     }
   });
 
-  it('is asked at most four times for a storm of unknown kids', async () => {
+  it('is called at most four times for 100 concurrent unknown kids', async () => {
     await expectValid(await provider.sign(), remote);
     passSeconds(31);
     const blocked = Promise.withResolvers<Response>();
@@ -178,7 +178,7 @@ describe('a provider that responds', () => {
     expect(fetched).toHaveLength(1 + 4);
   });
 
-  it('is asked by each of the first requests, without waiting for the fetch of another', async () => {
+  it('is called by each of the first requests, without waiting for another request', async () => {
     const blocked = Promise.withResolvers<Response>();
     respond = () => (fetched.length === 1 ? blocked.promise : new Response(provider.jwks));
     const first = expectValid(await provider.sign(), remote);
@@ -205,7 +205,7 @@ describe('a provider that responds', () => {
     ];
     const token = () => provider.sign({}, { kid: undefined });
 
-    it('has each entry logged once for each URL', async () => {
+    it('causes one line in the log for each entry and URL', async () => {
       const log = watchLog('error');
       respond = () => new Response(JSON.stringify({ keys }));
       for (const url of [remote.JWT_JWKS_URL, `${remote.JWT_JWKS_URL}/2`]) {
@@ -228,7 +228,7 @@ describe('a provider that responds', () => {
       expect(JSON.stringify(log())).not.toContain('canary');
     });
 
-    it('has its entries ignored in JWT_JWKS too', async () => {
+    it('causes one line in the log for each entry of JWT_JWKS too', async () => {
       const log = watchLog('error');
       const vars = { JWT_JWKS: JSON.stringify({ keys }) };
       for (let tokens = 0; tokens < 2; tokens += 1) await expectValid(await token(), vars);
@@ -249,7 +249,7 @@ describe('a provider that responds', () => {
     });
   });
 
-  it('is not asked for keys when a token can be rejected without them', async () => {
+  it('is not called for a token that can be rejected without keys', async () => {
     for (const token of [hmac, 'not-a-token']) {
       await expectInvalid(token, remote);
     }
@@ -320,7 +320,7 @@ describe('while no key set is cached, a provider that', () => {
     await expectValid(await provider.sign(), remote);
   });
 
-  it('fails is asked once a second, whatever the number of tokens', async () => {
+  it('fails is called once a second, whatever the number of tokens', async () => {
     respond = unreachable;
     for (const fetches of [1, 2]) {
       for (let sent = 0; sent < 40; sent += 1) {
@@ -335,13 +335,16 @@ describe('while no key set is cached, a provider that', () => {
   it.each<[kind: string, status: number, end: (blocked: PromiseWithResolvers<Response>) => void]>([
     ['is slow', 200, (blocked) => blocked.resolve(new Response(provider.jwks))],
     ['fails after a while', 500, (blocked) => blocked.reject(new Error('reset'))],
-  ])('%s is asked four times for a storm of tokens, which all get a %i', async (_, status, end) => {
-    const blocked = Promise.withResolvers<Response>();
-    respond = () => blocked.promise.then((response) => response.clone());
-    const storm = Array.from({ length: 40 }, async () => present(await provider.sign(), remote));
-    await vi.waitFor(() => expect(fetched).toHaveLength(4));
-    end(blocked);
-    for (const response of await Promise.all(storm)) await expectStatus(response, status);
-    expect(fetched).toHaveLength(4);
-  });
+  ])(
+    '%s is called four times for 40 concurrent tokens, which all get a %i',
+    async (_, status, end) => {
+      const blocked = Promise.withResolvers<Response>();
+      respond = () => blocked.promise.then((response) => response.clone());
+      const storm = Array.from({ length: 40 }, async () => present(await provider.sign(), remote));
+      await vi.waitFor(() => expect(fetched).toHaveLength(4));
+      end(blocked);
+      for (const response of await Promise.all(storm)) await expectStatus(response, status);
+      expect(fetched).toHaveLength(4);
+    },
+  );
 });

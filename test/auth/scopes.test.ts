@@ -28,7 +28,7 @@ const provider = await createProvider();
 
 const { rows } = getTable('docs/reference/authentication.md', 'operations');
 
-/** Returns the scope that the document promises for a route: no route changes its scope unseen. */
+/** Returns the documented scope of a route, so that the scope cannot change without the document. */
 function promisedScope(route: string): string {
   const matchesRoute = (operations: string) =>
     getCodes(operations).some((pattern) =>
@@ -67,7 +67,7 @@ beforeEach(() => {
   log = watchLog('log');
 });
 
-/** Sends the two headers as given. Returns the response, and its line of the log. */
+/** Sends a key and a token. Returns the response, and its line of the log. */
 async function call(path: string, key?: string, token?: string) {
   const headers = new Headers();
   if (key !== undefined) headers.set('x-api-key', key);
@@ -82,7 +82,7 @@ async function call(path: string, key?: string, token?: string) {
 }
 
 it.each(routes)(
-  '$name declares the documented scope before everything else',
+  '$name declares the documented scope before all other handlers',
   ({ method, path, declared, scope }) => {
     expect(declared).toEqual([scope, ...Array(declared.length - 1)]);
     const template = Object.keys(document.paths).find(
@@ -129,11 +129,11 @@ describe('the feed and the events', () => {
     ['an expired token', NONE, old, INVALID, INVALID],
     ['another scheme', NONE, `Basic ${btoa(`user:${API_KEY}`)}`, INVALID, INVALID],
     ['an empty token', NONE, '', INVALID, INVALID],
-    ['two good ones', site.key, good, 'site', `${DENIED}, site`],
+    ['a good key and a good token', site.key, good, 'site', `${DENIED}, site`],
     ['a good key and an expired token', API_KEY, old, 'api-key', 'api-key'],
     ['a good token and an unknown key', 'epf_unknown', good, 'bearer', UNKNOWN],
     ['a good token and a key without the scope', reader.key, good, 'bearer', 'reader'],
-    ['neither with the right', reader.key, weak, `${DENIED}, reader`, 'reader'],
+    ['a key and a token without the right', reader.key, weak, `${DENIED}, reader`, 'reader'],
     ['a weak token and an unknown key', 'epf_unknown', weak, `${DENIED}, bearer`, UNKNOWN],
   ])('respond to %s', async (_, key, token, feed, events) => {
     expect(await callAs(FEED, key, token)).toBe(feed);

@@ -1,5 +1,6 @@
 /**
- * Batches of events. Each item has the guarantee of a single event. Either all are stored, or none.
+ * Batches of events. Each event of a batch has the guarantee of a single event. A batch is stored
+ * completely or not at all.
  */
 
 import { env } from 'cloudflare:workers';
@@ -119,13 +120,13 @@ describe('POST /api/public/events/ingest/batch', () => {
     const { env: counted, costs } = countCosts(env);
     const batch = [item(usedKey, { payload: { guests: -1 }, extra: 1 }), item(freshKey())];
     expect(await readOutcomes(await sendBatch(batch, counted))).toEqual(['conflict', 'accepted']);
-    // The look-up, the insert, and the stored body.
+    // D1 is called for the look-up, for the insert, and for the stored body.
     expect(costs).toMatchObject({ d1RoundTrips: 3, d1RowsWritten: 4 });
   });
 });
 
-describe('a batch with an invalid item', () => {
-  it('stores nothing and names every problem', async () => {
+describe('a batch', () => {
+  it('is rejected with every problem, without storing a valid item', async () => {
     const aggregate_id = freshKey();
     const [twice, usedKey] = [freshKey(), freshKey()];
     await ingest(bookingCreated({ aggregate_id: 'used' }), usedKey);
@@ -157,7 +158,7 @@ describe('a batch with an invalid item', () => {
   });
 
   it.each([' k', 'k\t', 'a\nb', 'a\u007f'])(
-    'rejects the key %j, which no header can carry',
+    'is rejected for the key %j, which no header can carry',
     async (key) => {
       await expectProblems(await sendBatch([item(key)]), ['events.0.idempotency_key']);
     },
@@ -167,13 +168,13 @@ describe('a batch with an invalid item', () => {
     ['no event', [], 'events', /at least 1/],
     ['101 events', items(101), 'events', /at most 100/],
     ['no list', { 0: item('k') }, 'events', /array/],
-  ])('names the bound that %s breaks', async (_, events, path, message) => {
+  ])('is rejected for %s with the violated bound', async (_, events, path, message) => {
     const messages = await expectProblems(await sendBatch(events), [path]);
     expect(messages).toEqual([expect.stringMatching(message)]);
   });
 
-  it('limits the canonical JSON of its events to 256 KiB each and 1 MiB together', async () => {
-    // 5 bytes as sent and 17 bytes as canonical JSON.
+  it('may have 256 KiB of canonical JSON per event and 1 MiB for all events', async () => {
+    // A number has 5 bytes as it is sent, and 17 bytes as canonical JSON.
     const numbers = (count: number) => ({ numbers: Array(count).fill('1e15') });
     const sendNumbers = (count: number, events: number) => {
       const sent = JSON.stringify({ events: items(events, { payload: numbers(count) }) });
@@ -185,7 +186,7 @@ describe('a batch with an invalid item', () => {
     await expectStatus(await sendNumbers(14_000, 4), 200);
   });
 
-  it('has at most 1 MiB', async () => {
+  it('may have a body of 1 MiB', async () => {
     const filled = (bytes: number) => {
       const text = JSON.stringify({ events: items(100) });
       return text + ' '.repeat(bytes - text.length);
@@ -195,7 +196,7 @@ describe('a batch with an invalid item', () => {
     await expectError(await sendBatch([], {}, body(1_048_577)), 413, 'payload_too_large');
   });
 
-  it('rejects an unknown field as well as the header of a single event', async () => {
+  it('is rejected for an unknown field together with the header of a single event', async () => {
     const init = ingestInit({ events: items(1), source: 'outbox' }, freshKey());
     const response = await sendWith({}, PATH, init);
     const [, message] = await expectProblems(response, ['source', 'Idempotency-Key']);

@@ -1,6 +1,6 @@
 /**
- * A list of events that no index serves reads at most 10,000 events per page, of 50,000 here, and
- * yet its pages have each event once.
+ * Lists of events with filters that no index serves. A page reads at most 10,000 of the 50,000 events,
+ * and the pages together have each event once.
  */
 
 import { env } from 'cloudflare:workers';
@@ -11,14 +11,14 @@ import { expectStatus, readAllPages, sendWith } from '../support/http.ts';
 
 const COUNT = 50_000;
 const BEGAN_AT = Date.UTC(2027, 0, 1);
-/** The state of the database, the filter's own rows, and the ends of a page. */
+/** Maximum number of other rows that a page reads, e.g. for the state of the database and the values of `id`. */
 const OVERHEAD = 10;
-/** A bisection of 50,000 takes 16 steps, each of 2 rows. */
+/** Maximum number of rows that a bisection of 50,000 events reads, in 16 steps of 2 rows. */
 const BISECTION = 36;
 
 /**
- * One event per second, each up to half a minute early or late. The first, the last, and each event
- * around a multiple of 10,000 is a cancellation of a stay.
+ * Stores one event per second. Each time is up to half a minute early or late. The first and the last
+ * event, and the events around each multiple of 10,000, are cancellations of a stay.
  */
 beforeAll(async () => {
   await env.DB.prepare(
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 const makeId = (seq: number) => `${seq.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
-/** Far from what a list by time reads. */
+/** The id of the first event in each order. It is far from the events that the lists by time select. */
 const FIRST_READ_ID: Record<string, string> = { asc: makeId(1), desc: makeId(COUNT) };
 
 const time = (seq: number) => new Date(BEGAN_AT + 1_000 * seq).toISOString();
@@ -115,7 +115,7 @@ describe.each(['asc', 'desc'])('in the order %s', (order) => {
   });
 });
 
-it('returns an empty page that is not the last one without waiting', async () => {
+it('returns an empty page without waiting if more pages follow', async () => {
   const page = await readPage('order=asc&wait=25&type=none');
   expect(page).toMatchObject({ seqs: [], has_more: true });
   expect(page.resume_cursor).toBe(page.next_cursor);

@@ -5,7 +5,7 @@ import { explainWrongDate, isInOrder } from '../../src/events/dates.ts';
 import { parseIngestRequest } from '../../src/events/request.ts';
 import { document, findProblems } from '../support/documented.ts';
 
-/** `check_in` is a day, and `occurred_at` a timestamp. */
+/** A field of the type `day`, or a field of the type `timestamp`. */
 type DateField = 'check_in' | 'occurred_at';
 
 /** Returns the message about a field; undefined if the service and the document accept it. */
@@ -94,7 +94,7 @@ const REJECTED: [writer: string, value: unknown, reason: string][] = [
   ["MySQL's empty DATE", '0000-00-00', 'It is not a day of the calendar.'],
 ];
 
-/** Numbers that count from another time, or in another unit. */
+/** Numbers that are not Unix time. Only a timestamp accepts them, because it accepts every number. */
 const TIMESTAMPS_ONLY: [writer: string, value: unknown, reason: string][] = [
   ["Swift's Date in its default form", 836_308_800, 'It counts from 2001, so it is not Unix time.'],
   ["Excel's serial number", 46_571, 'It counts days.'],
@@ -123,7 +123,7 @@ describe('a date of a payload', () => {
   );
 });
 
-/** Text of n characters, as the tail of a value. */
+/** Returns text of a length, to append to a value. */
 const tail = (length: number) => 'x'.repeat(length);
 
 describe('the pattern of a date', () => {
@@ -265,7 +265,7 @@ describe('the order of a stay', () => {
     [` ${SECONDS}000 `, { date: '2027-07-01' }, false],
     ['2027-07-03', SECONDS - 2 * 86_400, false],
     ['2027-07-03', SECONDS - 86_400, true],
-    // 11 and 12 digits may be seconds or milliseconds.
+    // A number of 11 or 12 digits may be seconds or milliseconds, so it is ambiguous.
     ['2027-07-03', '18146160000', true],
     ['2027-07-03', '181461600000', true],
     ['18146160000', '2027-07-03', true],

@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 it('erases only the payloads of the events of one aggregate', async () => {
   const other = bookingCreated({ aggregate_id: 'bk_2', payload: { note: 'another guest' } });
-  // An aggregate of another type with the same id.
+  // The second aggregate has the same id but another type.
   const invoice = bookingCreated({ aggregate_type: 'invoice', payload: { note: 'an invoice' } });
   for (const event of [body, other, body, invoice]) await expectEvent(await ingest(event), 202);
   const before = (await listEvents('order=asc')).data;

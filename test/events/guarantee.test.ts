@@ -1,7 +1,7 @@
 /**
- * The guarantee that an event is accepted once, with one example of each rule of keys and of each
- * fault of the stores. test/simulation checks the rules for random orders of requests and faults, and
- * test/faults.test.ts the status for each fault.
+ * The guarantee that an event is accepted once. There is one example for each rule about keys, and for
+ * each fault of D1 and KV. test/simulation checks the rules with random orders of requests and faults,
+ * and test/faults.test.ts checks the status for each fault.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -136,7 +136,7 @@ it.each<[how: string, misbehave: () => Promise<never>]>([
 });
 
 describe('while D1 is down', () => {
-  it('replays the body of KV but rejects others without details', async () => {
+  it('replays the body in KV but rejects other bodies without details', async () => {
     const key = freshKey();
     const first = await expectEvent(await ingestWith({}, A, key), 202);
     const response = await ingestWith(DOWN, A, key);
@@ -161,7 +161,7 @@ describe('while D1 is down', () => {
   });
 });
 
-describe('a fault that the caller does not see', () => {
+describe('a fault of D1 or KV that the caller does not notice', () => {
   const IDEMPOTENCY = interceptMethods(env.IDEMPOTENCY, MODES['fails at once']());
 
   it.each([
@@ -254,7 +254,7 @@ describe('a key in use', () => {
     const keyId = deriveEventId(key);
     const body =
       '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.former","payload":{"guests":"two"}}';
-    // An event that an earlier catalogue accepted and the current one rejects.
+    // The event has a type that an earlier release accepted and that the service rejects now.
     await env.DB.prepare(
       `INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
        VALUES (?1, ?1, ?2, 'r', 'booking.former', 'booking', 'b', '{"guests":"two"}', ?3)`,

@@ -44,7 +44,7 @@ describe('POST /api/public/events/ingest', () => {
       const guess = bookingCreated({ payload: { guests: 3, currency: 'EUR' } });
       const paths = isShown ? ['payload.guests'] : undefined;
       const single = await sendAs(caller, INGEST, guess, key);
-      // The second event belongs to the caller, who can always see its payload.
+      // The second event of the batch belongs to the caller, who can always see its payload.
       const callerKey = freshKey();
       await expectEvent(await sendAs(caller, INGEST, bookingCreated(), callerKey), 202);
       const events = [key, callerKey].map((idempotency_key) => ({ ...guess, idempotency_key }));
@@ -85,7 +85,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(JSON.stringify(cached)).not.toContain('a-very-recognisable-key');
   });
 
-  it('replays a body in another order and notation', async () => {
+  it('replays a body whose fields have another order and notation', async () => {
     const key = freshKey();
     const form = (text: string) => `{"aggregate_type":"b","aggregate_id":"1",${text}`;
     const payload = '"event_type":"booking.created","payload":{"guests":2,"note":"é"}}';
@@ -261,7 +261,7 @@ describe('the body of a request', () => {
   it.each([undefined, 'a-key'])(
     'has at most 256 KiB as canonical JSON with the key %s',
     async (key) => {
-      // 5 bytes as sent and 17 bytes as canonical JSON.
+      // A number has 5 bytes as it is sent, and 17 bytes as canonical JSON.
       const numbers = (count: number) => wrapped(`{"n":[${Array(count).fill('1e15').join()}]}`);
       await expectProblems(await ingest(numbers(16_000), key), ['']);
       await expectEvent(await ingest(numbers(15_000), key), 202);
@@ -299,7 +299,7 @@ describe('the body of a request', () => {
     [{ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 415],
     [{ 'Content-Type': 'Application/JSON; charset=utf-8' }, 202],
   ])('has the headers %j and gets a %i', async (headers, status) => {
-    // `fetch` would add a media type to text.
+    // The body is bytes, because `fetch` would add a media type to text.
     const body = new TextEncoder().encode(JSON.stringify(bookingCreated()));
     const response = await send(INGEST, { method: 'POST', headers, body });
     await expectStatus(response, status);

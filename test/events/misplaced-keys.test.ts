@@ -20,7 +20,7 @@ const MISSPELT = [
 const FIELDS = ['event_id', 'idempotency_key', 'idempotencyKey', 'Idempotency-Key'];
 const PARAMETERS = [...MISSPELT, 'idempotency_key', 'idempotencyKey', 'Idempotency-Key'];
 
-/** Posts one event, alone or in a batch whose items have their keys. */
+/** Posts one event, alone or in a batch. An event of a batch has its valid `idempotency_key`. */
 function post(path: string, aggregate_id: string, headers: Headers = {}, fields: object = {}) {
   const body = path.startsWith(BATCH)
     ? { events: [batchItem({ aggregate_id })] }

@@ -1,5 +1,5 @@
 /**
- * Payloads as booking systems send them, and values that cannot have the meaning of their field, in
+ * Payloads that booking systems send, and values that make no sense for their field. Both are in
  * payloads.json.
  */
 
@@ -19,7 +19,7 @@ import { accepted, rejected } from './payloads.json';
 const compareWithDocument = (event: object) =>
   findProblems(document.components.schemas.IngestRequest ?? {}, event);
 
-/** The samples of a message; a number also as text. */
+/** Returns the samples in a message. Returns a number as text, too. */
 function findSamples(message: string): unknown[] {
   const samples = [...message.matchAll(/such as (\{.*?\}|\S+?)(?=[,.] )/g)];
   return samples.flatMap(([, sample = '']) => {
@@ -38,7 +38,7 @@ describe('a payload', () => {
     const batch = await send('/api/public/events/ingest/batch', ingestInit({ events }));
     expect(await batch.json()).toMatchObject({ data: [{ outcome: 'accepted' }] });
     const { data } = await listEvents(`aggregate_id=${aggregate_id}`);
-    // As text, because the order of the fields counts.
+    // Compared as text, because the order of the fields matters.
     const texts = data.map((stored) => JSON.stringify(stored.payload));
     expect(texts).toEqual(Array(3).fill(JSON.stringify(payload)));
     expect(compareWithDocument(event)).toEqual([]);

@@ -145,7 +145,7 @@ describe('the list of events', () => {
     );
   });
 
-  it('resumes before an event that is stored while a large one is read again', async () => {
+  it('resumes before an event that is stored between the two reads of a large event', async () => {
     const [large] = await acceptInOrder(1, () => ({ payload: { note: 'a'.repeat(100_000) } }));
     const later: string[] = [];
     const DB = interceptD1(env.DB, async (call) => {

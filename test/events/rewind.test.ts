@@ -13,7 +13,7 @@ const SINGLE = '/api/public/events/ingest';
 const BATCH = `${SINGLE}/batch`;
 const A = bookingCreated();
 
-/** Accepts an event and undoes it as a rewind does. Its row is gone, but KV keeps its response. */
+/** Sends an event, and deletes its row as a rewind does. KV keeps the response. */
 async function undoEvent(): Promise<{ key: string; id: string }> {
   const key = crypto.randomUUID();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));

@@ -1,4 +1,4 @@
-/** Stored events as the OpenAPI document describes them, by event type. */
+/** The description of stored events in the OpenAPI document. */
 
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
@@ -22,9 +22,9 @@ const BOOKING = {
 };
 
 /**
- * Every event type that was ever accepted, with the types of its fields. Events are never deleted,
- * so nothing may ever be taken out: `makeStoredEventSchema` keeps an event type that is no longer accepted,
- * and a former type of a field.
+ * Every event type that was ever accepted, with the types of its fields. Never remove a type, because
+ * events are never deleted. `makeStoredEventSchema` keeps the event types, and the types of fields, that
+ * are no longer accepted.
  */
 const EVER_ACCEPTED: Record<string, Record<string, string[]>> = {
   'booking.created': BOOKING,
@@ -49,7 +49,7 @@ it('describes every event type ever accepted with every type of its fields', () 
     return [kind, Object.fromEntries(types)];
   });
   const hint =
-    'Add what is new to EVER_ACCEPTED. makeStoredEventSchema in src/events/openapi/event-types.ts keeps what was accepted once.';
+    'Add new types to EVER_ACCEPTED. Keep removed types with makeStoredEventSchema (src/events/openapi).';
   expect(Object.fromEntries(described), hint).toEqual(EVER_ACCEPTED);
 });
 

@@ -142,11 +142,11 @@ it('rejects the environment development in a deployed Worker, except on localhos
   for (const host of ['localhost:3001', '127.0.0.1:3001', '[::1]:3001']) {
     expect(await statusAt(`http://${host}`)).toBe(200);
   }
-  // `wrangler dev` with a route.
+  // With a configured route, `wrangler dev` replaces the host, so only the address is on localhost.
   for (const address of ['127.0.0.1', '::1']) {
     const headers = { 'CF-Connecting-IP': address };
     expect(await statusAt('http://api.example.com', headers)).toBe(200);
-    // In production, plain http from elsewhere is a 403.
+    // The same request from another address would get a 403.
     const list = await sendWith({}, `http://api.example.com${LIST}`, { headers }, deployed);
     expect(list.status).toBe(200);
   }

@@ -30,7 +30,7 @@ const CHUNKED = `${INGEST}Transfer-Encoding: chunked\r\n\r\n`;
 const MIB = 1_024 * 1_024;
 const NOT_UTF8 = Buffer.of(0xff, 0xfe);
 
-/** Text or bytes, sent one after the other. */
+/** Parts of a request, which are sent one after the other. */
 type Parts = (string | Uint8Array)[];
 
 let runtime: Runtime;
@@ -49,13 +49,13 @@ afterAll(async () => {
 
 function send(parts: Parts): Socket {
   const socket = connect(Number(runtime.url.port), runtime.url.hostname);
-  // The other side may reset the connection after its response.
+  // The server may reset the connection after its response.
   socket.on('error', () => undefined);
   for (const part of parts) socket.write(part);
   return socket;
 }
 
-/** Sends the parts. Returns what is received until the other side closes. */
+/** Sends the parts. Returns the text that is received until the server closes the connection. */
 function exchange(parts: Parts): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = send(parts).setTimeout(5_000, () => socket.destroy());

@@ -18,7 +18,7 @@ const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Any text: mostly an attack on parsers of paths, SQL, headers and logs. */
+/** Any text, which is mostly an attack on a parser of paths, SQL, headers or logs. */
 const hostileText = fc.oneof(
   fc.constantFrom(...NAUGHTY),
   fc.constantFrom("' OR '1'='1", '..%2f..%2f', '%ff%fe', 'a\0b', '\ud800', '__proto__', '-0'),
@@ -40,7 +40,7 @@ const errorTexts = z.object({
   }),
 });
 
-/** Expects one of the statuses, and no inside and no `CANARY` in the messages of an error. */
+/** Expects one of the statuses. Messages of errors must contain neither internals nor the `CANARY`. */
 async function expectHarmless(response: Response, statuses: readonly number[]) {
   const text = await response.clone().text();
   expect(statuses, `${response.status}: ${text.slice(0, 500)}`).toContain(response.status);
@@ -50,7 +50,7 @@ async function expectHarmless(response: Response, statuses: readonly number[]) {
   // The message names the wrong field as the caller wrote it.
   const summary = error.message.replace(`${error.param}: `, '');
   for (const written of [summary, ...error.details.map((detail) => detail.message)]) {
-    // A bad value is named as it was sent, in front of the known values.
+    // A message repeats the value of an enum as it was sent, before the valid values.
     const message = written.replace(/^.* is none of /s, 'is none of ');
     expect(message).not.toMatch(INTERNAL);
     expect(message).not.toContain(CANARY);

@@ -1,4 +1,4 @@
-/** What parsing JSON text would lose. */
+/** The names and numbers that `JSON.parse` would lose. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -10,7 +10,7 @@ const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 
-it('writes one line for a request, without what was sent', async () => {
+it('writes one line for a request, without its path and query', async () => {
   const lines = watchLog('log');
   await sendWith(
     { CF_VERSION_METADATA: { id: 'version-8', tag: '', timestamp: '' } },

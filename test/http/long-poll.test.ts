@@ -1,7 +1,4 @@
-/**
- * Requests that wait for their list: when they poll, when they end, and how many of them there may
- * be.
- */
+/** Requests with `wait`: when they poll, when they end, and how many can poll at the same time. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -57,7 +54,7 @@ function pollCounter() {
   };
 }
 
-/** Lets the time of all requests that wait expire, so that they poll for the last time. */
+/** Advances the time until all waiting requests poll for the last time. */
 async function endAll(): Promise<void> {
   vi.setSystemTime(Date.now() + 25_000);
   await vi.advanceTimersByTimeAsync(1_000);

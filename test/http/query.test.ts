@@ -1,4 +1,4 @@
-/** Which query parameters are ignored, rejected, or read as a list. */
+/** Query parameters that are ignored, rejected, or read as a list. */
 
 import { expect, it } from 'vitest';
 import { document, getQueryNames } from '../support/documented.ts';
@@ -71,7 +71,7 @@ const repeat = (value: string, count: number, separator = ', ') =>
 const makeTimestamp = (digits: number) => `2027-01-01T00:00:00.${'0'.repeat(digits)}Z`;
 const TYPE = 'x'.repeat(255);
 
-/** The longest value of a parameter, and a longer value that is valid except for its length. */
+/** For each parameter, its longest value, and a longer value that is valid except for its length. */
 it.each([
   [LIST, 'status', repeat('listed', 143, ','), repeat('listed', 143)],
   [LIST, 'limit', '25'.padStart(300, '0'), '25'.padStart(301, '0')],
@@ -88,7 +88,7 @@ const parameters = Object.keys(document.paths ?? {}).flatMap((path) =>
   getQueryNames(path).map((name) => [path.replace(/\{\w+\}/, 'no-such-thing'), name] as const),
 );
 
-it.each(parameters)('rejects for %s an empty or very long %s', async (path, name) => {
+it.each(parameters)('rejects at %s an empty or very long parameter %s', async (path, name) => {
   const code = /^(cursor|after)$/.test(name) ? 'invalid_cursor' : 'validation_error';
   for (const value of ['', 'x'.repeat(13_000), '1'.repeat(13_000)]) {
     const response = await get(`${path}?${name}=${value}`);

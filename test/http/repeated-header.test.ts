@@ -47,7 +47,7 @@ const [A, B] = [crypto.randomUUID(), crypto.randomUUID()];
 it.each<[key: string, isOne: boolean]>([
   [`${A}, ${A}`, false],
   [`${A}, ${A}, ${A}`, false],
-  // Each copy is within the bound of a key, and both together are not.
+  // One copy is within the maximum length of a key, but both copies together are not.
   [`${A.repeat(7)}, ${A.repeat(7)}`, false],
   [`${A}, ${B}`, true],
 ])('stores an event with the Idempotency-Key %s only if it is one key (%s)', async (key, isOne) => {

@@ -28,13 +28,14 @@ const here = useDataCentre();
 const CONFIRMING = { path: '/api/v1/web/locations?fresh=true' };
 
 /**
- * The response was read at second 0, when the listing was called `Before`. An import that no isolate
- * has seen has renamed it to `After`. FEED_CACHE_SECONDS is 60.
+ * Reads of a cached listing. The cached response was read at second 0, when the listing was called
+ * `Before`. An import that no isolate has seen has renamed the listing to `After`. FEED_CACHE_SECONDS
+ * is 60.
  *
- * - `age`: seconds since the last confirmation of the response's version. Its ttl is 60 - age, and at
- *   most -1 if it is stale.
+ * - `age`: seconds since the last confirmation of the response's version. The `ttl` of the response is
+ *   60 - age, and at most -1 if the response is stale.
  * - `imports`: imports in between that the isolates have seen, e.g. six at second 30
- * - `failure`: seconds since D1 failed or stalled. It is negative if the clock was set back since.
+ * - `failure`: seconds since D1 failed or stalled. Negative if the clock was set back since then.
  * - `D1`: how D1 behaves now
  * - `from`: the level that has the response
  * - `ms`: how long the request waits, to the millisecond
@@ -78,7 +79,7 @@ const SERVED = `
 `;
 const [, ...rows] = SERVED.trim().split('\n');
 
-/** D1 fails, or stalls for 2 s, until a time after the start. */
+/** Sends a read for which D1 fails, or stalls for 2 s. The failure or the stall ends at `second`. */
 async function breakUntil(second: number, how: string) {
   const isStall = how === 'stalled';
   stopAtSecond(isStall ? second - 2 : second);
@@ -140,7 +141,7 @@ describe('a read', () => {
 
 describe('a cached response', () => {
   // The confirmation is due after 45 s, so one of the three requests at the seconds 46, 92, … 966
-  // revalidates it, which are 21 rows.
+  // revalidates it. Each of these 21 revalidations reads one row.
   it('costs one row per revalidation, for all pages of an isolate', async () => {
     const paths = [LIST, `${listingPath()}?locale=en`, '/api/v1/web/locations'];
     for (const path of paths) await here.one.get({}, { path });
@@ -195,7 +196,7 @@ describe('a cached response', () => {
     expect(await list.text()).toContain('After');
   });
 
-  // One read at the start, and one revalidation.
+  // D1 gets one read at the start, and one revalidation.
   it('is revalidated by one request at a time', async () => {
     setSecond(50);
     const { DB, open } = stalling();
@@ -280,7 +281,7 @@ describe('a cached response', () => {
     expect(url).toBe(`https://new.example.com/listings/${here.slug}`);
   });
 
-  // `one` has read the listing at the start; the second read of the missing one is from memory.
+  // `one` has read D1 for the listing at the start, and for the first request of the missing listing.
   it('keeps the 404 of a missing listing until an import publishes it', async () => {
     const path = `${listingPath()}-new`;
     for (const [reader, cacheStatus] of [
@@ -313,8 +314,8 @@ describe('a cached response', () => {
     await expectError(await isolate().get(DOWN), 500, 'internal_error');
   });
 
-  // The listing has about 1,300 bytes, and each entry 512 more. A sixteenth of 10,000 is 625, and of
-  // 100,000 it is 6,250.
+  // The listing has about 1,300 bytes, and its entry takes 512 more. A sixteenth of 10,000 is 625, and a
+  // sixteenth of 100,000 is 6,250.
   it.each([
     ['10000', 'Before: edge; hit; ttl=60, isolate; fwd=miss'],
     ['100000', 'Before: isolate; hit; ttl=60'],

@@ -1,4 +1,4 @@
-/** The list of changes, of which each reader gets each change once. */
+/** The list of changes, from which each reader gets each change once. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -57,7 +57,7 @@ const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 const summarise = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
 
 describe('a reader without a cursor', () => {
-  it('gets each public listing once and no tombstone', async () => {
+  it('gets each public listing once and no removal', async () => {
     const old = homes(4);
     await store(...old, makeListing({ status: 'hidden' }));
     const [a, b, c] = [makeListing(), makeListing({ status: 'sold_out' }), makeListing()];
@@ -69,7 +69,7 @@ describe('a reader without a cursor', () => {
     expect(items.at(-1)?.changed_at).toBe('2027-01-15T08:00:00.000Z');
   });
 
-  it('gets has_more only if a listing follows', async () => {
+  it('gets has_more only if another listing follows', async () => {
     const gone = makeListing();
     await store(...homes(2), gone);
     expect((await read('?limit=2')).has_more).toBe(true);

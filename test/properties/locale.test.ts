@@ -18,7 +18,7 @@ async function read(path: string): Promise<Response> {
   return response;
 }
 
-/** Returns a value without the fields that are named like the other languages. */
+/** Returns a value without the fields whose names are other languages. */
 function reduce(value: unknown, locales: readonly string[]): unknown {
   const others = ['en', 'es', 'fr'].filter((language) => !locales.includes(language));
   const text = JSON.stringify(value, (name, field) => (others.includes(name) ? undefined : field));

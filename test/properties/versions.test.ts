@@ -137,7 +137,7 @@ describe('a rewind', () => {
     }
   });
 
-  // The shared confirmation of `After` is 61 s old, and the confirmation of `Rewound` is new.
+  // The shared confirmation of `After` is 61 s old, but the isolate has just confirmed `Rewound`.
   it('is not undone by an old shared confirmation', async () => {
     await rename('After');
     await isolate().get({}, { path: freshPath() });
@@ -165,7 +165,7 @@ describe('an isolate', () => {
   });
 
   // Replicas show one of the last five states, and the primary shows the last one. Which of them an
-  // isolate shows is not determined, but their order is.
+  // isolate shows is random, but an isolate must never go back.
   it.each([1, 2, 3])('never goes back to an earlier version (seed %i)', async (seed) => {
     const random = new Random(`versions-${seed}`);
     const isolates = [here.one, isolate(), isolate()].map((reader) => ({
@@ -199,7 +199,7 @@ describe('the edge cache', () => {
     for (const id of ['one', 'two']) {
       const worker = isolate({ CF_VERSION_METADATA: { id, tag: '', timestamp: '' } });
       const puts = await recordPuts(() => worker.read());
-      // A response, and the confirmations.
+      // The entries are a response and the confirmations.
       expect(puts).toHaveLength(2);
       for (const { address } of puts) addresses.add(address);
     }

@@ -11,13 +11,13 @@ import { Random } from '../simulation/random.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
 const FIRST_BUCKET = START / BUCKET_MS;
-/** The requests of another isolate in bucket 0 are the whole limit. */
 const LIMIT = 20;
+/** Another isolate has used the complete limit in bucket 0. */
 const BUCKET_0_IS_FULL = { other: { 0: LIMIT } };
 
 /** Bucket, relative to the first one → number of requests. */
 type Counts = Record<number, number>;
-/** `ms`: time after the start of bucket 11, by the counter's clock. The reporter is `a`. */
+/** A request of `a` for a permit. `ms` is the time after the start of bucket 11, by the counter's clock. */
 type PermitCall = { ms: number; counts: Counts; bucket: number };
 
 /** A counter that is called at times after the start of bucket 0. */
@@ -28,7 +28,7 @@ class Counter {
     this.state = addReport(this.state, toReport(reporter, counts), START + atMs).nextState;
   }
 
-  /** Whether a permit is granted. */
+  /** Requests a permit. Returns whether it is granted. */
   acquire(atMs: number, reporter: string, counts: Counts, bucket: number, limit = LIMIT): boolean {
     const permit = { span: FIRST_BUCKET + bucket, limit };
     const { isCounted, nextState } = acquirePermit(
@@ -61,8 +61,8 @@ function createCounter(reporters: Record<string, Counts>): Counter {
 }
 
 describe('a denied permit', () => {
-  // Ten requests of bucket 11 are admitted or wait when a request of bucket 12 comes. The call for
-  // `{11: 16}` was sent while the denied ones were pending, and comes last.
+  // Requests of bucket 11 are admitted or pending when a request of bucket 12 comes. The call with
+  // `{11: 16}` was sent while the denied requests were pending, and arrives last.
   it.each<[string, PermitCall[], number[], number]>([
     [
       'after a call from the next bucket',
@@ -100,7 +100,8 @@ describe('a denied permit', () => {
       const counter = new Counter();
       const anyBucket = () => random.between(-2, 14);
       let atMs = 11 * BUCKET_MS + random.between(-10_000, 0);
-      // A permit of bucket 11 can arrive until its bucket has ended and it has waited for 300 ms.
+      // A request for a permit in bucket 11 can arrive up to 300 ms after the end of the bucket, by the
+      // clock of the isolate, which may be ten seconds behind.
       const lastMs = 12 * BUCKET_MS + 10_000 + 299;
       let lowest = Number.POSITIVE_INFINITY;
       for (; atMs <= lastMs; atMs += random.between(0, 2_000)) {
@@ -129,7 +130,7 @@ describe('a permit', () => {
     [{ [-1]: 20 }, true],
     [{ 0: 10, 11: 9 }, true],
     [{ 0: 10, 11: 10 }, false],
-    // Window 1 to 12 and window 0 to 11 have 20 requests and 11 requests.
+    // Window 1 to 12 has 20 requests, and window 0 to 11 has 11.
     [{ 0: 10, 12: 19 }, true],
     [{ 1: 10, 12: 9 }, true],
     [{ 1: 10, 12: 10 }, false],

@@ -46,7 +46,7 @@ const requestPermit = (reporter: string, counts: Counts) =>
     limit: LIMIT,
   });
 
-/** Returns all counted requests, as a reporter without any requests of its own sees them. */
+/** Returns all counted requests, from the reply to a reporter that has no requests itself. */
 const getTotal = async () => (await report('none', {})).others;
 
 type Stored = { spans: Map<number, Map<string, number>> };
@@ -76,7 +76,7 @@ describe('the total of a window', () => {
     expect(await getTotal()).toEqual({ 0: 41, 1: 2 });
   });
 
-  // Permits can be requested up to two buckets later and earlier, by clocks that differ.
+  // The clock of an isolate may be up to two buckets behind or ahead.
   it.each([
     [-14, {}],
     [-13, { [-13]: 8 }],

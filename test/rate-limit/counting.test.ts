@@ -1,6 +1,6 @@
 /**
- * How isolates count a client's requests: exactly on one isolate, whatever the counter does, and
- * with few calls. With a limit of 100, an isolate reports every 8 requests (100 / 12). From 20
+ * How isolates count a client's requests. One isolate counts exactly, whatever the counter does, and
+ * makes few calls. With a limit of 100, an isolate reports every 8 requests (100 / 12). From 20
  * unacknowledged requests on (100 / 5), each request waits for a permit.
  */
 
@@ -37,8 +37,8 @@ type Behaviour = number | Error;
 type Message = Report & { permit: PermitRequest | undefined };
 
 /**
- * Creates the counter of one client. It counts as the real one does, with a clock that is ahead by
- * `aheadMs`. `behave` decides about each call, which it gets by number, from 1 on.
+ * Creates the counter of one client. It counts as a real counter does, with a clock that is ahead by
+ * `aheadMs`. `behave` gets the number of a call, from 1 on, and returns the behaviour of the call.
  */
 function createCounter(behave: (call: number) => Behaviour = () => 10, aheadMs = 0) {
   const messages: Message[] = [];
@@ -143,7 +143,7 @@ describe('a call to the counter', () => {
     const isolate = createIsolate(counter);
     const sent = Array.from({ length: 22 }, () => isolate.send());
     await vi.advanceTimersByTimeAsync(20);
-    // Two requests wait. The counter has acknowledged 16, so 10 more are admitted at once.
+    // Two requests wait. The counter has acknowledged 16, so 10 more are admitted immediately.
     sent.push(...Array.from({ length: 10 }, () => isolate.send()));
     await vi.advanceTimersByTimeAsync(0);
     expect(isolate.begun).toBe(30);
@@ -182,7 +182,7 @@ describe('a call to the counter', () => {
     });
     await vi.advanceTimersByTimeAsync(300);
     await Promise.all(sending);
-    // Requests 8 and 16 report. After 20 unacknowledged requests, each one needs a permit.
+    // Requests 8 and 16 report. After 20 unacknowledged requests, each request needs a permit.
     expect(keptAlive).toEqual([7, 15, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
   });
 });
@@ -254,7 +254,7 @@ it('does not count rejected requests as unacknowledged', async () => {
   expect(counter.messages.slice(before).filter(({ permit }) => permit)).toEqual([]);
 });
 
-// The requests come at a bucket boundary. A clock that differs by more is in another bucket.
+// The requests come at a bucket boundary, and two buckets are the largest difference that is tolerated.
 it.each([-10_000, 10_000])(
   'admits the whole limit on one isolate when the counter is %i ms ahead',
   async (aheadMs) => {

@@ -31,13 +31,13 @@ beforeEach(() => {
   app = createApp();
 });
 
-/** Sends a key from `address`, by default a new one. */
+/** Sends a request with a key from `address`, which is a new address by default. */
 function request(key: string, path = LIST, { address = freshAddress(), method = 'GET' } = {}) {
   const headers = { 'x-api-key': key, 'CF-Connecting-IP': address };
   return sendWith({ API_KEYS }, path, { method, headers }, app);
 }
 
-it('counts all addresses and routes of the key together', async () => {
+it('applies to all addresses and routes of the key together', async () => {
   const responses = [
     await request(site.key),
     await request(site.key, INGEST, { method: 'POST' }),

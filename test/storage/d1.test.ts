@@ -55,12 +55,12 @@ describe('a read', () => {
     expect(tookMs).toBeLessThanOrEqual(1_500);
   });
 
-  // Three attempts of half a second fit.
+  // The third attempt ends after 1.7 s, so there is no fourth attempt.
   it('is not repeated after 1.5 s', async () => {
     expect((await read(CONNECTION_LOST, { attemptMs: 500 })).attempts).toBe(3);
   });
 
-  it('returns what a later attempt returns', async () => {
+  it('returns the result of a later attempt', async () => {
     expect((await read(CONNECTION_LOST, { failsForMs: 1_000 })).result).toBe('read');
   });
 });
@@ -74,7 +74,7 @@ describe('Retry-After', () => {
       [44, 11],
       [104, 26],
       [164, 30],
-      // D1 had not failed for a minute, so this is another failure.
+      // The previous failure is more than a minute ago, so this failure begins a new series.
       [225, 2],
     ]) {
       vi.setSystemTime(startedAt + Number(second) * 1_000);

@@ -17,7 +17,7 @@ const ARAN = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: 'aran', name: {
 
 type Fields = Parameters<typeof makeListing>[0];
 
-/** A value of each filter, the fields of the listings that match it, and the fields of the others. */
+/** For each filter: a value, the fields of listings that match it, and the fields of other listings. */
 const FILTERS: Record<
   (typeof FILTER_COLUMNS)[number],
   { value: string; matching: Fields; other: Fields }
@@ -143,7 +143,7 @@ describe('a page of events', () => {
     expect((await readPage(path)).rows).toBeLessThanOrEqual(15);
   });
 
-  it('reads 3 rows per id at most, the generation and the newest event', async () => {
+  it('reads at most 3 rows per id, the generation and the newest event', async () => {
     const ids = await storeEvents(100);
     const { data, rows } = await readPage(`/api/v1/events?order=asc&id=${ids}`);
     expect(data.map(({ id }) => id)).toEqual(ids);
