@@ -9,7 +9,7 @@ import { describeCause } from './account.ts';
 /** Cloudflare accepts tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;
 const MESSAGE_CHARACTERS = 100;
-/** Maximum wait for a new version, which needs some seconds to reach every location. */
+/** Maximum wait until a new version has reached every location, which usually takes a few seconds. */
 const HEALTH_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 1_000;
 const RESPONSE_DEADLINE_MS = 10_000;

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
-/** Variables with which wrangler asks no questions, sends no metrics and needs no network. */
+/** Variables with which wrangler prompts for nothing, sends no metrics and needs no network. */
 export const WRANGLER_ENVIRONMENT = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_HIDE_BANNER: 'true',

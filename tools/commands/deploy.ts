@@ -70,7 +70,7 @@ const STATE_AFTER_FAILURE = {
 type Step = keyof typeof STATE_AFTER_FAILURE;
 type Request = ReturnType<typeof parseRequest>;
 
-/** What a deployment uses. Tests replace it. */
+/** The folder, the programs and the limits of a deployment. Tests replace them. */
 type Dependencies = { directory: string; wrangler: typeof runWrangler; healthTimeoutMs?: number };
 
 export const command = {
@@ -123,8 +123,9 @@ async function deploy(
   const { deployment, account, existing, activeDeployment } = await check(request, dependencies);
   const { worker } = deployment;
   const { tag, message } = describeCommit(directory);
-  if (activeDeployment !== undefined)
+  if (activeDeployment !== undefined) {
     console.log(`Replaces ${describeActiveDeployment(activeDeployment)}`);
+  }
   for (const line of await describeKeySet(deployment)) console.log(line);
   if (existing.database !== undefined) reportFullness(existing.database);
   const changes = await listChanges(request, account, deployment, existing);
@@ -180,8 +181,9 @@ async function check(request: Request, { directory, wrangler }: Dependencies) {
   const account = await openAccount(deployment.accountId);
   const existing = await findResources(account, deployment);
   const activeDeployment = await findActiveDeployment(account, deployment.worker);
-  if (activeDeployment !== undefined && !mayReplace)
+  if (activeDeployment !== undefined && !mayReplace) {
     requireFastForward(activeDeployment, directory);
+  }
   const { worker, databaseName, namespaceTitle } = deployment;
   const isComplete = existing.database !== undefined && existing.namespace !== undefined;
   if (!isComplete && activeDeployment !== undefined && !mayCreate) {

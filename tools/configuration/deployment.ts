@@ -59,7 +59,7 @@ const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_
 export const formatTable = (environment?: string) =>
   environment ? `[env.${environment}] of ` : '';
 
-/** Returns the routes of an environment, which inherits those of the top level. */
+/** Returns the routes of an environment, which inherits routes of the top level. */
 function resolveRoutes(config: WranglerConfig, environment: string | undefined) {
   const settings = getSettings(config, environment);
   const routes = settings.routes ?? settings.route ?? config.routes ?? config.route ?? [];

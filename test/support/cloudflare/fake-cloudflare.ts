@@ -30,7 +30,7 @@ export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 /** `bound` has the ids of the database and of the namespace; `script` is the complete upload. */
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
 
-/** The key set of an identity provider. Only the first two keys are usable: the third is private. */
+/** The key set of an identity provider. Its first two keys are usable. The third is not, because it is private. */
 const KEY_SET = {
   keys: [{ kty: 'RSA' }, { kty: 'EC' }, { kty: 'RSA', d: 'AQAB' }, { kid: 'no-type' }],
 };

@@ -34,20 +34,17 @@ it.each([
   ['SIGTERM', 0],
   ['SIGHUP', 0],
   ['SIGKILL', 1],
-] as const)(
-  'removes a folder after %s, or when the next program leaves %i of them',
-  async (signal, left) => {
-    const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, parent], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const ended = new Promise((resolve) => program.once('exit', (_, by) => resolve(by)));
-    await new Promise((resolve) => program.stdout.once('data', resolve));
-    // The folder of a program that runs is not removed.
-    await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
-    program.kill(signal);
-    expect(await ended).toBe(signal);
-    expect(readdirSync(parent)).toHaveLength(left);
-    await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(1));
-    expect(readdirSync(parent)).toEqual([]);
-  },
-);
+] as const)('leaves after %s %i folders, which the next program removes', async (signal, left) => {
+  const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, parent], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise((resolve) => program.once('exit', (_, by) => resolve(by)));
+  await new Promise((resolve) => program.stdout.once('data', resolve));
+  // The folder of a program that runs is not removed.
+  await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
+  program.kill(signal);
+  expect(await ended).toBe(signal);
+  expect(readdirSync(parent)).toHaveLength(left);
+  await withScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(1));
+  expect(readdirSync(parent)).toEqual([]);
+});
