@@ -759,7 +759,7 @@ const STORIES: Story[] = [
     [
       does(() => imports.load({ removed: { locations: [], amenities: ['wifi'] } })),
       ana('amenities!A2 (slug "wifi") was removed from the store after your export\n'),
-      ana('!was removed from the store after your export: delete the row', [
+      ana('!was removed from the store after your export. Delete the row', [
         change('amenities', 'wifi', { 'label.es': 'Red' }),
         change('listings', 'casa-0', { amenities: 'wifi' }),
       ]),
@@ -796,7 +796,7 @@ const STORIES: Story[] = [
     'rejects a column that was shifted on its own, unless --many is given',
     [
       ana(
-        '!2 (slug "casa-0"): price_from has the value of another row, as do 8 of the 8 changed cells in this column: the column seems to have been sorted or shifted on its own. Use --many to import it',
+        '!2 (slug "casa-0"): price_from has the value of another row, as do 8 of the 8 changed cells in this column. The column seems to have been sorted or shifted on its own. Sort all columns together, or use --many to import the file.',
         [shiftPrices],
       ),
       ana('price_from 100 → 107', [], '--many'),

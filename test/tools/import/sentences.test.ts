@@ -326,15 +326,15 @@ properties[2] (slug "other"): slug "other" repeats the slug of the stored listin
       properties: [{ ...unkeyed, hid: 'H-old', slug: 'new' }],
     }),
     `
-locations[0] (slug "coast"): slug "coast" gives the id of the stored location shore, which had this slug before: 
-properties[0] (slug "new"): hid "H-old" gives the id of the stored listing moved, which had this hid before: give the new one another id, or name the stored one by its id or slug`,
+locations[0] (slug "coast"): slug "coast" gives the id of the stored location shore, which had this slug before. 
+properties[0] (slug "new"): hid "H-old" gives the id of the stored listing moved, which had this hid before. Give the new one another id, or name the stored one by its id or slug.`,
     whole({ properties: [{ ...home, hid: 'H-old', slug: 'new' }] }, '--dry-run'),
   ],
   [
     'the id of a photo that had the address before',
     patch({ properties: [{ slug: 'moved', photos: [{ url }] }] }),
     `
-properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored photo ${url}?2, which had this url before: give the new one another id, or name the stored one by its id or url`,
+properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored photo ${url}?2, which had this url before. Give the new one another id, or name the stored one by its id or url.`,
   ],
   [
     'a status of a listing that is not stored, or of no kind',
@@ -372,7 +372,7 @@ const edited =
   (...edits: Edit[]): Run =>
   async () =>
     imports.load(editSheets(await imports.exportedWorkbook(), ...edits), '--many', '--dry-run');
-const CHANGED = 'a hidden id, which must not be changed: undo the change, or clear the cell';
+const CHANGED = 'a hidden id, which must not be changed. Undo the change, or clear the cell.';
 
 const google = (value: string) =>
   formulaCell(`IFERROR(__xludf.DUMMYFUNCTION("GOOGLETRANSLATE(A1)"),"${value}")`, value);
@@ -438,7 +438,7 @@ ${HELP}`,
     'a photo twice, and two hero photos',
     sheets(`${PHOTOS}casa-marea | ${PHOTO} | Pool | hero | yes`),
     `
-photos!E3 (slug "casa-marea"): hero marks a second hero photo: only one photo of a listing can have yes
+photos!E3 (slug "casa-marea"): hero marks a second hero photo. Only one photo of a listing can have yes.
 photos!B3 (slug "casa-marea"): url "${PHOTO}" repeats photos!B2`,
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | Pool | hero | no`),
   ],
@@ -471,8 +471,8 @@ casa-marea | ${marea.id} | A | listed | 1
 one | ${other.id} | B | listed | 2
 two | ${other.id} | C | listed | 3`),
     `
-slug is ambiguous, because several rows have the same hidden id (listings!A2, listings!A3): clear the hidden cells of the copies, and give each its own slug: 2 rows, first casa-marea (listings!A2)
-slug is ambiguous, because several rows have the same hidden id (listings!A4, listings!A5): clear the hidden cells of the copies, and give each its own slug: 2 rows, first one (listings!A4)`,
+slug is ambiguous, because several rows have the same hidden id (listings!A2, listings!A3): 2 rows, first casa-marea (listings!A2). Clear the hidden cells of the copies, and give each copy its own slug.
+slug is ambiguous, because several rows have the same hidden id (listings!A4, listings!A5): 2 rows, first one (listings!A4). Clear the hidden cells of the copies, and give each copy its own slug.`,
     sheets(`
 slug | id | name | status | display_order
 casa-marea | ${marea.id} | A | listed | 1

@@ -107,8 +107,9 @@ function separateCopies(
     if (sheet === 'features' || (unchanged !== undefined && alsoUnchanged === undefined)) continue;
     const cells = group.map(({ location }) => location.position).join(', ');
     const [path] = SHEETS[sheet].keys;
-    const message = `is ambiguous, because several rows have the same hidden id (${cells}): clear the hidden cells of the copies, and give each its own ${path}`;
-    problems.push(...group.map(({ location }) => ({ location, path, message })));
+    const message = `is ambiguous, because several rows have the same hidden id (${cells})`;
+    const hint = `Clear the hidden cells of the copies, and give each copy its own ${path}.`;
+    problems.push(...group.map(({ location }) => ({ location, path, message, hint })));
   }
   return rows.map((row) => {
     const original = originals.get(row) ?? row;

@@ -108,8 +108,11 @@ function isChanged({ row, lists }: MatchedRecord, changes: Changes): boolean {
   return rowsAndLists.some((rowOrList) => changes.has(rowOrList));
 }
 
-const REMOVED =
-  'was removed from the store after your export: delete the row, or use --overwrite to add it again';
+const REMOVED = {
+  path: '',
+  message: 'was removed from the store after your export',
+  hint: 'Delete the row, or use --overwrite to add it again.',
+};
 
 /** An edited row of a removed record is a problem. An unedited one is only reported. */
 function findRemovedRows(rows: readonly Row[]) {
@@ -118,7 +121,7 @@ function findRemovedRows(rows: readonly Row[]) {
     (row) => (listRowValues(row).some(({ hashes }) => isEdited(hashes)) ? 'edited' : 'unedited'),
   );
   return {
-    problems: edited.map(({ location }) => ({ location, path: '', message: REMOVED })),
+    problems: edited.map(({ location }) => ({ location, ...REMOVED })),
     notes: unedited.map(
       ({ location }) => `${formatLocation(location)} was removed from the store after your export`,
     ),
@@ -128,13 +131,15 @@ function findRemovedRows(rows: readonly Row[]) {
 function findChangedId({ location, cells: { id }, stored, history }: Row): ImportProblem[] {
   const isChangedId = id !== undefined && stored !== undefined && id !== stored.record.id;
   if (history.exported === undefined || !isChangedId) return [];
-  const message = 'is a hidden id, which must not be changed: undo the change, or clear the cell';
-  return [{ location, path: 'id', value: id, message }];
+  const message = 'is a hidden id, which must not be changed';
+  const hint = 'Undo the change, or clear the cell.';
+  return [{ location, path: 'id', value: id, message, hint }];
 }
 
 function findSecondHero({ rows }: List): ImportProblem[] {
   const [, second] = rows.filter(isHero);
   if (second === undefined) return [];
-  const message = 'marks a second hero photo: only one photo of a listing can have yes';
-  return [{ location: second.location, path: HERO.field, message }];
+  const message = 'marks a second hero photo';
+  const hint = 'Only one photo of a listing can have yes.';
+  return [{ location: second.location, path: HERO.field, message, hint }];
 }

@@ -23,8 +23,9 @@ export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
     const [first] = moved;
     if (first === undefined) return [];
     const filled = cells.filter(({ theirs }) => theirs !== '').length;
-    const message = `has the value of another row, as do ${moved.length} of the ${filled} changed cells in this column: the column seems to have been sorted or shifted on its own. Use --many to import it`;
-    return [{ location: first.location, path: fieldPath(column), message }];
+    const message = `has the value of another row, as do ${moved.length} of the ${filled} changed cells in this column. The column seems to have been sorted or shifted on its own`;
+    const hint = 'Sort all columns together, or use --many to import the file.';
+    return [{ location: first.location, path: fieldPath(column), message, hint }];
   });
 }
 

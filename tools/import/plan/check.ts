@@ -136,8 +136,9 @@ function takenId(
   from: string,
   key: string,
 ): FieldProblem {
-  const message = `gives the id of the stored ${holder}, which had this ${from} before: give the new one another id, or name the stored one by its id or ${key}`;
-  return { path, value, message };
+  const message = `gives the id of the stored ${holder}, which had this ${from} before`;
+  const hint = `Give the new one another id, or name the stored one by its id or ${key}.`;
+  return { path, value, message, hint };
 }
 
 /** Finds locations and amenities that neither the file nor the store has. */
