@@ -174,6 +174,13 @@ describe('a row of features', () => {
     ]);
   });
 
+  it('gets a key that no other feature has', () => {
+    const added = { ...EAST, label: { en: 'New' } };
+    const keys = toListRows(listing([added, EAST]), 'features', contents).map(({ key }) => key);
+    expect(new Set(keys)).toEqual(new Set(exported.map(({ key }) => key)));
+    expect(keys[1]).toBe(exported[0]?.key);
+  });
+
   it('is found by its content without a mark', () => {
     expect(assignFeatures([WEST, EAST], [EAST, WEST])).toEqual([WEST, EAST]);
   });

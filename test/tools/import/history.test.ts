@@ -75,6 +75,11 @@ describe('the base of a row', () => {
     expect(getBasePrice([], { baseEntries: new Set([KEY]) })).toBe(hashText('289'));
   });
 
+  it('does not contain the imports of others', () => {
+    const { importedByOthers } = findHistory([imported('ana', 275), imported('ben', 298)]).history;
+    expect(importedByOthers.map(({ mark }) => mark.get('price_from'))).toEqual([hashText('298')]);
+  });
+
   it('makes a record removed that is not stored any more', () => {
     expect(findHistory([]).isRemoved).toBe(true);
     expect(findHistory([], { mark: '' }).isRemoved).toBe(false);
@@ -108,6 +113,14 @@ describe('divideUnnamed', () => {
     ['changed by this person', 6, 'ana', [imported('ana', 1, { export: 'e' })], {}, true],
     ['changed by somebody else', 6, 'ben', [], {}, false],
     ['added by this person', 6, 'ana', [imported('ana', 1)], {}, false],
+    [
+      'changed by both',
+      6,
+      'ana',
+      [imported('ben', 1), imported('ana', 1, { export: 'e' })],
+      {},
+      true,
+    ],
     ['changed by this person in JSON', 6, 'ana', [], {}, true],
     ['changed, for a file without an export', 6, 'ben', [], { exportKey: undefined }, true],
   ])(

@@ -483,6 +483,24 @@ const STORIES: Story[] = [
     ],
   ],
   [
+    'accepts a file with one of three changes',
+    [
+      ana('3 changed', [price(295), price(7, 'casa-1'), price(8, 'casa-2')]),
+      ana('Worth a look: 2 values are back at what was exported', [
+        price(100),
+        price(101, 'casa-1'),
+      ]),
+    ],
+    { 'casa-0': { price_from: 100 }, 'casa-2': { price_from: 8 } },
+  ],
+  [
+    'rejects a second copy without the two photos that the first one has added',
+    [
+      ana('2 photos added', [newPhoto('one', 4), newPhoto('two', 5)]),
+      secondCopy('!has none of the 2 changes', [price(7, 'casa-1')]),
+    ],
+  ],
+  [
     'accepts a second copy of the export from another person',
     [
       ana('2 changed', [price(295), price(7, 'casa-1')]),

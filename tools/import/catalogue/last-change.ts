@@ -14,8 +14,7 @@ export function isBySomebodyElse(
   operation: Pick<Operation, 'who' | 'export_id'> | undefined,
   { who, exportKey }: Author,
 ): boolean {
-  if (operation === undefined || exportKey === undefined) return true;
-  return operation.export_id !== exportKey || operation.who !== who;
+  return operation === undefined || operation.export_id !== exportKey || operation.who !== who;
 }
 
 /**
