@@ -1,10 +1,10 @@
 /**
- * Prepares Node for a command, before its TypeScript is loaded: names what is missing in an installation,
- * and makes imports fast.
+ * Prepares Node for a command before its TypeScript is loaded. Stops if the installation is incomplete, and
+ * makes imports fast.
  */
 
 import { existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
-// An older Node does not have all of its functions: named imports would end in a stack trace.
+// Not named imports, because an older Node does not have all of them and would print a stack trace.
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -16,7 +16,7 @@ if (problem !== undefined) {
   process.exit(1);
 }
 
-/** Returns what is wrong with the installation, and the command that repairs it. */
+/** Returns what is wrong with the installation and how to repair it; undefined if nothing is wrong. */
 function findProblem() {
   const isInstalled = (name) => existsSync(join(PROJECT_DIRECTORY, 'node_modules', name));
   if (!isInstalled('hono')) return 'The packages of this project are not installed. Run: npm ci';
@@ -36,8 +36,8 @@ if (!process.env.NODE_COMPILE_CACHE && isPrivate(COMPILE_CACHE)) {
 }
 
 /**
- * Makes the folder if it is missing. Returns whether only its user can write to it: anyone else could
- * place code there, which Node would run.
+ * Makes the folder if it is missing. Returns whether only its user can write to it, because others could
+ * place code there that Node would run.
  */
 function isPrivate(folder) {
   try {
@@ -47,7 +47,7 @@ function isPrivate(folder) {
     const isWritableByOthers = (mode & 0o022) !== 0;
     return !isWritableByOthers && uid === process.getuid?.();
   } catch {
-    // e.g. a working copy that only another user can write to: the cache is not worth a message.
+    // e.g. in a working copy that belongs to another user. Without the cache, commands only start later.
     return false;
   }
 }

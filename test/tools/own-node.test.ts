@@ -1,4 +1,4 @@
-/** What Node loads before a command, and where it keeps compiled code. */
+/** The preparation of Node before a command, such as the folder of compiled code. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -35,9 +35,9 @@ describe('the compile cache', () => {
     return { project, folder: execFileSync(process.execPath, args, options).trim() };
   }
 
-  const folderOf = (project: string) => join(project, '.wrangler/compile-cache');
+  const getFolder = (project: string) => join(project, '.wrangler/compile-cache');
   const makeFolder = (project: string, mode: number) => {
-    const folder = folderOf(project);
+    const folder = getFolder(project);
     mkdirSync(folder, { recursive: true });
     chmodSync(folder, mode);
     return folder;
@@ -56,7 +56,7 @@ describe('the compile cache', () => {
       'is a link',
       (project) => {
         mkdirSync(join(project, '.wrangler'));
-        symlinkSync(mkdtempSync(join(tmpdir(), 'elsewhere-')), folderOf(project));
+        symlinkSync(mkdtempSync(join(tmpdir(), 'elsewhere-')), getFolder(project));
       },
     ],
     ['cannot be made', (project) => writeFileSync(join(project, '.wrangler'), '')],
@@ -71,9 +71,9 @@ describe('the compile cache', () => {
   });
 
   it('leaves the folder of NODE_COMPILE_CACHE to Node', () => {
-    const chosen = mkdtempSync(join(tmpdir(), 'chosen-'));
-    const { project, folder } = findCompileCache(() => {}, { NODE_COMPILE_CACHE: chosen });
-    expect(folder).toContain(chosen);
+    const chosenFolder = mkdtempSync(join(tmpdir(), 'chosen-'));
+    const { project, folder } = findCompileCache(() => {}, { NODE_COMPILE_CACHE: chosenFolder });
+    expect(folder).toContain(chosenFolder);
     expect(readdirSync(project)).toEqual(['node_modules', 'tools']);
   });
 });

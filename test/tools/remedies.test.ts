@@ -1,4 +1,4 @@
-/** The remedies that commands print: each is carried out, and the same command then succeeds. */
+/** The remedies that commands print. After a remedy is carried out, the same command must succeed. */
 
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ type Remedy = {
   apply: () => unknown;
 };
 
-const stderrOf = async (finished: Promise<{ stderr: string }>) => (await finished).stderr;
+const getStderr = async (finished: Promise<{ stderr: string }>) => (await finished).stderr;
 let args: string[] = [];
 let database: Database;
 
@@ -59,28 +59,28 @@ const REMEDIES: Record<string, () => Remedy> = {
     const apply = () => {
       args = ['--expires', '1h'];
     };
-    return { message: 'such as 1h', run: () => stderrOf(runToken(...args)), apply };
+    return { message: 'such as 1h', run: () => getStderr(runToken(...args)), apply };
   },
   'a broken .dev.key.json': () => {
     writeFileSync(path('.dev.key.json'), '{');
     const apply = () => rmSync(path('.dev.key.json'));
-    return { message: 'delete it, and a new one', run: () => stderrOf(runToken()), apply };
+    return { message: 'delete it, and a new one', run: () => getStderr(runToken()), apply };
   },
   "another key set's token": () => {
     writeFileSync(path('.dev.vars'), 'JWT_JWKS_URL=https://identity.test/jwks\n');
     const apply = () => writeFileSync(path('.dev.vars'), '');
-    return { message: 'Remove these lines', run: () => stderrOf(runToken()), apply };
+    return { message: 'Remove these lines', run: () => getStderr(runToken()), apply };
   },
   'a .dev.vars in UTF-16': () => {
     writeFileSync(path('.dev.vars'), Buffer.from('\ufeffA=b\n', 'utf16le'));
     // PowerShell writes a byte order mark.
     const apply = () => writeFileSync(path('.dev.vars'), '\ufeffA=b\n');
-    return { message: 'Save it as UTF-8', run: () => stderrOf(runToken()), apply };
+    return { message: 'Save it as UTF-8', run: () => getStderr(runToken()), apply };
   },
   'a malformed proxy': () => {
     vi.stubEnv('HTTPS_PROXY', '127.0.0.1:3128');
     const apply = () => vi.stubEnv('HTTPS_PROXY', 'http://127.0.0.1:3128');
-    return { message: 'must begin with http://', run: () => stderrOf(runToken()), apply };
+    return { message: 'must begin with http://', run: () => getStderr(runToken()), apply };
   },
   'an option that npm kept': () => {
     vi.stubEnv('npm_lifecycle_event', 'token');
@@ -89,7 +89,7 @@ const REMEDIES: Record<string, () => Remedy> = {
     const apply = () => {
       args = ['--expires', '2h'];
     };
-    const run = () => stderrOf(runToken(...args));
+    const run = () => getStderr(runToken(...args));
     return { message: 'write -- before the arguments', run, apply };
   },
   'a key that has expired': () => {
@@ -105,7 +105,7 @@ const REMEDIES: Record<string, () => Remedy> = {
   },
   'a database without migrations': () => {
     database = new Database('new');
-    const run = () => stderrOf(runOn(database.binding, operations));
+    const run = () => getStderr(runOn(database.binding, operations));
     // `npm run dev` does it, as test/tools/commands/dev.test.ts shows.
     const apply = () => migrate(database.binding);
     return { message: 'run `npm run dev` first', run, apply };
@@ -113,12 +113,12 @@ const REMEDIES: Record<string, () => Remedy> = {
   'a missing ledger': () => {
     database = new Database('store').migrate();
     args = ['--again', '--ledger', path('none.jsonl')];
-    writeFileSync(path('own.jsonl'), '');
+    writeFileSync(path('other.jsonl'), '');
     const apply = () => {
-      args = ['--again', '--ledger', path('own.jsonl')];
+      args = ['--again', '--ledger', path('other.jsonl')];
     };
-    const run = () => stderrOf(runOn(database.binding, eraseEvents, ...args));
-    return { message: 'name it with --ledger', run, apply };
+    const run = () => getStderr(runOn(database.binding, eraseEvents, ...args));
+    return { message: 'Name it with --ledger', run, apply };
   },
   'a restore without a ledger': () => {
     database = new Database('empty');
@@ -131,17 +131,17 @@ const REMEDIES: Record<string, () => Remedy> = {
       const { stderr } = await runOn(database.binding, restore, path('file.sql'), ...args);
       return stderr.includes('ledger') ? stderr : '';
     };
-    return { message: 'or say --no-ledger if nothing was ever erased', run, apply };
+    return { message: 'or use --no-ledger if nothing was ever erased', run, apply };
   },
   'an aggregate in another spelling': () => {
     database = new Database('store').migrate();
     database.sqlite.exec(`INSERT INTO events
       (id, type, aggregate_type, aggregate_id, created_at, payload)
       VALUES ('e', 'a.b', 'booking', 'bk_Ána', 1, '{}')`);
-    const aggregate = ['--aggregate-type', 'booking', '--ledger', path('own.jsonl')];
+    const aggregate = ['--aggregate-type', 'booking', '--ledger', path('other.jsonl')];
     let id = 'bk_ana';
     const run = () =>
-      stderrOf(runOn(database.binding, eraseEvents, ...aggregate, '--aggregate-id', id));
+      getStderr(runOn(database.binding, eraseEvents, ...aggregate, '--aggregate-id', id));
     const apply = async () => {
       const { stdout } = await runOn(database.binding, eraseEvents, '--find', id);
       id = /^booking (.*): 1 event$/m.exec(stdout)?.[1] ?? '';
@@ -167,7 +167,7 @@ function checkConfigMessage(text: string): string {
   }
 }
 
-it.each(Object.entries(REMEDIES))('the remedy for %s helps', async (_, prepare) => {
+it.each(Object.entries(REMEDIES))('succeeds after the remedy for %s', async (_, prepare) => {
   const { message, run, apply } = prepare();
   expect(await run()).toContain(message);
   await apply();

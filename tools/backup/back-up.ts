@@ -12,7 +12,7 @@ import { rejectUnfinished } from '../database/identity.ts';
 import { withDatabase } from '../database/open.ts';
 import { dump, loadDump } from './dump.ts';
 
-/** Returns the line to print. Without `out`, makes a dated file in backups/. */
+/** Writes the backup to `out`, or to a dated file in backups/. Returns the line to print. */
 export async function backUp(
   target: Target,
   out: string | undefined,
@@ -21,7 +21,8 @@ export async function backUp(
   const { kind, environment } = target;
   const name = kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
   const path = out ?? datedPath(name, 'sql');
-  if (existsSync(path)) throw new UserError(`${path} exists already`);
+  if (existsSync(path))
+    throw new UserError(`${path} already exists. Choose another file with --out`);
   mkdirSync(dirname(path), { recursive: true });
   return withScratchFolder(dirname(path), async (folder) => {
     const file = join(folder, 'backup.sql');

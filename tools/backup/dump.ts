@@ -6,7 +6,7 @@
  *     INSERT INTO "events" (...) VALUES (...);
  *     -- end {"events":2} 5f0c…
  *
- * The last line counts the rows of each table, and has the SHA-256 of the lines before it.
+ * The last line counts the rows of each table, and has the SHA-256 hash of the lines before it.
  */
 
 import { createHash } from 'node:crypto';
@@ -30,29 +30,33 @@ const HEAD = '-- backup of ';
 const END = /^-- end (\{.*\}) ([0-9a-f]{64})\n$/;
 /** The only statements of a backup, because its text is executed. */
 const STATEMENT = /^(CREATE TABLE|CREATE (UNIQUE )?INDEX|INSERT INTO) /;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a string
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Writes the database to a file. Starts again if an import, a restore or a rewind happens while it runs. Leaves later events out. */
+/**
+ * Writes the database to a file. Starts again if an import, a restore or Time Travel changes the database
+ * in the meantime. Leaves out events that are accepted while it runs.
+ */
 export async function dump(
   database: D1Database,
   name: string,
   file: string,
   onProgress: (done: number, total: number) => void = () => {},
 ): Promise<void> {
-  let before: string;
+  let stateBefore: string;
   do {
-    before = await findState(database);
+    stateBefore = await readState(database);
     await writeAll(database, name, file, onProgress);
-  } while ((await findState(database)) !== before);
+  } while ((await readState(database)) !== stateBefore);
 }
 
-async function findState(database: D1Database): Promise<string> {
-  const state = database.prepare(
+/** Reads what every import, restore and rewind changes. */
+async function readState(database: D1Database): Promise<string> {
+  const statement = database.prepare(
     `SELECT generation, (SELECT import_id FROM import_staging WHERE kind = 'applied') AS last_import
      FROM ${IDENTITY}`,
   );
-  return JSON.stringify(await state.first());
+  return JSON.stringify(await statement.first());
 }
 
 async function writeAll(
@@ -111,18 +115,22 @@ function sqlLiteral(value: SqlValue): string {
 }
 
 /**
- * Loads a backup into a scratch database. Throws a `UserError` for every fault of the file. The
- * caller disposes of the loaded backup.
+ * Loads a backup into a scratch database. Throws a `UserError` if the file is not a complete, unaltered
+ * backup. The caller disposes of the result.
  */
 export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {
-    const { title, counts, sum: checksum } = await fill(sqlite, file);
+    const { title, counts, sum: checksum } = await executeFile(sqlite, file);
     const scratch = wrapSqlite(sqlite);
     const loadedCounts = await countRows(scratch, Object.keys(counts));
-    const differs = Object.keys(counts).find((table) => loadedCounts[table] !== counts[table]);
-    if (differs !== undefined) {
-      throw new Error(`${differs} does not have the rows that the last line counts`);
+    const differingTable = Object.keys(counts).find(
+      (table) => loadedCounts[table] !== counts[table],
+    );
+    if (differingTable !== undefined) {
+      throw new Error(
+        `the table ${differingTable} does not have as many rows as the last line states`,
+      );
     }
     return {
       title,
@@ -138,8 +146,11 @@ export async function loadDump(file: string, folder: string) {
   }
 }
 
-/** Returns the title in the first line, and the counts and the checksum in the last. */
-async function fill(sqlite: DatabaseSync, file: string) {
+/**
+ * Executes the statements of a backup. Returns the title in its first line, and the counts and the
+ * checksum in its last line.
+ */
+async function executeFile(sqlite: DatabaseSync, file: string) {
   sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   const hash = createHash('sha256');
   let title: string | undefined;
@@ -167,10 +178,12 @@ async function fill(sqlite: DatabaseSync, file: string) {
   return { title, counts: z.record(z.string(), z.int()).parse(JSON.parse(counts)), sum };
 }
 
-/** SQLite prepares the first statement of a text, and ignores the others. */
+/** Executes a single statement. Compares it with the prepared one, because SQLite ignores any others. */
 function execute(sqlite: DatabaseSync, text: string): void {
   const statement = STATEMENT.test(text) ? sqlite.prepare(text) : undefined;
   if (statement?.sourceSQL === text) return void statement.run();
   const start = text.slice(0, 40);
-  throw new Error(`its line \`${start}\` is not one CREATE TABLE, CREATE INDEX or INSERT alone`);
+  throw new Error(
+    `its line \`${start}\` is not a single CREATE TABLE, CREATE INDEX or INSERT statement`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
  * Brings a database without rows into the state of a backup. While a restore runs, its tables have names
- * that no Worker uses, so that no event is accepted which could be lost.
+ * that no Worker uses, so that no event is accepted that would then be lost.
  *
  *     restoring_5f0c31d2a4b97e60_events    prefix, id of the run, and name of the table
  *
@@ -12,8 +12,8 @@
  *       publishTables     in one transaction: fails if the counts differ, gives the tables their names,
  *                         and writes the identity
  *
- * The id of a run is a hash of the backup and the ledger, so that a run with the same ones continues and
- * any other run starts over. `publishTables` copies no row and builds no index, because D1 ends a request
+ * The id of a run is a hash of the backup and the ledger, so that a run with the same two files continues,
+ * and any other run starts over. `publishTables` copies no row and builds no index, because D1 ends a request
  * after 30 s.
  */
 
@@ -42,12 +42,12 @@ import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 const FILLED_AT_CREATION = ['d1_migrations', IDENTITY];
 /** Maximum size of a bound value in D1. Larger rows are sent one column at a time. */
 const MAX_VALUE_BYTES = 2_000_000;
-/** The messages that `failUnless` and a statement about a dropped table cause. */
-const CHANGED = /malformed JSON|no such table/;
+/** Matches the errors of `failUnless` and of a statement about a dropped table. */
+const CONFLICT = /malformed JSON|no such table/;
 
 /** Name of each table in the backup → its name until the restore is finished. */
 type TemporaryNames = ReadonlyMap<string, string>;
-/** The rows that an earlier run has sent: their number, and the last `rowid`. */
+/** The number of rows that an earlier run has sent, and their last `rowid`. */
 type ResumePoint = { count: number; lastRowId: number | null };
 /** The resume point of each table. Empty at the start of a new run. */
 type ResumePoints = ReadonlyMap<string, ResumePoint>;
@@ -58,7 +58,7 @@ export async function requireRestorable(target: D1Database): Promise<void> {
   for (const table of (await readTables(target)).filter(mustBeEmpty)) {
     if (!(await hasRows(target, table))) continue;
     throw new UserError(
-      `the database has rows (in ${table}): it must be empty, or an earlier restore is complete`,
+      `the database already has rows (in ${table}). Restore into an empty database, unless an earlier restore was completed`,
     );
   }
 }
@@ -68,16 +68,20 @@ function mustBeEmpty(table: string): boolean {
 }
 
 export type RestoreOptions = {
-  /** The path of the backup, and its checksum. */
+  /** Path of the backup. */
   file?: string | undefined;
+  /** Checksum of the backup. */
   sum?: string;
   /** Maximum size of the rows that a call sends. */
   bytesPerBatch?: number | undefined;
-  /** Called with the number of rows that were sent. */
+  /** Called with the number of rows sent so far. */
   onProgress?: (done: number, total: number) => void;
 };
 
-/** Returns the number of events that were erased. */
+/**
+ * Restores the scratch copy of a backup, or continues an interrupted restore. Returns the number of
+ * events that the ledger erased.
+ */
 export async function restore(
   target: D1Database,
   scratch: D1Database,
@@ -97,16 +101,16 @@ export async function restore(
     const resumePoints =
       (await findResumePoints(target, scratch, names)) ??
       (await createTables(target, scratch, names));
-    let done = 0;
-    for (const { count } of resumePoints.values()) done += count;
-    onProgress(done, total);
+    let sentRows = 0;
+    for (const { count } of resumePoints.values()) sentRows += count;
+    onProgress(sentRows, total);
     for (const table of copiedTables) {
-      const after = resumePoints.get(table)?.lastRowId ?? undefined;
+      const lastRowId = resumePoints.get(table)?.lastRowId ?? undefined;
       const temporaryName = names.get(table) ?? '';
-      const options = { after, bytesPerBatch };
+      const options = { lastRowId, bytesPerBatch };
       for await (const count of copyRows(scratch, target, table, temporaryName, options)) {
-        done += count;
-        onProgress(done, total);
+        sentRows += count;
+        onProgress(sentRows, total);
       }
     }
     const id = crypto.randomUUID();
@@ -114,19 +118,19 @@ export async function restore(
     await publishTables(target, lineage, names, counts, recordOperation(target, operation));
     return erased;
   } catch (error) {
-    if (!CHANGED.test(describeError(error))) throw error;
+    if (!CONFLICT.test(describeError(error))) throw error;
     throw new UserError('another command has changed the database in the meantime');
   }
 }
 
-/** Writes a statement that makes its transaction fail. */
+/** Writes a statement that makes its transaction fail unless all conditions are true. */
 function failUnless(conditions: readonly string[]): string {
   return `SELECT json(iif(${conditions.join(' AND ')}, 'true', 'changed'))`;
 }
 
 /**
- * Finds where an earlier run with this id stopped. Returns undefined if there is none, or if rows that it
- * sent are gone: rows are sent in order, so all rows up to the last one must be there.
+ * Finds where an earlier run with this id stopped. Returns undefined if there was no such run, or if rows
+ * that it sent are gone. Rows are sent in order, so every row up to the last one must exist.
  */
 async function findResumePoints(
   target: D1Database,
@@ -137,11 +141,13 @@ async function findResumePoints(
   if (![...names.values()].every((name) => existingTables.includes(name))) return undefined;
   const resumePoints = new Map<string, ResumePoint>();
   for (const [table, name] of names) {
-    const sent = target.prepare(`SELECT count(*) AS count, max(rowid) AS lastRowId FROM "${name}"`);
-    const resumePoint = await sent.first<ResumePoint>();
+    const statement = target.prepare(
+      `SELECT count(*) AS count, max(rowid) AS lastRowId FROM "${name}"`,
+    );
+    const resumePoint = await statement.first<ResumePoint>();
     if (resumePoint === null) return undefined;
-    const upTo = scratch.prepare(`SELECT count(*) AS n FROM "${table}" WHERE rowid <= ?`);
-    const expectedCount = await upTo.bind(resumePoint.lastRowId).first('n');
+    const countUpTo = scratch.prepare(`SELECT count(*) AS n FROM "${table}" WHERE rowid <= ?`);
+    const expectedCount = await countUpTo.bind(resumePoint.lastRowId).first('n');
     if (expectedCount !== resumePoint.count) return undefined;
     resumePoints.set(table, resumePoint);
   }
@@ -179,13 +185,16 @@ async function createTables(
   }
 }
 
-/** Yields the number of rows of each call. A call can be repeated, because rows have their `rowid`. */
+/** Yields the number of rows of each call. A call can be repeated, because rows keep their `rowid`. */
 async function* copyRows(
   scratch: D1Database,
   target: D1Database,
   table: string,
   temporaryName: string,
-  { after, bytesPerBatch }: { after: number | undefined; bytesPerBatch: number | undefined },
+  {
+    lastRowId,
+    bytesPerBatch,
+  }: { lastRowId: number | undefined; bytesPerBatch: number | undefined },
 ): AsyncGenerator<number> {
   const columns = await readColumns(scratch, table);
   const insert = `INSERT OR REPLACE INTO "${temporaryName}" (${columns.map((column) => `"${column}"`)})`;
@@ -200,13 +209,13 @@ async function* copyRows(
     yield count;
   }
   async function* readRows() {
-    for await (const page of readPages(scratch, table, columns, after)) {
+    for await (const page of readPages(scratch, table, columns, lastRowId)) {
       for (const row of page) yield JSON.stringify(columns.map((column) => row[column]));
     }
   }
 }
 
-/** Throws if rows are missing: the next run then starts over. */
+/** Makes the restored tables available. Throws if rows are missing, so that the next run starts over. */
 async function publishTables(
   target: D1Database,
   lineage: string,

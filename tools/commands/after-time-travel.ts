@@ -1,4 +1,4 @@
-/** `npm run after-time-travel`: see its usage below. */
+/** `npm run after-time-travel`: finishes the work after Time Travel. */
 
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { showProgress } from '../command-line/progress.ts';
@@ -9,15 +9,15 @@ import { ensureTables, rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { findCommit, recordOperation } from '../database/operations.ts';
 import { formatEvents } from '../erasure/erase.ts';
-import { applyLedger, declareWithLedger, OR_NONE, readLedger } from '../erasure/ledger.ts';
+import { applyLedger, declareWithLedger, OR_NO_LEDGER, readLedger } from '../erasure/ledger.ts';
 
 const program = declareWithLedger(
   'after-time-travel',
 ).description(`Finish the work after Time Travel has rewound the database. It repeats the erasures of the ledger,
-and begins a new generation, so that readers with a cursor of the undone time start again.
+and begins a new generation, so that readers whose cursor is from the undone period start again.
 
 Changes: payloads that the ledger lists, and the generation. The command can be repeated.
-Exit codes: 0 both are done, 1 one may be missing, 2 invalid arguments.
+Exit codes: 0 both are done, 1 either may be missing, 2 invalid arguments.
 Example: npm run after-time-travel -- --remote`);
 
 type Request = ReturnType<typeof parse>;
@@ -32,7 +32,7 @@ function parse(args: string[]) {
 async function run({ target, ledger }: Request, open = withDatabase): Promise<number> {
   try {
     findCommit();
-    const erasures = readLedger(ledger, OR_NONE);
+    const erasures = readLedger(ledger, OR_NO_LEDGER);
     await open(target, async (database) => {
       await rejectNewer(database);
       await ensureTables(database, target);
@@ -50,12 +50,14 @@ async function run({ target, ledger }: Request, open = withDatabase): Promise<nu
         onProgress: (done, total) => progress.update('events compared', done, total),
       });
       console.log(
-        `Erased again: ${formatEvents(erased)}. A new generation has begun: cursors from before are rejected.`,
+        `Erased again: ${formatEvents(erased)}. A new generation has begun, so earlier cursors are rejected.`,
       );
     });
     return 0;
   } catch (error) {
-    console.error(`Not done: ${describeError(error)}.\nRun the command again. It can be repeated.`);
+    console.error(
+      `Not finished: ${describeError(error)}.\nErased payloads may still be readable. Run the command again.`,
+    );
     return 1;
   }
 }

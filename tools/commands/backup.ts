@@ -1,4 +1,4 @@
-/** `npm run backup`: see its usage below. */
+/** `npm run backup`: backs up a database into a file. */
 
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { pathFor } from '../command-line/project.ts';
@@ -8,12 +8,12 @@ import type { WithDatabase } from '../database/open.ts';
 
 const program = declareWithTarget('backup')
   .description(`Back up the database into one file of SQL, then load the file into a scratch database to compare it.
-The service can keep running. The file has personal data.
+The service can keep running. The file contains personal data.
 
-Changes: nothing but the file. A file that exists is never replaced.
-Exit codes: 0 the file is good, 1 there is no file, 2 invalid arguments.
+Changes: nothing, but creates the file. An existing file is never replaced.
+Exit codes: 0 the file is complete, 1 no file was written, 2 invalid arguments.
 Example: npm run backup -- --remote`)
-  .option('--out <file>', 'instead of a dated file in backups/', pathFor('backup'));
+  .option('--out <file>', 'write this file instead of a dated one in backups/', pathFor('backup'));
 
 type Request = ReturnType<typeof parse>;
 
@@ -31,7 +31,7 @@ async function run({ target, out }: Request, open?: WithDatabase): Promise<numbe
     console.log(await backUp(target, out, open));
     return 0;
   } catch (error) {
-    console.error(`There is no backup: ${describeError(error)}.`);
+    console.error(`Not backed up: ${describeError(error)}.\nNo file was written.`);
     return 1;
   }
 }

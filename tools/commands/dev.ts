@@ -1,6 +1,6 @@
 /**
- * `npm run dev`: sets the working copy up, and serves it until a signal. Each step of the set-up
- * does nothing when its work is done already.
+ * `npm run dev`: sets up the working copy, and serves it until a signal. A step of the set-up that is
+ * already done is skipped.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -38,16 +38,16 @@ const program = declare('dev')
   .option('--json', 'print each line of the log as JSON')
   .option(
     '--host <address>',
-    'listen on this IP address, or on all with 0.0.0.0, e.g. for a phone. Everyone on that network can then use the key of .dev.vars, and read and change the local database',
+    'listen on this IP address, or on all addresses with 0.0.0.0, e.g. to use a phone. Everyone on that network can then use the key of .dev.vars, and read and change the local database',
     parseHost,
     LOOPBACK,
   )
-  .description(`Serve the working copy on port 3001, and reload it after each change. Another port: PORT=4000 npm run dev
+  .description(`Serve the working copy on port 3001, and reload it after each change. To use another port: PORT=4000 npm run dev
 The first run creates .dev.vars, a key pair for tokens and the local database, and loads sample listings.
 Prints a short line for each request, and each error with its cause.
 
-Changes: .dev.vars, .dev.key.json and .wrangler/ in the working copy, and nothing elsewhere.
-Exit codes: 0 after a signal, 1 if it could not serve, 2 for an argument.
+Changes: only .dev.vars, .dev.key.json and .wrangler/ in the working copy.
+Exit codes: 0 after a signal, 1 the service did not start or has ended, 2 invalid arguments.
 Example: PORT=4000 npm run dev -- --json`);
 
 /** The running service, once the set-up is done. */
@@ -72,11 +72,11 @@ async function develop({ json, host }: Request): Promise<number> {
   service = serve(host, port, await findDebuggerPort(port), json === true);
   const [code] = await once(service, 'exit');
   if (isStopping) return 0;
-  console.error('The service has ended.');
+  console.error('The service has ended. Start it again: npm run dev');
   return code || 1;
 }
 
-/** Returns whether the database has no listings. */
+/** Migrates the local database. Returns whether it has no listings. */
 function migrateLocal(): Promise<boolean> {
   return withDatabase(LOCAL, async (database) => {
     await rejectNewer(database);
@@ -92,7 +92,8 @@ async function loadSampleListings(): Promise<void> {
     isDryRun: false,
     origin: { command: 'dev', file: SAMPLES },
   });
-  if (outcome.kind === 'rejected') throw new UserError('the sample listings do not fit the store');
+  if (outcome.kind === 'rejected')
+    throw new UserError('the sample listings cannot be imported into this database');
   console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }
 
@@ -105,23 +106,23 @@ function serve(host: string, port: number, debuggerPort: number, isJson: boolean
     // Stack traces then name functions.
     ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );
-  const started = spawn(process.execPath, [`--import=${EXIT_WITH_PARENT}`, ...args], {
+  const wrangler = spawn(process.execPath, [`--import=${EXIT_WITH_PARENT}`, ...args], {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...localEnvironment(), FORCE_COLOR: '0' },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  const show = (line: string) =>
+  const format = (line: string) =>
     isJson ? line : formatLogLine(line, new Date().toTimeString().slice(0, 8));
   const readLines = (stream: Readable | null, onLine: (line: string) => void) =>
     stream && createInterface({ input: stream }).on('line', onLine);
   // Wrangler writes errors to its standard error.
-  readLines(started.stderr, (line) => console.error(show(line)));
-  readLines(started.stdout, (line) => {
-    if (!isNoise(line)) console.log(show(line));
+  readLines(wrangler.stderr, (line) => console.error(format(line)));
+  readLines(wrangler.stdout, (line) => {
+    if (!isNoise(line)) console.log(format(line));
     if (!line.startsWith('[wrangler:info] Ready')) return;
     console.log(welcome(host, port, debuggerPort, readVars()));
   });
-  return started;
+  return wrangler;
 }
 
 /** Ends the service, and then this program. exit-with-parent.ts also ends a wrangler that hangs. */

@@ -1,4 +1,4 @@
-/** `npm run erase-events`: erases the payloads of a guest's events, or finds them. */
+/** `npm run erase-events`: finds the events of a guest, and erases their payloads. */
 
 import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
@@ -26,10 +26,10 @@ const program = declareWithTarget('erase-events')
     '(--aggregate-type <type> --aggregate-id <id> [--dry-run] | --find <text> | --again) [options]',
   )
   .description(`Erase the payloads of an aggregate's events permanently. The service can keep running.
---find lists the aggregates of a guest by a name or an address, even if its text is encoded or spelt differently.
+--find lists the aggregates of a guest by a name or an address, even if the text is encoded or spelt differently.
 
 Changes: the payloads, and the ledger, which gets a line. The command can be repeated. --find changes nothing.
-Exit codes: 0 the payloads are erased (or would be), 1 not erased, or not known, 2 invalid arguments.
+Exit codes: 0 the payloads are erased (or would be), 1 they are not, or this is not known, 2 invalid arguments.
 Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`)
   .option('--aggregate-type <type>', 'type of the aggregate whose payloads are erased')
   .option('--aggregate-id <id>', 'id of that aggregate')
@@ -37,7 +37,7 @@ Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001
   .addOption(
     new Option(
       '--again',
-      'repeat the erasures of the ledger, in a database that was rewound or copied',
+      'repeat the erasures of the ledger in a database that was rewound or copied',
     ).conflicts(['aggregateType', 'aggregateId', 'dryRun']),
   )
   .addOption(
@@ -48,7 +48,7 @@ Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001
   )
   .addOption(ledgerOption('erase-events'));
 
-const UNKNOWN = 'It is not known whether anything was erased. Run the command again.';
+const OUTCOME_UNKNOWN = 'It is not known whether anything was erased. Run the command again.';
 
 type Request = ReturnType<typeof parse>;
 
@@ -67,7 +67,7 @@ function parse(args: string[]) {
 
 async function run(request: Request, open = withDatabase): Promise<number> {
   const { target, ledger, aggregate, text } = request;
-  /** The state that a failure is printed with. */
+  /** The state that the message about a failure ends with. */
   const progress = { state: 'Nothing was changed.' };
   try {
     if (text !== undefined) {
@@ -84,13 +84,13 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       await ensureTables(database, target);
       const lineage = await readLineage(database);
       if (aggregate === undefined) {
-        progress.state = UNKNOWN;
+        progress.state = OUTCOME_UNKNOWN;
         using bar = showProgress(process.stdout);
         const erased = await applyLedger(database, lineage, erasures, {
           finish: (events) => recordErasure(database, events),
           onProgress: (done, total) => bar.update('events compared', done, total),
         });
-        console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
+        console.log(`Erased again: ${formatEvents(erased)}, as the ledger ${ledger} requires.`);
       } else {
         console.log(await eraseOne(database, { ...request, aggregate, lineage }, progress));
       }
@@ -107,13 +107,13 @@ async function run(request: Request, open = withDatabase): Promise<number> {
 async function printMatches(database: D1Database, text: string): Promise<void> {
   const matches: Match[] = [];
   const { events = 0 } = await countRows(database, ['events']);
-  let searched = 0;
+  let searchedEvents = 0;
   {
     using bar = showProgress(process.stderr);
     for await (const page of findText(database, text)) {
       matches.push(...page.matches);
-      searched += page.events;
-      bar.update('events searched', searched, events);
+      searchedEvents += page.events;
+      bar.update('events searched', searchedEvents, events);
     }
   }
   const aggregates = Map.groupBy(matches, ({ type, id }) => printable(`${type} ${id}`));
@@ -125,7 +125,7 @@ async function printMatches(database: D1Database, text: string): Promise<void> {
   console.log(`${aggregates.size} aggregate${aggregates.size === 1 ? '' : 's'} found`);
 }
 
-/** Records no aggregate, because its id may name a guest. */
+/** Prepares the record of the operation. It does not name the aggregate, because the id may name a guest. */
 function recordErasure(database: D1Database, events: number): D1PreparedStatement[] {
   if (events === 0) return [];
   const id = crypto.randomUUID();
@@ -152,7 +152,7 @@ async function eraseOne(
     last_event_id: lastId,
     erased_at: new Date(now).toISOString(),
   });
-  progress.state = UNKNOWN;
+  progress.state = OUTCOME_UNKNOWN;
   const erased = await eraseAggregates(database, [{ ...aggregate, erasedAt: now }], (events) =>
     recordErasure(database, events),
   );

@@ -13,16 +13,16 @@ import { rejectNewer } from '../database/migrations.ts';
 import { withDatabase } from '../database/open.ts';
 import { findCommit } from '../database/operations.ts';
 import { formatEvents } from '../erasure/erase.ts';
-import { declareWithLedger, OR_NONE, readLedger } from '../erasure/ledger.ts';
+import { declareWithLedger, OR_NO_LEDGER, readLedger } from '../erasure/ledger.ts';
 
 const program = declareWithLedger('restore')
   .description(`Restore a backup into an empty database. Payloads that the ledger lists stay erased.
-While it runs, the service has no tables: it rejects events with 500, and their senders send them again.
+While it runs, the service has no tables and rejects events with 500, so that their senders retry them.
 
 Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
 Exit codes: 0 the database has the rows of the backup, 1 it does not have them, 2 invalid arguments.
 Example: npm run restore -- backups/local-2026-11-21T12-00-00-000Z.sql`)
-  .argument('<file>', 'the backup', pathFor('restore'));
+  .argument('<file>', 'backup to restore', pathFor('restore'));
 
 const INTERRUPTED =
   'The restore may be unfinished. Run the same command again: it continues where it stopped. With another file or ledger, it starts over.';
@@ -44,7 +44,7 @@ async function run(
   let state = 'Nothing was changed.';
   try {
     findCommit();
-    const erasures = readLedger(ledger, OR_NONE);
+    const erasures = readLedger(ledger, OR_NO_LEDGER);
     await withScratchFolder(tmpdir(), async (folder) => {
       using dump = await loadDump(file, folder);
       await rejectNewer(dump.scratch);

@@ -4,7 +4,7 @@ import { readArguments, runCommand } from '../command-line/command.ts';
 import { declareImport, run, sharedOptions } from './import-listings.ts';
 
 const program = declareImport('set-status')
-  .description(`Set the web status of listings: listed, coming_soon, sold_out or hidden.
+  .description(`Set the web status of listings to listed, coming_soon, sold_out or hidden.
 
 Changes: the status of these listings in the local database, or with --remote in the deployed one, and
 the undo file in backups/.
@@ -24,8 +24,8 @@ function parse(args: string[]) {
     value: { slug, status },
     mustExist: true,
   }));
-  const others = { locations: [], amenities: [], removed: [], problems: [] };
-  const patch = { form: 'patch', properties, ...others } as const;
+  const emptyLists = { locations: [], amenities: [], removed: [], problems: [] };
+  const patch = { form: 'patch', properties, ...emptyLists } as const;
   const readFile = () => patch;
   const origin = { command: 'set-status' };
   return { ...sharedOptions(values), origin, listsAll: true, readFile };

@@ -1,6 +1,6 @@
-/** The interface of the Worker's D1 binding, over any program that runs SQL. */
+/** The interface of the Worker's D1 binding, for any program that runs SQL. */
 
-/** A query of D1's REST interface, whose parameters are strings only. */
+/** A query of D1's REST interface, whose parameters can only be strings. */
 type Query = { sql: string; params: string[] };
 type Row = Record<string, unknown>;
 /** Runs queries as one transaction. */
@@ -50,7 +50,7 @@ function createResult<T>(rows: readonly unknown[]): D1Result<T> {
   return { success: true, results: rows as T[], meta: {} as D1Meta } as D1Result<T>;
 }
 
-/** Skips texts, quoted names and comments; finds `?` and `?1`. */
+/** Matches the parameters `?` and `?1`, and the strings, quoted names and comments to skip. */
 const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*(?:\]|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\?(\d*)/g;
 
@@ -60,15 +60,15 @@ export function withTextParameters(sql: string, values: readonly unknown[]): Que
   const literals = values.map((value) =>
     typeof value === 'string' ? `?${params.push(value)}` : formatLiteral(value),
   );
-  let last = 0;
-  const written = sql.replace(TOKEN, (token, digits: string | undefined) => {
+  let position = 0;
+  const text = sql.replace(TOKEN, (token, digits: string | undefined) => {
     if (digits === undefined) return token;
-    last = digits === '' ? last + 1 : Number(digits);
-    const literal = literals[last - 1];
+    position = digits === '' ? position + 1 : Number(digits);
+    const literal = literals[position - 1];
     if (literal !== undefined) return literal;
-    throw new Error(`the statement has a parameter ${last}, and ${values.length} values`);
+    throw new Error(`parameter ${position} has no value`);
   });
-  return { sql: written, params };
+  return { sql: text, params };
 }
 
 function formatLiteral(value: unknown): string {

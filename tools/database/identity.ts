@@ -1,4 +1,4 @@
-/** Lineage and generation, and the mark of a restore that is not finished. */
+/** The lineage and the generation of a database, and how an unfinished restore is recognised. */
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
@@ -6,10 +6,10 @@ import { UserError } from '../command-line/user-error.ts';
 import { readTables } from './tables.ts';
 
 export const IDENTITY = 'database_identity';
-/** Begins the names of tables until their restore is finished. */
+/** Prefix of the names of tables until their restore is finished. */
 export const RESTORING = 'restoring_';
 
-/** Backups, and databases restored from them, have the same lineage. */
+/** Returns the lineage, which a database shares with its backups and their restored copies. */
 export async function readLineage(database: D1Database): Promise<string> {
   const lineage = database.prepare(`SELECT lineage FROM ${IDENTITY}`);
   return z
@@ -29,7 +29,7 @@ export function beginGeneration(
     .bind(lineage, generation);
 }
 
-/** Throws a `UserError` for another application's tables. */
+/** Returns the state of a database. Throws a `UserError` for another application's tables. */
 export async function readState(database: D1Database): Promise<'empty' | 'unfinished' | 'whole'> {
   const tables = (await readTables(database)).filter((table) => table !== 'd1_migrations');
   if (tables.length === 0) return 'empty';
@@ -41,7 +41,7 @@ export async function readState(database: D1Database): Promise<'empty' | 'unfini
   );
 }
 
-/** Returns the state. Throws a `UserError` for another application's tables, and after an interrupted restore. */
+/** Returns the state. Throws a `UserError` for another application's tables, or after an interrupted restore. */
 export async function rejectUnfinished(database: D1Database): Promise<'empty' | 'whole'> {
   const state = await readState(database);
   if (state !== 'unfinished') return state;

@@ -8,14 +8,14 @@ import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { withPath } from '../command-line/user-error.ts';
 import { databaseOver } from './d1.ts';
 
-/** The runtime's D1 databases are Durable Objects of this class. */
+/** Class of the Durable Objects in which the local runtime keeps D1 databases. */
 const CLASS = 'miniflare-D1DatabaseObject';
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1', CLASS);
 /** The `preview_database_id` of wrangler.toml. */
 const NAME = 'DB';
 const MAX_BUSY_MS = 60_000;
 
-/** Opens the local database, which the caller disposes of. */
+/** Opens the local database. The caller disposes of it. */
 export function openLocal(folder = FOLDER): DatabaseSync {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${hashObjectName(CLASS, NAME)}.sqlite`);
@@ -29,7 +29,7 @@ export function openLocal(folder = FOLDER): DatabaseSync {
 export function wrapSqlite(sqlite: DatabaseSync): D1Database {
   return databaseOver(async (queries) => {
     await new Promise(setImmediate); // Lets signals and timers in during a long import.
-    // One statement needs no transaction: a read waits for no lock.
+    // A single statement needs no transaction. Without one, a read does not wait for a lock.
     const isBatch = queries.length > 1;
     if (isBatch) sqlite.exec('BEGIN IMMEDIATE');
     try {
@@ -42,7 +42,7 @@ export function wrapSqlite(sqlite: DatabaseSync): D1Database {
   });
 }
 
-/** Returns the id of a Durable Object, which names its file. */
+/** Returns the id of a Durable Object, which is the name of its file. */
 function hashObjectName(className: string, name: string): string {
   const key = createHash('sha256').update(className).digest();
   const sign = (data: string | Buffer) =>

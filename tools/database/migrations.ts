@@ -10,7 +10,7 @@ import { rejectUnfinished } from './identity.ts';
 import { readTables } from './tables.ts';
 
 const FOLDER = join(PROJECT_DIRECTORY, 'migrations');
-/** drizzle-kit separates statements with it. */
+/** The line that drizzle-kit writes between two statements. */
 const BREAKPOINT = '--> statement-breakpoint';
 
 const ADDITION =
@@ -22,36 +22,36 @@ const UPSERT = /^insert\b.*\bon conflict\b.*\bdo update\b/i;
 const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s*[`"[]?(\w+)/i;
 /** A column that an INSERT of the previous version does not have. */
 const REQUIRED_COLUMN = /^alter table (?!.* (default|generated)\b).* not null\b/i;
-const TEXT_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
+const STRING_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
 
-/** Wrangler's own table. */
-const RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
+/** Creates the table in which wrangler records migrations, too. */
+const CREATE_RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,
   applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
 )`;
 
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
-  const applied = await readApplied(database);
-  return migrationNames().filter((name) => !applied.includes(name));
+  const appliedNames = await readApplied(database);
+  return migrationNames().filter((name) => !appliedNames.includes(name));
 }
 
 /**
  * Throws a `UserError` if the database has a migration that the working copy does not have,
- * because an import by earlier code would not do what the newer service relies on.
+ * because an import by older code would not do what the newer service relies on.
  */
 export async function rejectNewer(database: D1Database): Promise<void> {
-  const known = migrationNames();
-  const unknown = (await readApplied(database)).filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
+  const knownNames = migrationNames();
+  const unknownNames = (await readApplied(database)).filter((name) => !knownNames.includes(name));
+  if (unknownNames.length === 0) return;
   throw new UserError(
-    `this database is newer than your working copy (${unknown.join(', ')}): git pull && npm ci`,
+    `this database is newer than your working copy (${unknownNames.join(', ')}): git pull && npm ci`,
   );
 }
 
 /**
- * Throws a `UserError` after an interrupted restore, and for a database without all migrations. Only
- * a local one is migrated here.
+ * Throws a `UserError` if a restore is unfinished or a migration is missing. A local database is migrated
+ * first if `mayMigrate`.
  */
 export async function ensureTables(
   database: D1Database,
@@ -77,7 +77,7 @@ async function readApplied(database: D1Database): Promise<string[]> {
 export async function migrate(database: D1Database): Promise<void> {
   const pending = await findPendingMigrations(database);
   if (pending.length === 0) return;
-  await database.prepare(RECORDS).run();
+  await database.prepare(CREATE_RECORDS).run();
   const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)');
   for (const name of pending) {
     const statements = readMigration(name).split(BREAKPOINT);
@@ -85,7 +85,7 @@ export async function migrate(database: D1Database): Promise<void> {
     try {
       await database.batch([...prepared, record.bind(name)]);
     } catch (error) {
-      // It may have been applied, and its response lost.
+      // It may have been applied although the response was lost.
       if (!(await findPendingMigrations(database)).includes(name)) continue;
       throw new UserError(`the migration ${name} failed: ${describeError(error)}`);
     }
@@ -105,20 +105,20 @@ export function requireAdditions(): void {
   throw new UserError(`a migration does more than add: ${problems.join('; ')}`);
 }
 
-/** Returns the statements that do more than add, because the previous version must still work. */
+/** Returns the statements that do more than add, which could break the previous version. */
 export function findNonAdditions(sql: string): string[] {
   const statements = sql
     .replaceAll(BREAKPOINT, ';')
-    .replaceAll(TEXT_OR_COMMENT, (match) => (match.startsWith("'") ? "''" : ' '))
+    .replaceAll(STRING_OR_COMMENT, (match) => (match.startsWith("'") ? "''" : ' '))
     .split(';')
     .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
     .filter((statement) => statement !== '');
-  const created = statements.map((statement) => TABLE.exec(statement)?.[1]);
+  const createdTables = statements.map((statement) => TABLE.exec(statement)?.[1]);
   return statements.filter((statement) => {
-    const [, indexed] = UNIQUE_INDEX.exec(statement) ?? [];
+    const [, indexedTable] = UNIQUE_INDEX.exec(statement) ?? [];
     if (!ADDITION.test(statement)) return true;
     if (UPSERT.test(statement) || REQUIRED_COLUMN.test(statement)) return true;
-    return indexed !== undefined && !created.includes(indexed);
+    return indexedTable !== undefined && !createdTables.includes(indexedTable);
   });
 }
 

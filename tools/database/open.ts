@@ -22,10 +22,10 @@ export async function withDatabase<T>(
   }
   const deployment = loadDeployment(environment);
   const account = await openAccount(deployment.accountId);
-  const found = await findDatabase(account, deployment.databaseName);
-  if (found !== undefined) return work(restDatabase(account, found.uuid));
+  const record = await findDatabase(account, deployment.databaseName);
+  if (record !== undefined) return work(restDatabase(account, record.uuid));
   throw new UserError(
-    `the account has no D1 database ${deployment.databaseName}: run \`${formatCommand(environment, 'deploy')}\` first`,
+    `the account has no D1 database ${deployment.databaseName}. Run \`${formatCommand(environment, 'deploy')}\` first`,
   );
 }
 

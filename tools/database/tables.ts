@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 /** Maximum size of the rows that a call sends. D1 accepts at most 2 MB in one value. */
 const BYTES_PER_BATCH = 1_000_000;
-/** Size of the rows that a call reads, not counting the last one. */
+/** Maximum size of the rows that a call reads, not counting the last row. */
 const BYTES_PER_PAGE = 2_000_000;
 const MAX_ROWS_PER_PAGE = 4_000;
 
@@ -31,7 +31,7 @@ export async function readTables(database: D1Database): Promise<string[]> {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }
 
-/** Returns the columns that can be written: `rowid` first, without computed columns. */
+/** Returns `rowid` and the columns that can be written, which are those that are not computed. */
 export async function readColumns(database: D1Database, table: string): Promise<string[]> {
   const columns = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
   const { results } = await database.prepare(columns).bind(table).all<{ name: string }>();
@@ -42,7 +42,7 @@ export async function hasRows(database: D1Database, table: string): Promise<bool
   return (await database.prepare(`SELECT 1 FROM "${table}" LIMIT 1`).first()) !== null;
 }
 
-/** Reads a table in pages by `rowid`. Rows that are added while it runs are left out. */
+/** Reads a table in pages by `rowid`. Leaves out rows that are added while it runs. */
 export async function* readPages(
   database: D1Database,
   table: string,
@@ -51,7 +51,7 @@ export async function* readPages(
 ): AsyncGenerator<Row[]> {
   const selected = columns.map((column) => `"${column}" AS "${column}"`);
   const sizes = columns.map((column) => `coalesce(octet_length(next."${column}"), 0)`);
-  // Finds the last row of the page row by row. SQLite knows the size of a long text without reading it.
+  // Measures one row after the other until the page is full. SQLite does not read a long value to measure it.
   const page = database.prepare(
     `WITH RECURSIVE measured (id, bytes) AS (
        SELECT ?1, 0
@@ -65,20 +65,20 @@ export async function* readPages(
      WHERE rowid > ?1 AND rowid <= (SELECT max(id) FROM measured)
      ORDER BY rowid`,
   );
-  const newest = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
-  const last = (await newest.all<{ last: number | null }>()).results[0]?.last;
-  let after: number | undefined = start;
-  while (after !== undefined) {
-    const rows: Row[] = pageRows.parse((await page.bind(after, last).all()).results);
+  const selectLast = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
+  const last = (await selectLast.all<{ last: number | null }>()).results[0]?.last;
+  let lastRead: number | undefined = start;
+  while (lastRead !== undefined) {
+    const rows: Row[] = pageRows.parse((await page.bind(lastRead, last).all()).results);
     yield rows;
-    after = rows.at(-1)?.rowid;
-    if (after === last) return;
+    lastRead = rows.at(-1)?.rowid;
+    if (lastRead === last) return;
   }
 }
 
 /**
- * Splits rows, each as JSON, into the batches that a call sends as one array. A row that is larger than
- * `maxBytes` is a batch of its own.
+ * Splits rows of JSON into batches, which are arrays in JSON that one call sends. A row larger than
+ * `maxBytes` has a batch to itself.
  */
 export async function* splitIntoBatches(
   rows: Iterable<string> | AsyncIterable<string>,

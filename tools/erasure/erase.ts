@@ -1,4 +1,4 @@
-/** Erases payloads. A late retry of an event still gets its id, and stores nothing. */
+/** Erases the payloads of events. A late retry of an erased event returns its id and stores nothing. */
 
 import * as z from 'zod';
 
@@ -10,34 +10,37 @@ const ERASURES_PER_CALL = 500;
 
 const aggregateEvents = z.object({
   total: z.int(),
-  /** The events that still have their payload. */
+  /** Number of events that still have their payload. */
   unerased: z.int(),
   lastId: z.string().nullable(),
-  /** The database's time, but not before the last event, in milliseconds since 1970. */
+  /** Time of the database, or of the last event if that is later, in milliseconds since 1970. */
   now: z.int(),
 });
 
-const IN_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
+const BELONGS_TO_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
 
 export async function findAggregate(database: D1Database, { type, id }: Aggregate) {
   const statement = database.prepare(
     `SELECT count(*) AS total,
        count(*) FILTER (WHERE erased_at IS NULL) AS unerased,
        max(coalesce(max(created_at), 0), CAST(1000 * unixepoch('subsec') AS INTEGER)) AS now,
-       (SELECT id FROM events WHERE ${IN_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
-     FROM events WHERE ${IN_AGGREGATE}`,
+       (SELECT id FROM events WHERE ${BELONGS_TO_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
+     FROM events WHERE ${BELONGS_TO_AGGREGATE}`,
   );
   return aggregateEvents.parse(await statement.bind(type, id).first());
 }
 
-/** Returns the other statements of the last transaction, given the number of erased events. */
+/** Returns statements to add to the last transaction, given the number of erased events. */
 export type Finish = (erased: number) => D1PreparedStatement[];
 
 /** Selects the events of a JSON list of `[type, id, erasedAt]` that were accepted before their erasure. */
-const UNERASED_OF_LIST = `aggregate_type = value ->> 0 AND aggregate_id = value ->> 1
+const LISTED_AND_UNERASED = `aggregate_type = value ->> 0 AND aggregate_id = value ->> 1
   AND created_at <= value ->> 2 AND erased_at IS NULL`;
 
-/** Returns the number of events, counted before because a transaction may be repeated. */
+/**
+ * Erases the payloads of events that were accepted before their aggregate's erasure. Returns their number,
+ * which is counted in advance, because a transaction may be repeated after a lost response.
+ */
 export async function eraseAggregates(
   database: D1Database,
   erasures: readonly AggregateErasure[],
@@ -45,11 +48,11 @@ export async function eraseAggregates(
 ): Promise<number> {
   // An aggregate may be in the list twice.
   const count = database.prepare(
-    `SELECT count(DISTINCT seq) AS events FROM json_each(?1), events WHERE ${UNERASED_OF_LIST}`,
+    `SELECT count(DISTINCT seq) AS events FROM json_each(?1), events WHERE ${LISTED_AND_UNERASED}`,
   );
   const erase = database.prepare(
     `UPDATE events SET payload = '{}', erased_at = value ->> 2
-     FROM json_each(?1) WHERE ${UNERASED_OF_LIST}`,
+     FROM json_each(?1) WHERE ${LISTED_AND_UNERASED}`,
   );
   let erased = 0;
   for (let start = 0; start === 0 || start < erasures.length; start += ERASURES_PER_CALL) {

@@ -1,15 +1,15 @@
-/** Finds the aggregates of a guest, by a text of their events. */
+/** Finds the aggregates whose events contain a text, such as a guest's name. */
 
 import { readPages } from '../database/tables.ts';
 import type { Aggregate } from './erase.ts';
 import { createMatcher } from './match-text.ts';
 
 export type Match = Aggregate & {
-  /** Whether the text is stored in this spelling, and not encoded. */
+  /** Whether the text is stored in this spelling and not encoded. */
   isExact: boolean;
 };
 
-/** The number of events in a page, and a match for each event that contains the text. */
+/** A page of events: their number, and a match for each one that contains the text. */
 type SearchedPage = { events: number; matches: Match[] };
 
 /** Searches the payloads and aggregate ids. */

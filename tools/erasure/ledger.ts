@@ -1,4 +1,7 @@
-/** The ledger: a line of JSON per erasure, which restored states repeat. */
+/**
+ * The ledger of erasures, with one line of JSON for each. A database that was restored or rewound repeats
+ * them, so that no erased payload comes back.
+ */
 
 import { hash } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
@@ -18,7 +21,10 @@ const LEDGER = 'erasures.jsonl';
 export function declareWithLedger(script: string) {
   return declareWithTarget(script)
     .addOption(ledgerOption(script))
-    .option('--no-ledger', 'when nothing was ever erased, or erased payloads may come back');
+    .option(
+      '--no-ledger',
+      'work without a ledger, if nothing was ever erased or erased payloads may come back',
+    );
 }
 
 export function ledgerOption(script: string) {
@@ -28,7 +34,7 @@ export function ledgerOption(script: string) {
 }
 
 const erasure = z.strictObject({
-  /** The lineage of the database and its copies. */
+  /** Lineage of the database and its copies. */
   lineage: z.string().regex(/^[0-9a-f]{32}$/),
   aggregate: z.string().regex(/^[0-9a-f]{64}$/),
   last_event_id: z.string().min(1),
@@ -43,16 +49,16 @@ export function hashAggregate({ type, id }: Aggregate): string {
 }
 
 /** The end of `readLedger`'s message for a command that has `--no-ledger`. */
-export const OR_NONE = ', or say --no-ledger if nothing was ever erased from this database';
+export const OR_NO_LEDGER = ', or use --no-ledger if nothing was ever erased from this database';
 
 /**
- * Throws a `UserError` for a malformed line, and without a file: erased payloads would come back
- * unnoticed. `false` is `--no-ledger`.
+ * Returns no erasure for `false`, which means `--no-ledger`. Throws a `UserError` for a malformed line or a
+ * missing file, because otherwise erased payloads would come back unnoticed.
  */
 export function readLedger(file: string | false, otherwise = ''): Erasure[] {
   if (file === false) return [];
   if (!existsSync(file)) {
-    throw new UserError(`there is no ledger ${file}: name it with --ledger${otherwise}`);
+    throw new UserError(`the ledger ${file} does not exist. Name it with --ledger${otherwise}`);
   }
   const lines = readTextFile(file).split('\n');
   return lines.flatMap((line, index) => {
@@ -65,10 +71,10 @@ export function readLedger(file: string | false, otherwise = ''): Erasure[] {
   });
 }
 
-/** Throws a `UserError` for a file in another encoding, which the new line would damage. */
+/** Appends a line. Throws a `UserError` for a file in another encoding, which the line would damage. */
 export function appendToLedger(file: string, entry: Erasure): void {
-  const isCut = existsSync(file) && !readTextFile(file).endsWith('\n');
-  appendFileSync(file, `${isCut ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });
+  const isTruncated = existsSync(file) && !readTextFile(file).endsWith('\n');
+  appendFileSync(file, `${isTruncated ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });
 }
 
 type ApplyOptions = {
@@ -77,8 +83,8 @@ type ApplyOptions = {
 };
 
 /**
- * Repeats the erasures of a lineage, and returns the number of erased events. One scan finds the
- * aggregates by their hashes, then one transaction erases 500 of them.
+ * Repeats the erasures of a lineage. Returns the number of erased events. One scan finds the aggregates by
+ * their hashes, then each transaction erases 500 of them.
  */
 export async function applyLedger(
   database: D1Database,
@@ -87,23 +93,23 @@ export async function applyLedger(
   { finish, onProgress = () => {} }: ApplyOptions = {},
 ): Promise<number> {
   const erasures = ledger.filter((erasure) => erasure.lineage === lineage);
-  const left = Map.groupBy(erasures, ({ aggregate }) => aggregate);
-  const found: AggregateErasure[] = [];
-  const { events: total = 0 } = left.size > 0 ? await countRows(database, ['events']) : {};
-  let done = 0;
+  const remaining = Map.groupBy(erasures, ({ aggregate }) => aggregate);
+  const aggregateErasures: AggregateErasure[] = [];
+  const { events: total = 0 } = remaining.size > 0 ? await countRows(database, ['events']) : {};
+  let comparedEvents = 0;
   const columns = ['rowid', 'aggregate_type', 'aggregate_id'];
-  for await (const page of left.size > 0 ? readPages(database, 'events', columns) : []) {
+  for await (const page of remaining.size > 0 ? readPages(database, 'events', columns) : []) {
     for (const { aggregate_type, aggregate_id } of page) {
       const aggregate = { type: String(aggregate_type), id: String(aggregate_id) };
-      const name = hashAggregate(aggregate);
-      for (const { erased_at } of left.get(name) ?? []) {
-        found.push({ ...aggregate, erasedAt: Date.parse(erased_at) });
+      const aggregateHash = hashAggregate(aggregate);
+      for (const { erased_at } of remaining.get(aggregateHash) ?? []) {
+        aggregateErasures.push({ ...aggregate, erasedAt: Date.parse(erased_at) });
       }
-      left.delete(name);
+      remaining.delete(aggregateHash);
     }
-    done += page.length;
-    onProgress(done, total);
-    if (left.size === 0) break;
+    comparedEvents += page.length;
+    onProgress(comparedEvents, total);
+    if (remaining.size === 0) break;
   }
-  return eraseAggregates(database, found, finish);
+  return eraseAggregates(database, aggregateErasures, finish);
 }

@@ -1,5 +1,6 @@
 /**
- * Matches stored JSON with a term, such as a guest's name, as a person would: by any spelling and encoding.
+ * Matches stored JSON with a term, such as a guest's name, as a person would, whatever the spelling and the
+ * encoding.
  *
  *     term                  stored                                outcome
  *     Anna Ruiz             "Anna  Ruiz"                          exact: case, accents and blanks are folded
@@ -9,13 +10,13 @@
  *     anna@example.com      "https://…?mail=anna%40example.com"   similar: encoded
  */
 
-/** How a stored text contains a term: as it was stored, or only after decoding or in another spelling. */
+/** A match with the stored characters, or one that needs decoding or another spelling. */
 export type TextMatch = 'exact' | 'similar';
 
-/** Texts are encoded at most so often, e.g. a URL in JSON in a string. */
+/** Maximum number of encodings inside each other, e.g. a URL in JSON in a string. */
 const MAX_DECODINGS = 3;
 
-/** Capitals that Unicode does not decompose, as its transliteration Latin-ASCII writes them. */
+/** Capitals that Unicode does not decompose, with their form in its transliteration Latin-ASCII. */
 const LETTERS: Readonly<Record<string, string>> = {
   Æ: 'AE',
   Œ: 'OE',
@@ -54,7 +55,7 @@ function decodeAll(text: string): string {
   return decoded;
 }
 
-/** Each level of JSON doubles the backslashes: one pass decodes all levels. */
+/** Each level of JSON doubles the backslashes, so one pass decodes all levels. */
 const JSON_ESCAPE = /\\+(?:u([\dA-Fa-f]{4})|(["/bfnrt]))|\\{2,}/g;
 const CONTROL_CHARACTERS: Readonly<Record<string, string>> = {
   b: '\b',
@@ -87,7 +88,7 @@ function decodePercent(sequence: string): string {
   }
 }
 
-/** e.g. `Ángel  O’Groß-Łoś` → `ANGEL O'GROSS LOS`, as a guest may write it. */
+/** Removes differences in case, accents and blanks, e.g. `Ángel  O’Groß-Łoś` → `ANGEL O'GROSS LOS`. */
 function fold(text: string): string {
   return text
     .replaceAll(/\P{ASCII}/gu, foldCharacter)
@@ -96,13 +97,13 @@ function fold(text: string): string {
     .toUpperCase();
 }
 
-/** The folded form of each character that was met: folding one is slow. */
+/** Memoised results of `foldCharacter`, which is slow. */
 const foldedCharacters = new Map<string, string>();
 
 function foldCharacter(character: string): string {
   const memoised = foldedCharacters.get(character);
   if (memoised !== undefined) return memoised;
-  const folded = character
+  const foldedCharacter = character
     .replace(/[‘’‛ʻʼ´]/, "'")
     .replace(/\p{Pd}/u, ' ')
     .normalize('NFKD')
@@ -110,11 +111,11 @@ function foldCharacter(character: string): string {
     .toLowerCase()
     .toUpperCase()
     .replaceAll(/\P{ASCII}/gu, (letter) => LETTERS[letter] ?? letter);
-  foldedCharacters.set(character, folded);
-  return folded;
+  foldedCharacters.set(character, foldedCharacter);
+  return foldedCharacter;
 }
 
-/** Makes one spelling of two or more, e.g. of `SOREN` and `SOEREN`, `HAKON` and `HAAKON`. */
-function shorten(folded: string): string {
-  return folded.replaceAll("'", '').replaceAll(/(?<=A)[AE]+|(?<=[OU])E+|(?<=D)J/g, '');
+/** Reduces different spellings to one, e.g. `SOREN` and `SOEREN`, `HAKON` and `HAAKON`. */
+function shorten(foldedText: string): string {
+  return foldedText.replaceAll("'", '').replaceAll(/(?<=A)[AE]+|(?<=[OU])E+|(?<=D)J/g, '');
 }

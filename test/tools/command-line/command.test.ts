@@ -1,6 +1,6 @@
 /**
- * The commands of package.json: their usage, the arguments that they reject, and a reader that ends
- * early.
+ * The commands of package.json, with their usage, the arguments that they reject, and readers that close
+ * the output early.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -14,19 +14,19 @@ import { runHere } from '../../support/node/in-process.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 /** Scripts that run another program. */
-const TOOLS_OWN = ['test', 'watch', 'format', 'migration', 'types'];
+const OTHER_SCRIPTS = ['test', 'watch', 'format', 'migration', 'types'];
 
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync('package.json', 'utf8')));
-const commands = Object.keys(scripts).filter((script) => !TOOLS_OWN.includes(script));
+const commands = Object.keys(scripts).filter((script) => !OTHER_SCRIPTS.includes(script));
 
 const KEY = ['--name', 'site', '--scope', 'feed:read'];
 
-const codeOf = (script: string) => (script === 'deploy' ? 1 : 2);
+const getRejectionCode = (script: string) => (script === 'deploy' ? 1 : 2);
 
 /** Runs the command of a script in this process, as a user who may not deploy. */
-async function here(script: string, ...args: string[]) {
+async function runScript(script: string, ...args: string[]) {
   vi.stubEnv('CLOUDFLARE_API_TOKEN', 'none');
   vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'none');
   const { command } = await import(`../../../tools/commands/${script}.ts`);
@@ -36,36 +36,50 @@ async function here(script: string, ...args: string[]) {
 afterEach(() => vi.unstubAllEnvs());
 
 describe.each(commands)('npm run %s', (script) => {
-  it('is the program of its name, which runs it with the arguments of the process', () => {
+  it('runs the program of its name with the arguments of the process', () => {
     expect(scripts[script]).toMatch(
       new RegExp(`^(exec )?node --import \\./tools/own-node\\.js tools/commands/${script}\\.ts$`),
     );
     expect(readFileSync(`tools/commands/${script}.ts`, 'utf8')).toMatch(
-      // The last line: constants after it would not be made yet.
+      // It is the last line, because later constants would not be initialised yet.
       /\nif \(import\.meta\.main\) await runCommand\(command\);\n$/,
     );
   });
 
-  it('prints its usage, also for an argument that it rejects', async () => {
-    const { code, stdout, stderr } = await here(script, '--help');
+  it('prints its usage', async () => {
+    const { code, stdout, stderr } = await runScript(script, '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: npm run (-s )?${script} -- .*\n\n[A-Z]`));
     expect(stdout).toMatch(/\n\nChanges: [\s\S]*\.\nExit codes: 0 .*\.\nExample: .*npm .*\n\n/);
-    const unknown = await here(script, '--no-such-option', ...(script === 'api-key' ? KEY : []));
-    expect(unknown).toMatchObject({ code: codeOf(script), stdout: '' });
+  });
+
+  it('rejects an unknown option with the first line of its usage', async () => {
+    const { stdout } = await runScript(script, '--help');
+    const unknown = await runScript(
+      script,
+      '--no-such-option',
+      ...(script === 'api-key' ? KEY : []),
+    );
+    expect(unknown).toMatchObject({ code: getRejectionCode(script), stdout: '' });
     expect(unknown.stderr).toContain("unknown option '--no-such-option'\nNothing was done.\n\n");
     const [usageLine] = stdout.split('\n');
     expect(unknown.stderr).toContain(`\n\n${usageLine}\nMore: npm `);
+  });
+
+  it('rejects an option that npm kept for itself', async () => {
     vi.stubEnv('npm_lifecycle_event', script);
     vi.stubEnv('npm_config_dry_run', 'true');
-    const swallowed = await here(script);
-    expect(swallowed).toMatchObject({ code: codeOf(script), stdout: '' });
-    expect(swallowed.stderr).toContain('npm kept --dry-run for itself: write -- before the argu');
-    // Wrangler would take production's bindings for it.
+    const rejection = await runScript(script);
+    expect(rejection).toMatchObject({ code: getRejectionCode(script), stdout: '' });
+    expect(rejection.stderr).toContain('npm kept --dry-run for itself: write -- before the argu');
+  });
+
+  it('rejects an unknown environment in CLOUDFLARE_ENV', async () => {
+    // Otherwise wrangler would use the bindings of production.
     vi.stubEnv('CLOUDFLARE_ENV', 'prod');
-    const elsewhere = await here(script);
-    expect(elsewhere).toMatchObject({ code: codeOf(script), stdout: '' });
-    expect(elsewhere.stderr).toContain(
+    const rejection = await runScript(script);
+    expect(rejection).toMatchObject({ code: getRejectionCode(script), stdout: '' });
+    expect(rejection.stderr).toContain(
       'CLOUDFLARE_ENV "prod": wrangler.toml defines no such environment (it defines: staging)',
     );
   });
@@ -96,14 +110,14 @@ it.each<[script: string, args: string[], message: string]>([
   ['erase-events', ['--again', '--aggregate-id', 'a'], "option '--again' cannot be used with"],
   ['erase-events', ['--again', '--find', 'anna'], "option '--find <text>' cannot be used with"],
   ['erase-events', ['--again', '--dry-run'], "option '--again' cannot be used with"],
-])('%s %j does nothing', async (script, args, message) => {
-  const { code, stdout, stderr } = await here(script, ...args);
-  expect({ code, stdout }).toEqual({ code: codeOf(script), stdout: '' });
+])('does nothing for %s %j', async (script, args, message) => {
+  const { code, stdout, stderr } = await runScript(script, ...args);
+  expect({ code, stdout }).toEqual({ code: getRejectionCode(script), stdout: '' });
   expect(stderr.startsWith(message)).toBe(true);
   expect(stderr).toMatch(/\nNothing was done\.\n\nUsage: npm .*\nMore: npm .* -- --help\n$/);
 });
 
-it.each(['token', 'test'])('npm run %s says in one sentence that Node is too old', (script) => {
+it.each(['token', 'test'])('reports in one line that Node is too old for npm run %s', (script) => {
   const asOld = encodeURIComponent(
     "Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })",
   );
@@ -121,10 +135,10 @@ it.each(['token', 'test'])('npm run %s says in one sentence that Node is too old
 });
 
 it.each(['127.0.0.1:3128', 'proxy.test:3128', 'ftp://proxy.test'])(
-  'a malformed proxy is named: %s',
+  'rejects %s as the address of a proxy',
   async (value) => {
     vi.stubEnv('HTTPS_PROXY', value);
-    const { code, stderr } = await here('operations');
+    const { code, stderr } = await runScript('operations');
     expect(code).toBe(2);
     expect(stderr).toMatch(
       /^HTTPS_PROXY or HTTP_PROXY: .* \(the value must begin with http:\/\/\)/,
@@ -132,7 +146,7 @@ it.each(['127.0.0.1:3128', 'proxy.test:3128', 'ftp://proxy.test'])(
   },
 );
 
-it('a reader that ends early does not stop an import, or change its exit code', async () => {
+it('completes an import whose reader ends early', async () => {
   const project = await copyWithStore('empty');
   const line = 'node tools/commands/import-listings.ts tools/samples/listings.json | head -c 1';
   const options = { cwd: project.directory, encoding: 'utf8' } as const;
@@ -143,47 +157,64 @@ it('a reader that ends early does not stop an import, or change its exit code', 
 });
 
 describe('arguments', () => {
-  const program = declare('own').option('--flag').option('--env <name>').option('--scope <scope>');
+  const program = declare('sample')
+    .option('--flag')
+    .option('--env <name>')
+    .option('--scope <scope>');
   const read = (...args: string[]) => readArguments(program, args).values;
 
   it('name files in the directory in which the user called npm', () => {
     vi.stubEnv('INIT_CWD', '/home/editor');
-    vi.stubEnv('npm_lifecycle_event', 'own');
-    expect(pathFor('own')('a.sql')).toBe('/home/editor/a.sql');
+    vi.stubEnv('npm_lifecycle_event', 'sample');
+    expect(pathFor('sample')('a.sql')).toBe('/home/editor/a.sql');
   });
 
   it('are rejected when npm has kept the value of one', () => {
-    vi.stubEnv('npm_lifecycle_event', 'own');
+    vi.stubEnv('npm_lifecycle_event', 'sample');
     vi.stubEnv('npm_config_env', 'staging');
     expect(() => read()).toThrow('npm kept --env for itself: write -- before the arguments');
     vi.stubEnv('npm_lifecycle_event', 'another');
     expect(read()).toEqual({});
   });
 
-  it("are read when the option is an argument too, is off for npm, or is npm's own setting", () => {
-    vi.stubEnv('npm_lifecycle_event', 'own');
-    for (const value of ['', 'false']) {
-      vi.stubEnv('npm_config_flag', value);
-      expect(read('--env', 'a')).toEqual({ env: 'a' });
-    }
-    vi.stubEnv('npm_config_flag', 'true');
-    expect(read('--flag')).toEqual({ flag: true });
-    vi.stubEnv('npm_config_flag', 'false');
-    vi.stubEnv('npm_config_scope', '@acme');
-    expect(read()).toEqual({});
+  it.each<[fact: string, name: string, value: string, args: string[], values: object]>([
+    ['is empty for npm', 'npm_config_flag', '', ['--env', 'a'], { env: 'a' }],
+    ['is off for npm', 'npm_config_flag', 'false', ['--env', 'a'], { env: 'a' }],
+    ['is an argument too', 'npm_config_flag', 'true', ['--flag'], { flag: true }],
+    ['is also a setting of npm', 'npm_config_scope', '@acme', [], {}],
+  ])('are read when an option %s', (_, name, value, args, values) => {
+    vi.stubEnv('npm_lifecycle_event', 'sample');
+    vi.stubEnv(name, value);
+    expect(read(...args)).toEqual(values);
   });
 });
 
-it('the environment is that of --env, else of CLOUDFLARE_ENV, and only of a deployed database', () => {
-  // Vitest, which `watch` runs, checks it too.
-  expect(readFileSync('test/vitest/config.ts', 'utf8')).toMatch(/^ {2}resolveEnvironment\(\)/m);
+describe('the target', () => {
   const staging = { kind: 'remote', environment: 'staging' };
-  expect(resolveTarget({ remote: false })).toEqual({ kind: 'local', environment: undefined });
-  expect(resolveTarget({ remote: true, env: 'staging' })).toEqual(staging);
-  expect(() => resolveTarget({ remote: true, env: 'prod' })).toThrow('--env "prod": wrangler.toml');
-  expect(() => resolveTarget({ remote: false, env: 'staging' })).toThrow('--env needs --remote');
-  vi.stubEnv('CLOUDFLARE_ENV', 'staging');
-  expect(resolveTarget({ remote: true })).toEqual(staging);
-  // As in wrangler, an empty name is production.
-  expect(resolveTarget({ remote: true, env: '' }).environment).toBeUndefined();
+
+  it('is the local database by default', () => {
+    expect(resolveTarget({ remote: false })).toEqual({ kind: 'local', environment: undefined });
+  });
+
+  it('has the environment of --env', () => {
+    expect(resolveTarget({ remote: true, env: 'staging' })).toEqual(staging);
+  });
+
+  it('has the environment of CLOUDFLARE_ENV without --env', () => {
+    vi.stubEnv('CLOUDFLARE_ENV', 'staging');
+    expect(resolveTarget({ remote: true })).toEqual(staging);
+    // As in wrangler, an empty name is production.
+    expect(resolveTarget({ remote: true, env: '' }).environment).toBeUndefined();
+  });
+
+  it.each([
+    ['an unknown environment', { remote: true, env: 'prod' }, '--env "prod": wrangler.toml'],
+    ['an environment without --remote', { remote: false, env: 'staging' }, '--env needs --remote'],
+  ])('cannot have %s', (_, values, message) => {
+    expect(() => resolveTarget(values)).toThrow(message);
+  });
+
+  it('is checked when Vitest starts', () => {
+    expect(readFileSync('test/vitest/config.ts', 'utf8')).toMatch(/^ {2}resolveEnvironment\(\)/m);
+  });
 });

@@ -1,5 +1,5 @@
 /**
- * A database that is backed up, and then restored or rewound. No row is lost, whatever interrupts the
+ * Backups that are restored, and databases that are rewound. No row is lost, whatever interrupts the
  * commands, and no erased payload comes back.
  */
 
@@ -39,7 +39,7 @@ const path = (name: string) => join(folder, name);
 const file = path('backup.sql');
 const otherFile = path('other.sql');
 const production = new Database('production').migrate();
-/** With batches of this size, three calls send the seven events of production. */
+/** Maximum size of a batch, so that three calls send the seven events of production. */
 const BYTES_PER_BATCH = 350;
 
 const insertEvent = (guest: string) =>
@@ -79,10 +79,10 @@ function getTables(database: Database): string[] {
   return database.rows(tables).map(({ name }) => String(name));
 }
 
-/** The rows of all tables but the identity and the operations, and the names of the indexes. */
-function contents(database: Database) {
+/** Reads the rows of all tables except the identity and the operations, and the names of the indexes. */
+function readContents(database: Database) {
   const tables = getTables(database).filter((name) => !/identity|operations/.test(name));
-  const rows = (table: string) => database.rows(`SELECT rowid AS place, * FROM "${table}"`);
+  const rows = (table: string) => database.rows(`SELECT rowid AS position, * FROM "${table}"`);
   const indexes = "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' ORDER BY name";
   return {
     ...Object.fromEntries(tables.map((name) => [name, rows(name)])),
@@ -99,7 +99,7 @@ function deleteEvents(database: Database) {
 const isUnfinished = (database: Database) =>
   getTables(database).some((name) => name.startsWith('restoring_'));
 
-it('a working copy is brought back, but for the events that its ledger lists', async () => {
+it('restores a working copy except the payloads that its ledger lists', async () => {
   const project = await copyWithStore('empty');
   for (const guest of ['anna', 'bert'])
     project.rows(insertEvent(guest).replace('"x"', `"${guest}@x"`));
@@ -123,33 +123,33 @@ it('a working copy is brought back, but for the events that its ledger lists', a
   const bytes = readdirSync(state).map((name) => readFileSync(join(state, name), 'latin1'));
   expect(bytes.join('')).not.toContain('anna@x');
   expect(bytes.join('')).toContain('bert@x');
-  const [own] = project.rows(IDENTITY);
-  expect(own?.lineage).toBe(identity?.lineage);
-  expect(own?.generation).toMatch(/^[0-9a-f]{32}$/);
-  expect(own?.generation).not.toBe(identity?.generation);
+  const [restoredIdentity] = project.rows(IDENTITY);
+  expect(restoredIdentity?.lineage).toBe(identity?.lineage);
+  expect(restoredIdentity?.generation).toMatch(/^[0-9a-f]{32}$/);
+  expect(restoredIdentity?.generation).not.toBe(identity?.generation);
   const erased = { payload: '{}', erased_at: Date.parse('2030-01-01T00:00:00.000Z') };
   expect(project.rows(EVENTS)).toEqual([{ ...events[0], ...erased }, ...events.slice(1)]);
   await project.remove();
 });
 
-describe('a restore rejects', () => {
+describe('a restore that cannot begin', () => {
   it.each([
-    ['(in events): it must be empty, or', insertEvent('live'), '--no-ledger'],
+    ['(in events). Restore into an empty database', insertEvent('live'), '--no-ledger'],
     ['of another application (amenities', 'DROP TABLE database_identity', '--no-ledger'],
     [
-      'no.jsonl: name it with --ledger, or say --no-ledger if nothing was ever erased from this',
+      'no.jsonl does not exist. Name it with --ledger, or use --no-ledger if nothing was ever erased from',
       '',
       '--ledger=no.jsonl',
     ],
-  ])('what is not ready: %s', async (message, change, ledger) => {
-    const taken = new Database('taken').migrate();
-    taken.sqlite.exec(change);
-    const before = taken.sqlite.serialize();
-    const { code, stdout, stderr } = await runOn(taken.binding, restore, file, ledger);
+  ])('changes nothing when it reports "%s"', async (message, change, ledger) => {
+    const target = new Database('target').migrate();
+    target.sqlite.exec(change);
+    const before = target.sqlite.serialize();
+    const { code, stdout, stderr } = await runOn(target.binding, restore, file, ledger);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^Not restored: .*\nNothing was changed\.\n$/);
     expect(stderr).toContain(message);
-    expect(taken.sqlite.serialize()).toEqual(before);
+    expect(target.sqlite.serialize()).toEqual(before);
   });
 });
 
@@ -159,7 +159,7 @@ describe('a restore that is interrupted', () => {
     ['after', 'empty', false],
     ['before', 'migrated further than the backup', true],
   ] as const)(
-    'is finished by the next run, if any call fails %s it was carried out (database: %s)',
+    'is finished by the next run if any call fails %s it is carried out in a database that is %s',
     async (behaviour, _, isMigrated) => {
       let unfinished = 0;
       for (let failing = 1, isDone = false; !isDone; failing += 1) {
@@ -182,9 +182,9 @@ describe('a restore that is interrupted', () => {
         }
         const nextRun = await restoreInto(database);
         // No call failed, because the restore needs fewer calls.
-        isDone = nextRun.stderr.includes(', or an earlier restore is complete.');
+        isDone = nextRun.stderr.includes(', unless an earlier restore was completed.');
         expect(nextRun.code).toBe(isDone ? 1 : 0);
-        expect(contents(database)).toEqual(contents(production));
+        expect(readContents(database)).toEqual(readContents(production));
         expect(database.rows('SELECT command, file, counts FROM operations')).toEqual([
           {
             command: 'restore',
@@ -198,33 +198,33 @@ describe('a restore that is interrupted', () => {
     },
   );
 
-  /** Restores with these arguments, and returns the number of calls that send events. */
-  async function send(database: Database, args: readonly string[], end = 99) {
+  /** Restores with these arguments until a call fails. Returns the number of calls that send events. */
+  async function countCalls(database: Database, args: readonly string[], lastCall = 99) {
     let sent = 0;
     const binding = failingDatabase(database.binding, (sql) => {
       if (!SENDS_EVENTS.test(sql)) return undefined;
       sent += 1;
-      return sent > end ? 'before' : undefined;
+      return sent > lastCall ? 'before' : undefined;
     });
     const { code } = await runOn(binding, restoreSlowly, ...args);
-    expect(code).toBe(end === 99 ? 0 : 1);
+    expect(code).toBe(lastCall === 99 ? 0 : 1);
     return sent;
   }
 
   it.each<[fact: string, args: string[], isChanged: boolean, calls: number]>([
     ['continues with the same file', [file, '--no-ledger'], false, 2],
-    ['starts over with another ledger', [file, '--ledger', path('own.jsonl')], false, 3],
+    ['starts over with another ledger', [file, '--ledger', path('other.jsonl')], false, 3],
     ['starts over with another file', [otherFile, '--no-ledger'], false, 3],
     ['starts over if rows are gone', [file, '--no-ledger'], true, 3],
   ])('%s', async (_, args, isChanged, calls) => {
     const [identity] = production.rows(IDENTITY);
     const aggregate = hashAggregate({ type: 'booking', id: 'nobody' });
     const erasure = { aggregate, last_event_id: 'e', erased_at: '2030-01-01T00:00:00.000Z' };
-    writeFileSync(path('own.jsonl'), JSON.stringify({ lineage: identity?.lineage, ...erasure }));
+    writeFileSync(path('other.jsonl'), JSON.stringify({ lineage: identity?.lineage, ...erasure }));
     const database = new Database('target');
-    expect(await send(database, [file, '--no-ledger'], 1)).toBe(2);
+    expect(await countCalls(database, [file, '--no-ledger'], 1)).toBe(2);
     if (isChanged) deleteEvents(database);
-    expect(await send(database, args)).toBe(calls);
+    expect(await countCalls(database, args)).toBe(calls);
     const from = args[0] === otherFile ? 'changed' : null;
     const senders = 'SELECT received_from, count(*) AS events FROM events GROUP BY 1';
     expect(database.rows(senders)).toEqual([{ received_from: from, events: 7 }]);
@@ -243,11 +243,11 @@ describe('a restore while another command runs', () => {
     });
   }
 
-  /** Does something before the first call with such a statement. */
-  function doBefore(database: Database, moment: RegExp, act: () => unknown): D1Database {
+  /** Acts before the first call that has a matching statement. */
+  function doBefore(database: Database, pattern: RegExp, act: () => unknown): D1Database {
     let isDone = false;
     return databaseOver(async (queries) => {
-      if (!isDone && queries.some(({ sql }) => moment.test(sql))) {
+      if (!isDone && queries.some(({ sql }) => pattern.test(sql))) {
         isDone = true;
         await act();
       }
@@ -258,7 +258,7 @@ describe('a restore while another command runs', () => {
   const restoreThis = (target: Database) => restoreFrom(file, target);
   const restoreAnother = (target: Database) => restoreFrom(otherFile, target);
 
-  it.each<[moment: keyof typeof STATEMENTS, fact: string, act: (target: Database) => unknown]>([
+  it.each<[statement: keyof typeof STATEMENTS, fact: string, act: (target: Database) => unknown]>([
     ['the first transaction', 'an event is stored', (to) => to.sqlite.exec(insertEvent('live'))],
     ['the first transaction', 'a table is made', (to) => to.sqlite.exec('CREATE TABLE a (b)')],
     ['the first transaction', 'a restore of this file is finished', restoreThis],
@@ -266,15 +266,15 @@ describe('a restore while another command runs', () => {
     ['events are sent', 'a restore of this file is finished', restoreThis],
     ['events are sent', 'a restore of another file is finished', restoreAnother],
     ['the last transaction', 'rows disappear', deleteEvents],
-  ])('stops if, before %s, %s', async (moment, _, act) => {
+  ])('stops if, before %s, %s', async (statement, _, act) => {
     const target = new Database('target').migrate();
-    let left: unknown;
-    const during = doBefore(target, STATEMENTS[moment], async () => {
+    let contentsBefore: unknown;
+    const binding = doBefore(target, STATEMENTS[statement], async () => {
       await act(target);
-      left = contents(target);
+      contentsBefore = readContents(target);
     });
-    await expect(restoreFrom(file, target, during)).rejects.toThrow(CHANGED);
-    expect(contents(target)).toEqual(left);
+    await expect(restoreFrom(file, target, binding)).rejects.toThrow(CHANGED);
+    expect(readContents(target)).toEqual(contentsBefore);
   });
 
   it('completes only one of two concurrent restores', async () => {
@@ -291,7 +291,7 @@ describe('a restore while another command runs', () => {
     const outcomes = await Promise.allSettled(restores);
     const rejected = outcomes.filter(({ status }) => status === 'rejected');
     expect(rejected).toMatchObject([{ reason: { message: CHANGED } }]);
-    expect(contents(target)).toEqual(contents(production));
+    expect(readContents(target)).toEqual(readContents(production));
   });
 
   it('stops an import that has read the database before it', async () => {
@@ -312,7 +312,7 @@ describe('a restore while another command runs', () => {
   });
 });
 
-describe('what was erased', () => {
+describe('an erased payload', () => {
   const ledger = ['--ledger', path('erasures.jsonl')];
 
   async function erase(database: Database, guest: string) {
@@ -321,18 +321,18 @@ describe('what was erased', () => {
     expect(erased).toMatchObject({ code: 0, stderr: '' });
   }
 
-  /** The guests whose payloads are gone. */
-  const erasedIn = (database: Database) =>
+  /** Returns the guests whose payloads are gone. */
+  const findErasedGuests = (database: Database) =>
     database
       .rows("SELECT aggregate_id FROM events WHERE payload = '{}' ORDER BY seq")
       .map(({ aggregate_id }) => aggregate_id);
-  const recordedIn = (database: Database) =>
+  const readOperations = (database: Database) =>
     database.rows('SELECT command, counts FROM operations ORDER BY rowid');
 
-  /** Of 600 bytes each: a call reads 2 MB, and sends 1 MB of JSON. */
+  /** Number of events of 600 bytes. A call reads 2 MB, and sends 1 MB of JSON. */
   const count = process.env.FULL ? 1_000_000 : 10_000;
 
-  it('stays so in a copy, although the API blocks the commands and loses responses, and the restore is killed', {
+  it('stays erased in a copy although calls are blocked, responses are lost or the restore is killed', {
     timeout: process.env.FULL ? 1_800_000 : 120_000,
   }, async () => {
     const clock = new FakeClock();
@@ -347,7 +347,7 @@ describe('what was erased', () => {
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
        SELECT 'event-' || i, 'booking.created', 'booking', 'bk_' || i, i, '{"note":"${'x'.repeat(500)}"}' FROM n`,
     );
-    // Too large for one value: it is sent as a value per column.
+    // Too large for one bound value, so that it is sent column by column.
     const half = 'x'.repeat(1_100_000);
     source.sqlite.exec(`INSERT INTO locations (id, slug, name) VALUES ('l', '${half}', '${half}')`);
     const remotely =
@@ -388,19 +388,19 @@ describe('what was erased', () => {
     expect(sent).toBeLessThan(count / 1_300 + 2);
     const counted = 'SELECT count(*) AS events, (SELECT name FROM locations) AS name FROM events';
     expect(copy.rows(counted)).toEqual([{ events: count, name: half }]);
-    expect(erasedIn(copy)).toEqual(['bk_1']);
+    expect(findErasedGuests(copy)).toEqual(['bk_1']);
 
     await erase(source, 'bk_2');
     // A run that erases nothing is not recorded.
     for (const _ of [1, 2]) await runWith(remotely(copy), eraseEvents, '--again', ...ledger);
-    expect(erasedIn(copy)).toEqual(['bk_1', 'bk_2']);
-    expect(recordedIn(copy)).toEqual([
+    expect(findErasedGuests(copy)).toEqual(['bk_1', 'bk_2']);
+    expect(readOperations(copy)).toEqual([
       { command: 'restore', counts: expect.stringMatching(/^\{"rows":\d+,"erased":1\}$/) },
       { command: 'erase-events', counts: '{"events":1}' },
     ]);
   });
 
-  it('is erased again after Time Travel, and a new generation begins', async () => {
+  it('is erased again when after-time-travel begins a new generation', async () => {
     const database = new Database('before').migrate();
     for (const guest of ['anna', 'bert']) database.sqlite.exec(insertEvent(guest));
     const rewound = new Database('rewound');
@@ -408,10 +408,12 @@ describe('what was erased', () => {
     await erase(database, 'anna');
     const { stdout } = await runOn(rewound.binding, afterTimeTravel, ...ledger);
     expect(stdout).toContain('Erased again: 1 event.');
-    expect(erasedIn(rewound)).toEqual(['anna']);
+    expect(findErasedGuests(rewound)).toEqual(['anna']);
     const [[before], [after]] = [database.rows(IDENTITY), rewound.rows(IDENTITY)];
     expect(after?.lineage).toBe(before?.lineage);
     expect(after?.generation).not.toBe(before?.generation);
-    expect(recordedIn(rewound)).toEqual([{ command: 'after-time-travel', counts: '{"erased":1}' }]);
+    expect(readOperations(rewound)).toEqual([
+      { command: 'after-time-travel', counts: '{"erased":1}' },
+    ]);
   });
 });

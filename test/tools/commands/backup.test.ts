@@ -1,9 +1,9 @@
-/** The file of a backup: whatever the rows are, it is read back, and any other file is rejected. */
+/** The file of a backup. Any row survives it, and a file that is damaged or not a backup is rejected. */
 
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { dump } from '../../../tools/backup/dump.ts';
 import { command as backup } from '../../../tools/commands/backup.ts';
 import { command as restore } from '../../../tools/commands/restore.ts';
@@ -12,7 +12,7 @@ import { Database } from '../../support/cloudflare/database.ts';
 import { failingDatabase } from '../../support/node/failing-database.ts';
 import { runOn, runWith } from '../../support/node/in-process.ts';
 
-/** Texts that would end a line or a value of the file. */
+/** Strings that could end a line or a value of the file. */
 const TEXTS = [
   'a line separator \u2028, a paragraph separator \u2029 and a next line \u0085',
   'a vertical tab \v, a form feed \f and a lone carriage return \r',
@@ -36,66 +36,81 @@ beforeAll(async () => {
   text = readFileSync(path('backup.sql'), 'utf8');
 });
 
-it('has one row per line, and survives line ends that a transfer changed', async () => {
-  const lines = text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/);
-  const rows = lines.filter((line) => line.startsWith('INSERT INTO "amenities"'));
-  expect(rows).toHaveLength(TEXTS.length);
-  writeFileSync(path('changed.sql'), text.replaceAll('\n', '\r\n'));
-  const { sqlite, binding } = new Database('restored');
-  const restored = await runOn(binding, restore, path('changed.sql'), '--no-ledger');
-  expect(restored).toMatchObject({ code: 0 });
-  const labels = sqlite.prepare('SELECT label FROM amenities ORDER BY slug').all();
-  expect(labels.map(({ label }) => label)).toEqual(TEXTS);
-});
-
-it('is begun again when an import is applied while it runs', async () => {
-  const { sqlite, binding } = new Database('migrated').migrate();
-  let isApplied = false;
-  const database = failingDatabase(binding, (sql) => {
-    // The amenities have been read by then.
-    if (isApplied || !sql.includes('"payload" AS "payload"')) return undefined;
-    isApplied = true;
-    sqlite.exec(
-      `INSERT INTO amenities VALUES ('wifi', 'late');
-       INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', 'i', '1')`,
-    );
-    return undefined;
+describe('a backup', () => {
+  it('has one row per line', () => {
+    const lines = text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/);
+    const rows = lines.filter((line) => line.startsWith('INSERT INTO "amenities"'));
+    expect(rows).toHaveLength(TEXTS.length);
   });
-  await dump(database, 'again', path('again.sql'));
-  expect(readFileSync(path('again.sql'), 'utf8')).toContain(`'late'`);
-});
 
-it('replaces no file, and is made of no database without tables', async () => {
-  const { code, stderr } = await runOn(original.binding, backup, '--out', folder);
-  expect([code, stderr]).toEqual([1, expect.stringContaining('exists already')]);
-  expect(await runOn(new Database('empty').binding, backup, '--out', path('no'))).toMatchObject({
-    code: 1,
-    stderr: 'There is no backup: the database has no tables.\n',
+  it('can be restored after a transfer changed its line ends', async () => {
+    writeFileSync(path('changed.sql'), text.replaceAll('\n', '\r\n'));
+    const { sqlite, binding } = new Database('restored');
+    const restored = await runOn(binding, restore, path('changed.sql'), '--no-ledger');
+    expect(restored).toMatchObject({ code: 0 });
+    const labels = sqlite.prepare('SELECT label FROM amenities ORDER BY slug').all();
+    expect(labels.map(({ label }) => label)).toEqual(TEXTS);
+  });
+
+  it('starts again when an import is applied while it runs', async () => {
+    const { sqlite, binding } = new Database('migrated').migrate();
+    let isApplied = false;
+    const database = failingDatabase(binding, (sql) => {
+      // The amenities have been read by then.
+      if (isApplied || !sql.includes('"payload" AS "payload"')) return undefined;
+      isApplied = true;
+      sqlite.exec(
+        `INSERT INTO amenities VALUES ('wifi', 'late');
+       INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', 'i', '1')`,
+      );
+      return undefined;
+    });
+    await dump(database, 'again', path('again.sql'));
+    expect(readFileSync(path('again.sql'), 'utf8')).toContain(`'late'`);
+  });
+
+  it('does not replace an existing file', async () => {
+    const { code, stderr } = await runOn(original.binding, backup, '--out', folder);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('already exists')]);
+    expect(stderr).toMatch(/^Not backed up: .*\nNo file was written\.\n$/);
+  });
+
+  it('is not made if the database has no tables', async () => {
+    expect(await runOn(new Database('empty').binding, backup, '--out', path('no'))).toMatchObject({
+      code: 1,
+      stderr: 'Not backed up: the database has no tables.\nNo file was written.\n',
+    });
+    expect(existsSync(path('no'))).toBe(false);
   });
 });
 
 const made = path('made.sqlite');
-/** Puts a line behind the statements of the file. */
-const adding = (line: string) => () => text.replace('-- end', `${line}\n-- end`);
+/** Adds a line after the statements of the file. */
+const addLine = (line: string) => () => text.replace('-- end', `${line}\n-- end`);
 
-it.each<[fault: string, change: () => string]>([
-  ['is cut short', () => text.slice(0, text.length / 2)],
-  ['is cut short', () => text.slice(0, text.lastIndexOf('-- end'))],
-  ['is cut short', adding(`ATTACH '${made}' AS a`)],
-  ['was altered or is damaged', () => text.replace('café', 'cafe')],
-  ['amenities does not have the rows that', () => text.replace('"amenities":7', '"amenities":9')],
-  ['has data after its end', () => `${text}more\n`],
-  ['is not a backup', () => ''],
-  ['`COMMIT; ATTACH', adding(`COMMIT; ATTACH '${made}' AS a; CREATE TABLE a.b (c); BEGIN;`)],
-  ['`COMMIT; VACUUM', adding(`COMMIT; VACUUM INTO '${made}'; BEGIN;`)],
-  ['`/**/ VACUUM', adding(`/**/ VACUUM INTO '${made}';`)],
-  ['`CREATE TABLE x', adding(`CREATE TABLE x (y); ATTACH '${made}' AS a;`)],
-  ['`INSERT INTO amen', adding(`INSERT INTO amenities VALUES ('a', 'b'); DELETE FROM events;`)],
-])('%s: the file is rejected before a database is opened', async (fault, change) => {
-  const none: WithDatabase = () => Promise.reject(new Error('the database was opened'));
-  writeFileSync(path('broken.sql'), change());
-  const { code, stderr } = await runWith(none, restore, path('broken.sql'), '--no-ledger');
-  expect([code, stderr]).toEqual([1, expect.stringContaining(fault)]);
-  expect(stderr).toMatch(/^Not restored: .*broken\.sql .*\nNothing was changed\.\n$/);
-  expect(existsSync(made)).toBe(false);
+describe('a restore', () => {
+  it.each<[problem: string, change: () => string]>([
+    ['is cut short', () => text.slice(0, text.length / 2)],
+    ['is cut short', () => text.slice(0, text.lastIndexOf('-- end'))],
+    ['is cut short', addLine(`ATTACH '${made}' AS a`)],
+    ['was altered or is damaged', () => text.replace('café', 'cafe')],
+    [
+      'the table amenities does not have as many rows',
+      () => text.replace('"amenities":7', '"amenities":9'),
+    ],
+    ['has data after its end', () => `${text}more\n`],
+    ['is not a backup', () => ''],
+    ['`COMMIT; ATTACH', addLine(`COMMIT; ATTACH '${made}' AS a; CREATE TABLE a.b (c); BEGIN;`)],
+    ['`COMMIT; VACUUM', addLine(`COMMIT; VACUUM INTO '${made}'; BEGIN;`)],
+    ['`/**/ VACUUM', addLine(`/**/ VACUUM INTO '${made}';`)],
+    ['`CREATE TABLE x', addLine(`CREATE TABLE x (y); ATTACH '${made}' AS a;`)],
+    ['`INSERT INTO amen', addLine(`INSERT INTO amenities VALUES ('a', 'b'); DELETE FROM events;`)],
+  ])('rejects a file before it opens a database (%s)', async (problem, change) => {
+    const failToOpen: WithDatabase = () => Promise.reject(new Error('the database was opened'));
+    writeFileSync(path('broken.sql'), change());
+    const { code, stderr } = await runWith(failToOpen, restore, path('broken.sql'), '--no-ledger');
+    expect([code, stderr]).toEqual([1, expect.stringContaining(problem)]);
+    expect(stderr).toMatch(/^Not restored: .*broken\.sql .*\nNothing was changed\.\n$/);
+    expect(existsSync(made)).toBe(false);
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * The story of an erasure: when calls fail, and again in an older state of the database.
- * test/events/erasure.test.ts has the service's responses afterwards, drill.test.ts the restores.
+ * Erasures whose calls fail, and erasures that are repeated in an older state of the database.
+ * test/events/erasure.test.ts tests the responses of the service, backup-and-restore.test.ts the restores.
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { Database } from '../../support/cloudflare/database.ts';
 import { failingDatabase, GONE } from '../../support/node/failing-database.ts';
 import { runOn } from '../../support/node/in-process.ts';
 
-const OF_ANNA = ['--aggregate-type', 'booking', '--aggregate-id', 'anna'];
+const ANNA = ['--aggregate-type', 'booking', '--aggregate-id', 'anna'];
 /** A line of a ledger. */
 const ERASED: Erasure = {
   lineage: '5'.repeat(32),
@@ -27,14 +27,14 @@ const ledgerFile = join(folder, 'erasures.jsonl');
 
 afterEach(() => rmSync(ledgerFile, { force: true }));
 
-function ledger(): Erasure[] {
+function readEntries(): Erasure[] {
   if (!existsSync(ledgerFile)) return [];
   const lines = readFileSync(ledgerFile, 'utf8').trimEnd().split('\n');
   return lines.map((line) => JSON.parse(line));
 }
 
 /** Adds an event, accepted at a time in milliseconds. */
-function send({ sqlite }: Database, id: string, aggregate: string, at = 1_000): void {
+function addEvent({ sqlite }: Database, id: string, aggregate: string, at = 1_000): void {
   sqlite
     .prepare(
       `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
@@ -43,7 +43,7 @@ function send({ sqlite }: Database, id: string, aggregate: string, at = 1_000): 
     .run(id, aggregate, at);
 }
 
-function erasedIn(store: Database): unknown[] {
+function findErasedEvents(store: Database): unknown[] {
   const rows = store.rows(
     `SELECT id FROM events WHERE payload = '{}' AND erased_at IS NOT NULL ORDER BY seq`,
   );
@@ -56,20 +56,24 @@ describe('an erasure', () => {
   beforeEach(() => {
     store = new Database('store').migrate();
     for (const [index, guest] of ['anna', 'bert', 'anna'].entries()) {
-      send(store, `e${index + 1}`, guest);
+      addEvent(store, `e${index + 1}`, guest);
     }
   });
 
   const erase = (database: D1Database, ...args: string[]) =>
-    runOn(database, command, ...OF_ANNA, '--ledger', ledgerFile, ...args);
+    runOn(database, command, ...ANNA, '--ledger', ledgerFile, ...args);
 
-  it('leaves the payload in no row, no output and no ledger, and is recorded once', async () => {
-    vi.stubEnv('GITHUB_ACTOR', 'ana');
-    const counts = '0 of its 2 events had been erased before';
+  const counts = '0 of its 2 events had been erased before';
+
+  it('only counts events with --dry-run', async () => {
     expect(await erase(store.binding, '--dry-run')).toMatchObject({
       stdout: `Dry run: 2 events would be erased; ${counts}.\n`,
     });
-    expect([erasedIn(store), ledger()]).toEqual([[], []]);
+    expect([findErasedEvents(store), readEntries()]).toEqual([[], []]);
+    expect(store.rows('SELECT command FROM operations')).toEqual([]);
+  });
+
+  it('leaves the payload in no row, output or ledger', async () => {
     expect(await erase(store.binding)).toEqual({
       code: 0,
       stdout: `Erased 2 events; ${counts}. The ledger is ${ledgerFile}.\n`,
@@ -80,7 +84,7 @@ describe('an erasure', () => {
       { payload: '{"note":"personal"}' },
       { payload: '{}' },
     ]);
-    expect(ledger()).toEqual([
+    expect(readEntries()).toEqual([
       {
         ...store.rows('SELECT lineage FROM database_identity')[0],
         aggregate: ERASED.aggregate,
@@ -89,67 +93,70 @@ describe('an erasure', () => {
       },
     ]);
     expect(readFileSync(ledgerFile, 'utf8')).not.toContain('anna');
-    // A run that erases nothing is not recorded.
-    expect(await erase(store.binding)).toMatchObject({ code: 0 });
+  });
+
+  it('is recorded unless it erases nothing', async () => {
+    vi.stubEnv('GITHUB_ACTOR', 'ana');
+    for (const _ of [1, 2]) expect(await erase(store.binding)).toMatchObject({ code: 0 });
     expect(store.rows('SELECT who, command, file, counts, export_id FROM operations')).toEqual([
       { who: 'ana', command: 'erase-events', file: null, counts: '{"events":2}', export_id: null },
     ]);
   });
 
   it.each(['before', 'after'] as const)(
-    'that fails %s it is carried out says that this is not known, and may be repeated',
-    async (fate) => {
+    'can be repeated if its statement fails %s it is carried out',
+    async (behaviour) => {
       const failing = failingDatabase(store.binding, (sql) =>
-        sql.startsWith('UPDATE') ? fate : undefined,
+        sql.startsWith('UPDATE') ? behaviour : undefined,
       );
       const { code, stderr } = await erase(failing);
       expect([code, stderr]).toEqual([
         1,
         `The erasure failed: ${GONE}\nIt is not known whether anything was erased. Run the command again.\n`,
       ]);
-      expect(erasedIn(store)).toEqual(fate === 'after' ? ['e1', 'e3'] : []);
+      expect(findErasedEvents(store)).toEqual(behaviour === 'after' ? ['e1', 'e3'] : []);
       // A restored state must not have a payload that is gone.
-      expect(ledger()).toMatchObject([{ last_event_id: 'e3' }]);
+      expect(readEntries()).toMatchObject([{ last_event_id: 'e3' }]);
       expect(await erase(store.binding)).toMatchObject({ code: 0, stderr: '' });
-      expect(erasedIn(store)).toEqual(['e1', 'e3']);
+      expect(findErasedEvents(store)).toEqual(['e1', 'e3']);
     },
   );
 
-  it('is in the ledger with the time of the database, or of the last event if that is later', async () => {
-    // The line is cut: its end is missing.
+  it('enters the ledger with the time of the database or of a later event', async () => {
+    // The line has no line end, as after an interrupted write.
     writeFileSync(ledgerFile, JSON.stringify({ ...ERASED, lineage: '0'.repeat(32) }));
     const startedAt = Date.now();
-    // The clock of this machine jumps: a later restore must not erase later events.
+    // The clock of this machine is wrong, which must not make a later restore erase later events.
     vi.useFakeTimers({ toFake: ['Date'], now: 4_000_000_000_000 });
     await erase(store.binding);
     vi.useRealTimers();
-    const [, first] = ledger().map(({ erased_at }) => Date.parse(erased_at));
-    expect(first).toBeGreaterThanOrEqual(startedAt);
-    expect(first).toBeLessThanOrEqual(Date.now());
-    send(store, 'e4', 'anna', 4_102_444_800_000);
+    const [, erasedAt] = readEntries().map(({ erased_at }) => Date.parse(erased_at));
+    expect(erasedAt).toBeGreaterThanOrEqual(startedAt);
+    expect(erasedAt).toBeLessThanOrEqual(Date.now());
+    addEvent(store, 'e4', 'anna', 4_102_444_800_000);
     await erase(store.binding);
-    expect(Date.parse(ledger()[2]?.erased_at ?? '')).toBe(4_102_444_800_000);
+    expect(Date.parse(readEntries()[2]?.erased_at ?? '')).toBe(4_102_444_800_000);
   });
 
   it.each([
     ['booking bk_none has no events. --find searches for other', '--aggregate-id=bk_none'],
     ['booking bk_none has no events', '--aggregate-id=bk_none', '--dry-run'],
     ['nowhere/ledger: no such file or directory', `--ledger=${join(folder, 'nowhere/ledger')}`],
-  ])('changes nothing: %s', async (message, ...args) => {
+  ])('changes nothing when it reports "%s"', async (message, ...args) => {
     const { code, stderr } = await erase(store.binding, ...args);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(stderr).toMatch(/\nNothing was changed\.\n$/);
-    expect([erasedIn(store), ledger()]).toEqual([[], []]);
+    expect([findErasedEvents(store), readEntries()]).toEqual([[], []]);
   });
 
-  it('--again needs a ledger', async () => {
-    const again = () => runOn(store.binding, command, '--again', '--ledger', ledgerFile);
-    expect(await again()).toMatchObject({
+  it('is repeated only with a ledger', async () => {
+    const repeat = () => runOn(store.binding, command, '--again', '--ledger', ledgerFile);
+    expect(await repeat()).toMatchObject({
       code: 1,
-      stderr: `there is no ledger ${ledgerFile}: name it with --ledger\nNothing was changed.\n`,
+      stderr: `the ledger ${ledgerFile} does not exist. Name it with --ledger\nNothing was changed.\n`,
     });
     writeFileSync(ledgerFile, `${JSON.stringify(ERASED)}\n{"lineage"\n`);
-    expect(await again()).toMatchObject({
+    expect(await repeat()).toMatchObject({
       code: 1,
       stderr: `${ledgerFile}:2 is not a line of an erasure ledger\nNothing was changed.\n`,
     });
@@ -162,22 +169,22 @@ describe('the search for a guest', () => {
     store = new Database('store').migrate();
   });
 
-  const sendPayload = (aggregate: string, payload: object) => {
-    send(store, `e${store.rows('SELECT seq FROM events').length}`, aggregate);
+  const addPayload = (aggregate: string, payload: object) => {
+    addEvent(store, `e${store.rows('SELECT seq FROM events').length}`, aggregate);
     store.sqlite
       .prepare('UPDATE events SET payload = ? WHERE seq = (SELECT max(seq) FROM events)')
       .run(JSON.stringify(payload));
   };
   const find = (text: string) => runOn(store.binding, command, '--find', text);
 
-  it('lists the aggregates whose events have a text, and changes nothing', async () => {
-    sendPayload('bk_1', { guest: { email: 'Anna.Ruiz@example.com' } });
-    sendPayload('bk_2', { guest: { email: 'bert@example.com' } });
-    sendPayload('bk_1', { contact: 'anna.ruiz@EXAMPLE.com' });
-    sendPayload('anna.ruiz@example.com', {});
-    sendPayload('bk_3', { contact: 'aenna.ruiz@example.com' });
-    sendPayload('bk_4', { link: 'https://example.com/?mail=anna.ruiz%40example.com' });
-    sendPayload('anna.ruiz%40example.com', {});
+  it('lists the aggregates whose events contain the text', async () => {
+    addPayload('bk_1', { guest: { email: 'Anna.Ruiz@example.com' } });
+    addPayload('bk_2', { guest: { email: 'bert@example.com' } });
+    addPayload('bk_1', { contact: 'anna.ruiz@EXAMPLE.com' });
+    addPayload('anna.ruiz@example.com', {});
+    addPayload('bk_3', { contact: 'aenna.ruiz@example.com' });
+    addPayload('bk_4', { link: 'https://example.com/?mail=anna.ruiz%40example.com' });
+    addPayload('anna.ruiz%40example.com', {});
     const before = store.rows('SELECT * FROM events');
     expect(await find(' anna.ruiz@example.com')).toEqual({
       code: 0,
@@ -194,7 +201,7 @@ booking anna.ruiz%40example.com: 1 event (not exact: in another spelling or enco
     expect(store.rows('SELECT * FROM events')).toEqual(before);
   });
 
-  it('that fails says so', async () => {
+  it('reports a failure', async () => {
     const failing = failingDatabase(store.binding, (sql) =>
       sql.includes('AS "payload"') ? 'before' : undefined,
     );
@@ -206,44 +213,44 @@ booking anna.ruiz%40example.com: 1 event (not exact: in another spelling or enco
   });
 });
 
-it('a ledger is applied to an older state of any size, and spares later events', async () => {
+it('applies a ledger to the events up to the time of their erasure', async () => {
   const store = new Database('older').migrate();
-  send(store, 'e1', 'anna', 1_000);
-  send(store, 'e2', 'bert', 1_000);
-  send(store, 'e3', 'anna', 5_000);
-  send(store, 'e4', 'anna', 5_001);
-  send(store, 'e5', 'carl', 9_000);
-  // More than a page.
-  for (let n = 0; n < 20; n += 1) send(store, `other-${n}`, 'emma');
-  send(store, 'e6', 'dora', 4_000);
-  const erasureOf = (id: string, lineage = ERASED.lineage) => {
+  addEvent(store, 'e1', 'anna', 1_000);
+  addEvent(store, 'e2', 'bert', 1_000);
+  addEvent(store, 'e3', 'anna', 5_000);
+  addEvent(store, 'e4', 'anna', 5_001);
+  addEvent(store, 'e5', 'carl', 9_000);
+  // Events of a guest who is not in the ledger.
+  for (let n = 0; n < 20; n += 1) addEvent(store, `other-${n}`, 'emma');
+  addEvent(store, 'e6', 'dora', 4_000);
+  const createErasure = (id: string, lineage = ERASED.lineage) => {
     const aggregate = hashAggregate({ type: 'booking', id });
     return { ...ERASED, lineage, aggregate };
   };
-  const applied = ['anna', 'carl', 'dora', 'dora'].map((id) => erasureOf(id));
-  applied.push(erasureOf('bert', 'e'.repeat(32)));
-  expect(await applyLedger(store.binding, ERASED.lineage, applied)).toBe(3);
-  expect(erasedIn(store)).toEqual(['e1', 'e3', 'e6']);
-  expect(await applyLedger(store.binding, ERASED.lineage, applied)).toBe(0);
+  const entries = ['anna', 'carl', 'dora', 'dora'].map((id) => createErasure(id));
+  entries.push(createErasure('bert', 'e'.repeat(32)));
+  expect(await applyLedger(store.binding, ERASED.lineage, entries)).toBe(3);
+  expect(findErasedEvents(store)).toEqual(['e1', 'e3', 'e6']);
+  expect(await applyLedger(store.binding, ERASED.lineage, entries)).toBe(0);
   // An aggregate that was erased twice.
-  const later = { ...erasureOf('anna'), erased_at: '1970-01-01T00:00:06.000Z' };
-  expect(await applyLedger(store.binding, ERASED.lineage, [...applied, later])).toBe(1);
-  expect(erasedIn(store)).toEqual(['e1', 'e3', 'e4', 'e6']);
+  const later = { ...createErasure('anna'), erased_at: '1970-01-01T00:00:06.000Z' };
+  expect(await applyLedger(store.binding, ERASED.lineage, [...entries, later])).toBe(1);
+  expect(findErasedEvents(store)).toEqual(['e1', 'e3', 'e4', 'e6']);
   expect(store.rows("SELECT erased_at FROM events WHERE id IN ('e3', 'e4')")).toEqual([
     { erased_at: 5_000 },
     { erased_at: 6_000 },
   ]);
 });
 
-it('old payloads are emptied by the statement for a full database, and the keys stay', () => {
+it('keeps the keys of events that the statement for a full database empties', () => {
   const [, statement = ''] =
     /--command "(UPDATE [^"]+)"/.exec(readFileSync('docs/operate/growing.md', 'utf8')) ?? [];
   const store = new Database('full').migrate();
-  send(store, 'e1', 'anna');
-  send(store, 'e2', 'anna', 1_800_000_000_000);
+  addEvent(store, 'e1', 'anna');
+  addEvent(store, 'e2', 'anna', 1_800_000_000_000);
   const events = () => store.rows('SELECT seq, id, key_id, fingerprint FROM events');
   const before = events();
   store.sqlite.exec(statement);
-  expect(erasedIn(store)).toEqual(['e1']);
+  expect(findErasedEvents(store)).toEqual(['e1']);
   expect(events()).toEqual(before);
 });

@@ -2,15 +2,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { withTextParameters } from '../../../tools/database/d1.ts';
 
-/** Runs a statement as D1's REST interface does: its parameters are texts. */
+/** Runs a statement as D1's REST interface does, whose parameters are strings. */
 function run(sql: string, values: unknown[]): unknown[] {
-  const written = withTextParameters(sql, values);
-  expect(written.params.every((param) => typeof param === 'string')).toBe(true);
+  const query = withTextParameters(sql, values);
+  expect(query.params.every((param) => typeof param === 'string')).toBe(true);
   const database = new DatabaseSync(':memory:');
-  return Object.values(database.prepare(written.sql).get(...written.params) ?? {});
+  return Object.values(database.prepare(query.sql).get(...query.params) ?? {});
 }
 
-describe('a statement whose parameters are texts', () => {
+describe('a statement whose parameters are strings', () => {
   it.each<[string, unknown[], unknown[]]>([
     [
       'SELECT typeof(?) AS a, typeof(?) AS b, typeof(?) AS c',
@@ -21,7 +21,7 @@ describe('a statement whose parameters are texts', () => {
     ['SELECT ?2 AS a, ?1 AS b, 1 -?2 AS c', ['x', -3], [-3, 'x', 4]],
     [`SELECT '?' AS a, 1 AS "?", ? AS c -- ? and ?`, ["it's ?"], ['?', 1, "it's ?"]],
     [`SELECT 'a''?' AS a /* ? */, ? AS b`, [9007199254740991], ["a'?", 9007199254740991]],
-  ])('%s', (sql, values, expected) => {
+  ])('keeps the types of the values in %s', (sql, values, expected) => {
     expect(run(sql, values)).toEqual(expected);
   });
 
@@ -30,6 +30,6 @@ describe('a statement whose parameters are texts', () => {
   });
 
   it('rejects a parameter without a value', () => {
-    expect(() => withTextParameters('SELECT ?2', ['a'])).toThrow('a parameter 2, and 1 values');
+    expect(() => withTextParameters('SELECT ?2', ['a'])).toThrow('parameter 2 has no value');
   });
 });

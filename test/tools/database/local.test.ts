@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openLocal, wrapSqlite } from '../../../tools/database/local.ts';
 
-/** Locks the database file of a folder for 300 ms, and says when. */
+/** Locks the database file of a folder for 300 ms. Prints a line once it is locked. */
 const LOCK = `
   const { DatabaseSync } = require('node:sqlite');
   const [file] = require('node:fs').globSync(process.argv[1] + '/*.sqlite');
@@ -14,18 +14,29 @@ const LOCK = `
   console.log('locked');
   setTimeout(() => database.exec('COMMIT'), 300);`;
 
-const folder = mkdtempSync(join(tmpdir(), 'local-'));
-
-it('a batch is applied as a whole, or not at all, when another program has unlocked the file', async () => {
-  using sqlite = openLocal(folder);
-  const database = wrapSqlite(sqlite);
-  await database.prepare('CREATE TABLE t (a NOT NULL)').run();
-  const child = spawn(process.execPath, ['--eval', LOCK, folder], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+describe('a batch', () => {
+  it('waits until another program has unlocked the file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'local-'));
+    using sqlite = openLocal(folder);
+    const database = wrapSqlite(sqlite);
+    await database.prepare('CREATE TABLE t (a NOT NULL)').run();
+    const child = spawn(process.execPath, ['--eval', LOCK, folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const add = database.prepare('INSERT INTO t VALUES (?)');
+    await database.batch([add.bind(1), add.bind(2)]);
+    expect(await database.prepare('SELECT sum(a) AS sum FROM t').first('sum')).toBe(3);
   });
-  await new Promise((resolve) => child.stdout.once('data', resolve));
-  const add = database.prepare('INSERT INTO t VALUES (?)');
-  await database.batch([add.bind(1), add.bind(2)]);
-  await expect(database.batch([add.bind(3), add.bind(null)])).rejects.toThrow('NOT NULL');
-  expect(await database.prepare('SELECT sum(a) AS sum FROM t').first('sum')).toBe(3);
+
+  it('is not applied if one of its statements fails', async () => {
+    using sqlite = openLocal(mkdtempSync(join(tmpdir(), 'local-')));
+    const database = wrapSqlite(sqlite);
+    await database.prepare('CREATE TABLE t (a NOT NULL)').run();
+    const add = database.prepare('INSERT INTO t VALUES (?)');
+    await expect(database.batch([add.bind(1), add.bind(null)])).rejects.toThrow('NOT NULL');
+    expect(await database.prepare('SELECT count(*) AS rows FROM t').first('rows')).toBe(0);
+    await database.batch([add.bind(2)]);
+    expect(await database.prepare('SELECT sum(a) AS sum FROM t').first('sum')).toBe(2);
+  });
 });

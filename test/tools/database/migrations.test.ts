@@ -1,13 +1,13 @@
-/** Every migration only adds, so that nothing stored is lost and the version before works too. */
+/** Migrations only add, so that no stored row is lost and the previous version still works. */
 
 import { describe, expect, it } from 'vitest';
 import { findNonAdditions, requireAdditions } from '../../../tools/database/migrations.ts';
 
-it('the migrations of the project only add', () => {
-  expect(requireAdditions).not.toThrow();
-});
-
 describe('the check of migrations', () => {
+  it('accepts the migrations of the project', () => {
+    expect(requireAdditions).not.toThrow();
+  });
+
   it.each([
     'CREATE TABLE a (id text);\n--> statement-breakpoint\nCREATE INDEX b ON a (id);',
     "ALTER TABLE a ADD b text DEFAULT 'x' NOT NULL",
@@ -17,7 +17,7 @@ describe('the check of migrations', () => {
     'CREATE TABLE a (id text);--> statement-breakpoint\nCREATE UNIQUE INDEX b ON a (id);',
     "INSERT INTO a (b) VALUES ('c');",
     "INSERT INTO a (b) VALUES ('on conflict do update') ON CONFLICT DO NOTHING;",
-  ])('lets %j pass', (sql) => {
+  ])('accepts %j', (sql) => {
     expect(findNonAdditions(sql)).toEqual([]);
   });
 

@@ -1,9 +1,9 @@
-/** Which commands reject a database that is newer or older than the working copy, or whose restore is not finished. */
+/** The commands that reject a database if it is newer or older than the working copy, or if a restore is unfinished. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { command as afterTimeTravel } from '../../../tools/commands/after-time-travel.ts';
 import { command as backup } from '../../../tools/commands/backup.ts';
 import { command as eraseEvents } from '../../../tools/commands/erase-events.ts';
@@ -44,70 +44,72 @@ beforeAll(() => {
 
 type Run = (database: D1Database, ...args: string[]) => Promise<Finished>;
 
-it.each<[name: string, run: Run, ...Rejected[]]>([
-  [
-    'import-listings',
-    (database, ...args) => runImportOn(database, importListings, file('listings.json'), ...args),
-    ...[newer, unfinished, older],
-  ],
-  [
-    'set-status',
-    (database, ...args) => runImportOn(database, setStatus, 'hidden', 'casa-marea', ...args),
-    ...[newer, unfinished, older],
-  ],
-  [
-    'erase-events',
-    (database, ...args) => runOn(database, eraseEvents, ...AGGREGATE, ...ledger, ...args),
-    ...[newer, unfinished, older],
-  ],
-  [
-    'after-time-travel',
-    (database, ...args) => runOn(database, afterTimeTravel, ...ledger, ...args),
-    ...[newer, unfinished, older],
-  ],
-  [
-    'export-listings',
-    (database, ...args) => runOn(database, exportListings, ...args),
-    ...[unfinished, older],
-  ],
-  [
-    'operations',
-    (database, ...args) => runOn(database, operations, ...args),
-    ...[unfinished, older],
-  ],
-  [
-    'backup',
-    (database, ...args) => runOn(database, backup, '--out', file('none.sql'), ...args),
-    unfinished,
-  ],
-])('%s', async (_, run, ...states) => {
-  for (const { database, message } of states) {
-    const before = database.sqlite.serialize();
-    const { code, stderr } = await run(database.binding, '--remote', '--env', 'staging');
-    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-    expect(database.sqlite.serialize()).toEqual(before);
-  }
-});
+describe('a database in another state', () => {
+  it.each<[name: string, run: Run, ...Rejected[]]>([
+    [
+      'import-listings',
+      (database, ...args) => runImportOn(database, importListings, file('listings.json'), ...args),
+      ...[newer, unfinished, older],
+    ],
+    [
+      'set-status',
+      (database, ...args) => runImportOn(database, setStatus, 'hidden', 'casa-marea', ...args),
+      ...[newer, unfinished, older],
+    ],
+    [
+      'erase-events',
+      (database, ...args) => runOn(database, eraseEvents, ...AGGREGATE, ...ledger, ...args),
+      ...[newer, unfinished, older],
+    ],
+    [
+      'after-time-travel',
+      (database, ...args) => runOn(database, afterTimeTravel, ...ledger, ...args),
+      ...[newer, unfinished, older],
+    ],
+    [
+      'export-listings',
+      (database, ...args) => runOn(database, exportListings, ...args),
+      ...[unfinished, older],
+    ],
+    [
+      'operations',
+      (database, ...args) => runOn(database, operations, ...args),
+      ...[unfinished, older],
+    ],
+    [
+      'backup',
+      (database, ...args) => runOn(database, backup, '--out', file('none.sql'), ...args),
+      unfinished,
+    ],
+  ])('is rejected unchanged by %s', async (_, run, ...states) => {
+    for (const { database, message } of states) {
+      const before = database.sqlite.serialize();
+      const { code, stderr } = await run(database.binding, '--remote', '--env', 'staging');
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+      expect(database.sqlite.serialize()).toEqual(before);
+    }
+  });
 
-it('dev', async () => {
-  const project = await copyWithStore('empty');
-  for (const [change, message] of [
-    [RESTORING, UNFINISHED],
-    [LATER, NEWER],
-  ] as const) {
-    project.rows(change);
-    const { code, stderr } = await project.run('dev.ts');
-    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-  }
-  await project.remove();
-});
+  it('is rejected by dev', async () => {
+    const project = await copyWithStore('empty');
+    for (const [change, message] of [
+      [RESTORING, UNFINISHED],
+      [LATER, NEWER],
+    ] as const) {
+      project.rows(change);
+      const { code, stderr } = await project.run('dev.ts');
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    }
+    await project.remove();
+  });
 
-it('restore rejects the backup of a newer database, which backup and export read', async () => {
-  expect(await runOn(newer.database.binding, exportListings)).toMatchObject({ code: 0 });
-  const saved = await runOn(newer.database.binding, backup, '--out', file('backup.sql'));
-  expect(saved).toMatchObject({ code: 0 });
-  const empty = new Database('empty');
-  const { code, stderr } = await runOn(empty.binding, restore, file('backup.sql'), ...ledger);
-  expect([code, stderr]).toEqual([1, expect.stringContaining(NEWER)]);
-  expect(empty.rows('SELECT * FROM sqlite_schema')).toEqual([]);
+  it('is rejected by restore only after export-listings and backup have read it', async () => {
+    expect(await runOn(newer.database.binding, exportListings)).toMatchObject({ code: 0 });
+    const saved = await runOn(newer.database.binding, backup, '--out', file('backup.sql'));
+    expect(saved).toMatchObject({ code: 0 });
+    const empty = new Database('empty');
+    const { code, stderr } = await runOn(empty.binding, restore, file('backup.sql'), ...ledger);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(NEWER)]);
+    expect(empty.rows('SELECT * FROM sqlite_schema')).toEqual([]);
+  });
 });

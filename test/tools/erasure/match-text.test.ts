@@ -24,7 +24,7 @@ describe('a name', () => {
     ['Əliyev Ŋuŧo', 'eliyev nuto'],
     ['D´Angelo Kaʻahumanu', "d'angelo ka'ahumanu", 'dangelo kaahumanu'],
     ['Jo\u00adhn\u200b Doe', 'john doe'],
-  ])('like %s matches each of its spellings', (...spellings) => {
+  ])('matches in each spelling of %s', (...spellings) => {
     for (const stored of spellings) {
       for (const term of spellings) {
         const match = matchPayload(term, { guest: { name: stored } });
@@ -38,7 +38,7 @@ describe('a name', () => {
     ['Anna Ruiz', ' Anna   Ruiz'.trim()],
     ['Anna\u00a0 Ruiz', 'Anna Ruiz'],
     ['Anna - Ruiz', 'anna-ruiz'],
-  ])('matches exactly whatever its blanks are: %j, searched as %j', (stored, term) => {
+  ])('with the blanks of %j is an exact match for %j', (stored, term) => {
     expect(matchPayload(term, { name: stored })).toBe('exact');
   });
 });
@@ -82,12 +82,12 @@ describe('an encoded text', () => {
       { note: String.raw`\u00zz %C3 %zz %C0%80 \x anna%40b.test \ud83d %` },
     ],
     ['that the term encodes too', 'anna%40b.test', { mail: 'anna@b.test' }],
-  ])('%s matches, but not exactly', (_, term, payload) => {
+  ])('is a similar match %s', (_, term, payload) => {
     expect(matchPayload(term, payload)).toBe('similar');
   });
 
   it.each(['100% Ana', '%C3', '%C0%80', String.raw`\u00zz`, String.raw`C:\new`])(
-    'that is malformed, or that is no encoding, stays unchanged: %s',
+    'stays unchanged if it cannot be decoded (%s)',
     (text) => {
       expect(matchPayload(text, { note: `<${text}>` })).toBe('exact');
       expect(matchPayload(`${text} é`, { raw: toPhpJson({ note: `${text} é` }) })).toBe('similar');
