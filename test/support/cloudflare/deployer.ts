@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { command } from '../../../tools/commands/deploy.ts';
+import { runGit, skipWithoutGit } from '../node/git.ts';
 import { runHere } from '../node/in-process.ts';
 import { neutralConfig } from '../node/neutral-config.ts';
 import { FakeCloudflare } from './fake-cloudflare.ts';
@@ -16,7 +17,15 @@ export const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8')).repla
   /https:\/\/(www|staging)\.example\.com/g,
   'https://www.sa-punta.test',
 );
+/** wrangler.toml with a replaced string. */
 export const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
+
+export const STAGING_ARGS = ['--env', 'staging'];
+const DOMAIN = '{ pattern = "api.sa-punta.test", custom_domain = true }';
+/** wrangler.toml with a custom domain for staging. */
+export const WITH_DOMAIN = set('[env.staging]', `[env.staging]\nroutes = [${DOMAIN}]`);
+/** When and by whom `FakeCloudflare` says that each version was deployed. */
+export const DEPLOYED = 'deployed by anna@example.com at 2026-11-20T10:00:00Z';
 
 export let cloudflare: FakeCloudflare;
 export let directory: string;
@@ -79,4 +88,22 @@ export function copyAccount(): unknown {
   const { databases, namespaces, workers } = cloudflare;
   const tables = databases.map((database) => database.rows('SELECT name FROM sqlite_schema'));
   return structuredClone({ tables, namespaces, workers });
+}
+
+export const git = (...args: string[]) => runGit(directory, ...args);
+export const commit = (subject: string) => git('commit', '-q', '--allow-empty', '-m', subject);
+/** Makes a repository with one commit of the folder. */
+export const makeRepository = () => {
+  skipWithoutGit();
+  git('init', '-q');
+  git('add', '-A');
+  commit(`a long subject, ${'and more '.repeat(20)}`);
+};
+
+/** Deploys the second of two commits, and then changes the working copy. */
+export async function deployLater(change: () => unknown): Promise<void> {
+  makeRepository();
+  commit('later');
+  await expectDeployed(...STAGING_ARGS);
+  change();
 }

@@ -17,7 +17,7 @@ beforeAll(() => {
 beforeEach(skipWithoutGit);
 afterEach(() => vi.unstubAllEnvs());
 
-// test/tools/commands/deploy.test.ts tests the errors of git.
+// test/tools/commands/deploy-checks.test.ts tests the errors of git.
 describe('readGit', () => {
   it('reads a worktree', () => {
     git('-C', 'repository', 'worktree', 'add', '-q', '../worktree');
