@@ -34,7 +34,9 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
   const knownNames = Object.keys(schema.shape);
   const lists = new Set(knownNames.filter((name) => isList(schema.shape[name])));
   const parameters =
-    knownNames.length === 0 ? 'There are none' : `The parameters are ${knownNames.join(', ')}`;
+    knownNames.length === 0
+      ? 'This operation has none.'
+      : `The parameters are ${knownNames.join(', ')}.`;
   const explainName = (name: string) =>
     addHint(`is not a parameter here. ${parameters}`, suggestName(name, knownNames));
 
