@@ -501,6 +501,34 @@ const STORIES: Story[] = [
     ],
   ],
   [
+    'imports a file without the sheet listings again',
+    [
+      ana('2 changed', [
+        (sheets) => delete sheets.listings,
+        change('photos', 'casa-0', { order: 9 }),
+        change('photos', 'casa-1', { order: 9 }),
+      ]),
+      ana('1 changed', [change('photos', 'casa-2', { 'alt.fr': 'Photo' })]),
+    ],
+  ],
+  [
+    'imports a sheet of photos, then the export again',
+    [
+      ana('2 changed', [
+        (sheets) => delete sheets.listings,
+        change('photos', 'casa-0', { 'alt.fr': 'A' }),
+        change('photos', 'casa-1', { 'alt.fr': 'B' }),
+      ]),
+      does(() => workbooks.delete('ana')),
+      ana('casa-2: price_from', [
+        ({ listings = [] }) => listings.splice(0, 2),
+        change('photos', 'casa-0', { 'alt.fr': 'A' }),
+        price(7, 'casa-2'),
+      ]),
+    ],
+    { 'casa-2': { price_from: 7 } },
+  ],
+  [
     'accepts a second copy of the export from another person',
     [
       ana('2 changed', [price(295), price(7, 'casa-1')]),

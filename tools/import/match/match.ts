@@ -82,8 +82,10 @@ export function matchSheets(sheets: Sheets, catalogue: Catalogue, options: Merge
     locations: locations.filter(isInFile).map(toRecord),
     amenities: amenities.filter(isInFile).map(toRecord),
     listings: matchLists(resolveLocations(rows, locations), currentSlugs, match),
-    /** The rows of stored records that their sheets do not name. */
-    absentRows: [...locations, ...amenities, ...rows].filter((row) => !isInFile(row)),
+    /** The rows of stored records that their sheets do not name, if the workbook has the sheets. */
+    absentRows: [...locations, ...amenities, ...rows].filter(
+      (row) => !isInFile(row) && sheets[row.sheet] !== undefined,
+    ),
     problems: match.problems,
     notes: match.notes,
   };

@@ -25,16 +25,16 @@ export function toImportedRow(
     ...(hasHeroColumn(rows) && { hero: hashText(getHeroId(rows)) }),
   }));
   const marks = [
-    formatRowMark(row, Object.assign(formatExport(row), ...listMarks)),
+    formatRowMark(row, Object.assign(isAdded(row) ? {} : { export: exportKey }, ...listMarks)),
     ...lists.flatMap(({ rows }) => rows).map((entry) => formatRowMark(entry)),
   ];
   return [{ export_id: exportKey, who, record: row.recordKey, marks: marks.join('\n') }];
 }
 
-/** The mark of a record that the file has added does not name the export, which had no row of it. */
-function formatExport({ history: { exported, ownImport } }: Row): Record<string, string> {
-  const hash = exported?.get('export') ?? ownImport?.mark.get('export');
-  return hash === undefined ? {} : { export: hash };
+/** Whether the file has added the record, now or in an earlier import. Its mark does not name the export. */
+function isAdded({ stored, history: { exported, ownImport } }: Row): boolean {
+  if (exported !== undefined) return false;
+  return ownImport === undefined ? stored === undefined : !ownImport.mark.get('export');
 }
 
 function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, string> = {}): string {
