@@ -12,9 +12,15 @@ const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
 /** Log fields that are shown after the duration. */
-const DETAILS = 'cache outcome caller error_code error_param token_fault rejected_origin'.split(
-  ' ',
-);
+const DETAILS = [
+  'cache',
+  'outcome',
+  'caller',
+  'error_code',
+  'error_param',
+  'token_fault',
+  'rejected_origin',
+] as const;
 
 const requestFields = z.looseObject({
   level: z.literal('info'),

@@ -24,7 +24,7 @@ export const STAGING_ARGS = ['--env', 'staging'];
 const DOMAIN = '{ pattern = "api.sa-punta.test", custom_domain = true }';
 /** wrangler.toml with a custom domain for staging. */
 export const WITH_DOMAIN = set('[env.staging]', `[env.staging]\nroutes = [${DOMAIN}]`);
-/** When and by whom `FakeCloudflare` says that each version was deployed. */
+/** The time and the author that `FakeCloudflare` reports for every deployment. */
 export const DEPLOYED = 'deployed by anna@example.com at 2026-11-20T10:00:00Z';
 
 export let cloudflare: FakeCloudflare;

@@ -84,7 +84,7 @@ describe('a recorded operation', () => {
     expect(readOperations()).toEqual([]);
   });
 
-  it('is named by the listings that it changed last', async () => {
+  it('is named by the listings whose own record it changed last', async () => {
     const other = makeProperty({ slug: 'other' });
     await imports.load(makeFile([home, other]));
     await imports.setStatus('hidden', 'other');
