@@ -30,7 +30,7 @@ const FRESH_MS = 600_000;
 const COOL_DOWN_MS = 30_000;
 /** Minimum time between two fetches while no key set is cached. It is short, because no token is valid. */
 const RETRY_MS = 1_000;
-/** Maximum concurrent fetches. Other requests use the cached keys. */
+/** Maximum number of concurrent fetches. Other requests use the cached keys. */
 const MAX_FETCHES = 4;
 /** Interval at which a waiting request checks whether another request has fetched a key set. */
 const CHECK_INTERVAL_MS = 50;
@@ -85,11 +85,11 @@ function logMalformedEntry(keySetName: string, entry: string): void {
 /** `fetchedAt` is the start of the fetch, in milliseconds since the epoch. */
 type CachedSet = { findKey: FindKey; fetchedAt: number };
 
-/** Creates a finder that caches the last good key set. It fetches the set for an old set or an unknown key. */
+/** Creates a finder that caches the last good key set. Fetches the set again if it is old or a key is unknown. */
 function createRemoteFinder(url: string): FindKey {
   let cachedSet: CachedSet | undefined;
   let pausedUntil = 0;
-  /** Fetches in progress. A cancelled request never removes its own. */
+  /** Fetches in progress. A cancelled request never removes its fetch. */
   const fetches = new Set<{ startedAt: number }>();
   const logMalformed = (entry: string) => logMalformedEntry(`JWT_JWKS_URL ${url}`, entry);
 

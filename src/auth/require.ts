@@ -64,7 +64,7 @@ function admit(accepted: Accepted) {
       c.set('caller', TOKEN_CALLER);
       return next();
     }
-    const keyRejection = rejectKey(key, accepted, hintFor(authorization));
+    const keyRejection = rejectKey(key, accepted, findHeaderHint(authorization));
     const { error, caller } =
       tokenResult !== undefined && tokenResult.rank > keyRejection.rank
         ? tokenResult
@@ -97,7 +97,7 @@ const INVALID = 'The credentials sent are not valid here.';
 const HAS_TOKEN = /^bearer +[^.\s]+\.[^.\s]+\.[^.\s,]*(,|$)/i;
 
 /** Returns the hint for an API key in the `Authorization` header, where many clients send it. */
-function hintFor(authorization = ''): string {
+function findHeaderHint(authorization = ''): string {
   const isToken = authorization === '' || HAS_TOKEN.test(authorization);
   return isToken ? '' : ' An API key belongs in the x-api-key header.';
 }
@@ -163,7 +163,7 @@ async function verifyToken(
       return reject(3, 'authentication_invalid', EXPIRED, ...challenge);
     }
     case 'invalid': {
-      const message = INVALID + hintFor(authorization);
+      const message = INVALID + findHeaderHint(authorization);
       return reject(3, 'authentication_invalid', message, INVALID_TOKEN, API_KEY_CHALLENGE);
     }
   }

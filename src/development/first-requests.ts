@@ -7,7 +7,7 @@ const EVENT = {
   payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
 };
 
-/** Returns two shell commands: the first reads the feed, and the second sends an event. */
+/** Returns two shell commands, one to read the feed and one to send an event. */
 export function firstRequests(origin: string, apiKey: string): string[] {
   const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
   return [

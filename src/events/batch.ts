@@ -63,8 +63,10 @@ export async function ingestBatch(
   const items = results.flatMap((result) => (result.ok ? [result.value] : []));
 
   // An invalid body is a problem only if its key is unused. Otherwise it is a replay or a conflict.
-  const invalid = items.filter(({ parsedBody }) => !parsedBody.ok);
-  await addDecisions(invalid, (identities) => lookUpKeys(context.database, identities, context));
+  const invalidItems = items.filter(({ parsedBody }) => !parsedBody.ok);
+  await addDecisions(invalidItems, (identities) =>
+    lookUpKeys(context.database, identities, context),
+  );
   const problems = [
     ...(parsedBatch.ok ? [] : parsedBatch.problems),
     ...headProblems,
@@ -78,8 +80,8 @@ export async function ingestBatch(
   const requests = items.flatMap(({ identity, parsedBody }) =>
     parsedBody.ok ? [{ ...identity, ...parsedBody.value }] : [],
   );
-  const valid = items.filter(({ parsedBody }) => parsedBody.ok);
-  await addDecisions(valid, () => storeWithKeys(context.database, requests, context));
+  const validItems = items.filter(({ parsedBody }) => parsedBody.ok);
+  await addDecisions(validItems, () => storeWithKeys(context.database, requests, context));
   const decidedItems = items.flatMap(({ decision, ...item }) =>
     decision ? [{ ...item, decision }] : [],
   );

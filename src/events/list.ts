@@ -1,4 +1,4 @@
-/** Reads events. Reads the primary database, so that a caller finds its event as soon as it has the 202. */
+/** Reads events from the primary database, so that a caller finds an event as soon as it has the 202. */
 
 import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -25,7 +25,7 @@ import {
 import { makeEventResource } from './store.ts';
 import { events } from './table.ts';
 
-/** A position in one generation of the database (src/storage/table.ts). There may be no event at `seq`. */
+/** A position in one generation of the database (src/storage/table.ts). `seq` may lie between two events. */
 type EventPosition = { generation: string; seq: number };
 
 const eventPosition: z.ZodType<EventPosition> = z
@@ -142,8 +142,8 @@ const AFTER_ALL = sql`${Number.MAX_SAFE_INTEGER}`;
 
 /**
  * The orders of a list. A list begins after its bound `from`, and ends before its bound `to`. `later`
- * and `earlier` select that one of two positions which comes later or earlier in the order of the list.
- * Only a descending list has to look up its highest position, because it begins there.
+ * and `earlier` compare two positions in the order of the list. Only a descending list has to look up
+ * its highest position, because the list begins there.
  */
 const ORDERS = {
   asc: {

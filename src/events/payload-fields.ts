@@ -111,8 +111,8 @@ const FIELD_TYPES = {
 } satisfies Record<string, FieldType>;
 
 /**
- * Makes the schema of a field that the service knows, with a sentence about its meaning. `null` and a
- * blank text mean that the sender has no value.
+ * Makes the schema of a field. `meaning` is a sentence about the field for the OpenAPI document. `null`
+ * and a blank text mean that the sender has no value.
  */
 export function field(type: keyof typeof FIELD_TYPES, meaning: string, example: unknown) {
   const { description, forms, explain }: FieldType = FIELD_TYPES[type];

@@ -28,7 +28,7 @@ export function findValueHint({ input, expected = '' }: { input?: unknown; expec
 /** Codes of the errors that occur until `npm run dev` has written an `API_KEY` and created the tables. */
 const ERRORS_BEFORE_SETUP = ['authentication_invalid', 'authentication_required', 'internal_error'];
 
-/** Returns the message of an error. In a new working copy, it says how to set it up. */
+/** Returns the message of an error, with a hint if a working copy that is not set up may be the cause. */
 export function getMessageWithHint({ code, cause, message }: ApiError, c: Context): string {
   if (!ERRORS_BEFORE_SETUP.includes(code)) return message;
   const isSetUp = c.env?.API_KEY !== undefined && !isMissingTable(cause);

@@ -71,7 +71,7 @@ const QUERY_OPTIONS = { error: messageForParameter, reportInput: true };
 function messageForParameter(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return messageFor(issue);
   const value = issue.input === '' ? 'an empty value' : formatPath([issue.input]);
-  return `${value} is none of ${issue.values.map(String).join(', ')}`;
+  return `${value} is not one of ${issue.values.map(String).join(', ')}`;
 }
 
 /**

@@ -45,7 +45,7 @@ export type CachedResponse = {
   response: FeedResponse;
   freshness: Freshness;
   level: 'memory' | 'edge';
-  /** Why the memory did not serve the response: the parameter `fwd` of `Cache-Status` (RFC 9211). */
+  /** Reason why the memory did not serve the response, for the parameter `fwd` of `Cache-Status` (RFC 9211). */
   memoryFwd: 'stale' | 'miss';
 };
 
@@ -166,7 +166,7 @@ async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts have equal tags. */
+/** Makes a response. Its `ETag` is strong, because only equal texts have equal tags (RFC 9110 section 8.8.3). */
 export async function makeResponse(
   json: string | undefined,
   version: CatalogueVersion,

@@ -93,7 +93,7 @@ const CHANGES = createStatement(
     .from(properties)
     .where(
       and(
-        gt(change_seq, placeholder('after0')),
+        gt(change_seq, placeholder('afterSeq')),
         or(ne(status, 'hidden'), gt(change_seq, placeholder('start'))),
       ),
     )
@@ -119,7 +119,7 @@ export async function readChanges(
     page: CHANGES,
     values: {
       begins: after === undefined ? 1 : 0,
-      after0: after?.seq ?? 0,
+      afterSeq: after?.seq ?? 0,
       start: after?.start ?? Number.MAX_SAFE_INTEGER,
       rendering: formatRendering(publicSiteUrl),
     },

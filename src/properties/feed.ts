@@ -98,8 +98,8 @@ export class Feed {
     const { c, cache, key } = call;
     const lookup = cache.findAtEdge(c.req.url, key);
     const edgeResponse = await firstWithin(lookup, STALE_POLICY.edge.waitMs, undefined);
-    const early = this.#serveCached(call, STALE_POLICY.edge, edgeResponse);
-    if (early) return early;
+    const earlyResponse = this.#serveCached(call, STALE_POLICY.edge, edgeResponse);
+    if (earlyResponse) return earlyResponse;
 
     const cached = cache.find(key, edgeResponse);
     const cacheStatus = `edge; fwd=${edgeResponse ? 'stale' : 'miss'}, isolate; fwd=${cached?.memoryFwd ?? 'miss'}`;
@@ -118,8 +118,8 @@ export class Feed {
     try {
       return await reading;
     } catch (error) {
-      const late = this.#serveCached(call, STALE_POLICY.stalled, await lookup);
-      if (late) return late;
+      const lateResponse = this.#serveCached(call, STALE_POLICY.stalled, await lookup);
+      if (lateResponse) return lateResponse;
       throw error;
     }
   }

@@ -39,7 +39,7 @@ export const LOCATION_PAGE: FeedReader<LocationsQuery> = {
       connection: session,
       state: CATALOGUE_VERSION,
       page: PAGE,
-      values: { after0: after[0], after1: after[1], cachedVersion },
+      values: { afterSlug: after[0], afterId: after[1], cachedVersion },
       limit,
       // D1 selects null for a name that is too large.
       format: ({ id, slug, name }) =>
@@ -54,7 +54,7 @@ const { id, slug, sort_slug, name } = locations;
 
 /** Selects no row while the catalogue is unchanged, because no row comes after null. */
 const AFTER_POSITION = sql`(${sort_slug}, ${id}) > (
-  iif(${CATALOGUE_UNCHANGED}, null, ${placeholder('after0')}), ${placeholder('after1')} || ' ')`;
+  iif(${CATALOGUE_UNCHANGED}, null, ${placeholder('afterSlug')}), ${placeholder('afterId')} || ' ')`;
 
 const PAGE = createStatement(
   queryBuilder

@@ -93,12 +93,12 @@ export const LISTING_PAGE: FeedReader<ListingsQuery> = {
   ) {
     const feedList = { list, filters };
     const { status, ...exact } = filters;
-    // e.g. { status0: 'listed', type: 'beach', after0: 7, after1: '0b8e…', rendering: … }
+    // e.g. { status0: 'listed', type: 'beach', afterOrder: 7, afterId: '0b8e…', rendering: … }
     const values = {
       ...Object.fromEntries(status.map((value, index) => [`status${index}`, value])),
       ...exact,
-      after0: after[0],
-      after1: after[1],
+      afterOrder: after[0],
+      afterId: after[1],
       rendering: formatRendering(publicSiteUrl),
       cachedVersion,
     };
@@ -208,7 +208,7 @@ function pageStatement({ list, filters }: FeedList) {
       select ${display_order}, ${id}, ${isRendered} as is_rendered,
         ${listingText(REPRESENTATIONS[list])} as text
       from ${properties}
-      where (${display_order}, ${id}) > (${placeholder('after0')}, ${placeholder('after1')} || ' ')
+      where (${display_order}, ${id}) > (${placeholder('afterOrder')}, ${placeholder('afterId')} || ' ')
         and ${status} = ${placeholder(`status${index}`)} ${conditions}`,
   );
   return createStatement(sql<ListingRow>`${sql.join(ranges, sql` union all `)}

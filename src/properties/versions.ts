@@ -49,16 +49,16 @@ export type Freshness =
 /** The versions that one isolate has seen. */
 export class CatalogueVersions {
   current: CatalogueVersion | undefined;
-  /** By the id of the version, in the order in which isolates share them. */
+  /** Confirmations by the id of their version, in the order in which isolates share them. */
   confirmations: ReadonlyMap<string, Confirmation> = new Map();
-  /** Time before the end of the current version's freshness, from which a request revalidates the version. */
+  /** Remaining freshness of the current version at which a request revalidates the version. */
   readonly revalidationMs: number;
   readonly #freshnessLifetimeMs: number;
   readonly #retentionMs: number;
 
   /**
    * After its confirmation, the current version is fresh for `freshnessLifetimeMs`, and any version
-   * can be served stale until `retentionMs`; 0 for never.
+   * can be served stale until `retentionMs`. If `retentionMs` is 0, no version is served stale.
    */
   constructor(freshnessLifetimeMs: number, retentionMs: number) {
     this.revalidationMs = freshnessLifetimeMs / 4;

@@ -30,7 +30,7 @@ import {
 
 /** Unreported requests trigger a report at a twelfth of the limit. */
 const UNREPORTED_DIVISOR = 12;
-/** Unacknowledged requests make the next one wait at a fifth of the limit. */
+/** Unacknowledged requests make the next request wait at a fifth of the limit. */
 const UNACKNOWLEDGED_DIVISOR = 5;
 /**
  * Upper bounds of these two numbers for large limits. With the bounds, 20 isolates exceed a limit of
@@ -49,11 +49,11 @@ type Verdict = 'admitted' | 'rejected' | 'overloaded';
 
 /** A client's requests that began in one bucket. */
 type BucketCounts = {
-  /** Admitted by this isolate. */
+  /** Requests that this isolate has admitted. */
   admitted: number;
-  /** Waiting for a permit. */
+  /** Requests of this isolate that wait for a permit. */
   pending: number;
-  /** Admitted by all other isolates, according to the counter. */
+  /** Requests that all other isolates have admitted, according to the counter. */
   admittedElsewhere: number;
   /** Part of `admitted` that the last report contained. */
   reported: number;

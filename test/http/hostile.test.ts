@@ -51,7 +51,7 @@ async function expectHarmless(response: Response, statuses: readonly number[]) {
   const summary = error.message.replace(`${error.param}: `, '');
   for (const written of [summary, ...error.details.map((detail) => detail.message)]) {
     // A message repeats the value of an enum as it was sent, before the valid values.
-    const message = written.replace(/^.* is none of /s, 'is none of ');
+    const message = written.replace(/^.* is not one of /s, 'is not one of ');
     expect(message).not.toMatch(INTERNAL);
     expect(message).not.toContain(CANARY);
   }

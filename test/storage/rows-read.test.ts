@@ -17,7 +17,7 @@ const ARAN = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: 'aran', name: {
 
 type Fields = Parameters<typeof makeListing>[0];
 
-/** For each filter: a value, the fields of listings that match it, and the fields of other listings. */
+/** A value of each filter, the fields of the listings that match the value, and the fields of other listings. */
 const FILTERS: Record<
   (typeof FILTER_COLUMNS)[number],
   { value: string; matching: Fields; other: Fields }
