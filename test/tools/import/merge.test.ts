@@ -512,19 +512,27 @@ const STORIES: Story[] = [
     ],
   ],
   [
+    'imports a file without the sheet of the homes that it has added',
+    [
+      ana('New: new, newer', [
+        add('listings', { slug: 'new', ...REQUIRED }, { slug: 'newer', ...REQUIRED }),
+      ]),
+      secondCopy('casa-0: photo 0-a.jpg: alt.en', [
+        (sheets) => delete sheets.listings,
+        change('photos', 'casa-0', { 'alt.en': 'New' }),
+      ]),
+    ],
+  ],
+  [
     'imports a sheet of photos, then the export again',
     [
       ana('2 changed', [
         (sheets) => delete sheets.listings,
-        change('photos', 'casa-0', { 'alt.fr': 'A' }),
-        change('photos', 'casa-1', { 'alt.fr': 'B' }),
+        change('photos', 'casa-0', { order: 9 }),
+        change('photos', 'casa-1', { order: 9 }),
       ]),
       does(() => workbooks.delete('ana')),
-      ana('casa-2: price_from', [
-        ({ listings = [] }) => listings.splice(0, 2),
-        change('photos', 'casa-0', { 'alt.fr': 'A' }),
-        price(7, 'casa-2'),
-      ]),
+      ana('casa-2: price_from', [({ listings = [] }) => listings.splice(0, 2), price(7, 'casa-2')]),
     ],
     { 'casa-2': { price_from: 7 } },
   ],
