@@ -20,7 +20,7 @@ import { type ListingsFile, readCatalogueFile } from '../import/read/file.ts';
 import { parseHook } from '../import/report/notify.ts';
 import { type ReportOptions, report } from '../import/report/report.ts';
 import { UnknownOutcomeError } from '../import/write/apply.ts';
-import { createUndoFile } from '../import/write/listings-file.ts';
+import { undoFileAt } from '../import/write/listings-file.ts';
 
 const program = declareImport('import-listings')
   .description(`Loads a listings file, JSON or a workbook: all of it, or nothing if it has a problem.
@@ -103,7 +103,7 @@ function rejectOptions(file: ListingsFile, isPatch: boolean, prunes: boolean) {
 
 export function sharedOptions(values: ReturnType<ReturnType<typeof declareImport>['opts']>) {
   const { dryRun: isDryRun = false, undo = datedPath('listings', 'json'), notify: hook } = values;
-  const file = undo === false ? undefined : createUndoFile(undo);
+  const file = undo === false ? undefined : undoFileAt(undo);
   return { target: resolveTarget(values), isDryRun, hook, undo: file };
 }
 

@@ -55,7 +55,7 @@ function formatRecords(records: readonly object[]): string {
 }
 
 /** Creates the file that undoes an import, once `save` is called. It never replaces an existing file. */
-export function createUndoFile(path: string) {
+export function undoFileAt(path: string) {
   let isCreated = false;
   return {
     path,
