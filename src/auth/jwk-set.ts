@@ -48,11 +48,11 @@ function isUsableKey(entry: unknown): entry is JWK {
   return hasType(entry) && USABLE_TYPES.includes(entry.kty) && !('d' in entry);
 }
 
-/** @example describeMalformed({ kid: 'a' }, 1) // 'entry 1 (kid "a") has no kty' */
+/** @example describeMalformed({ kid: 'a' }, 1) // 'entry 1 (kid "a") has no valid kty' */
 function describeMalformed(entry: unknown, index: number): string {
   if (!isObject(entry)) return `entry ${index} is not a JSON object`;
   const { kid } = entry;
   const shortKid = typeof kid === 'string' && kid.slice(0, MAX_KID_CHARACTERS).toWellFormed();
   const name = shortKid === false ? '' : ` (kid ${JSON.stringify(shortKid)})`;
-  return `entry ${index}${name} has no kty`;
+  return `entry ${index}${name} has no valid kty`;
 }

@@ -200,8 +200,8 @@ describe('a provider that responds', () => {
     const malformedEntries = [
       'entry 0 is not a JSON object',
       'entry 1 is not a JSON object',
-      'entry 2 has no kty',
-      'entry 3 (kid "old") has no kty',
+      'entry 2 has no valid kty',
+      'entry 3 (kid "old") has no valid kty',
     ];
     const token = () => provider.sign({}, { kid: undefined });
 

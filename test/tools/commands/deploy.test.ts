@@ -225,7 +225,10 @@ const SUCCESSES: Record<string, Success> = {
   },
   'reports the usable keys of an identity provider': {
     arrange: () => configure(setKeySetUrl(`${cloudflare.origin}/api/keys`)),
-    prints: ['Ignored in the key set: entry 3 (kid "no-type") has no kty\n', '/api/keys: 2\n'],
+    prints: [
+      'Ignored in the key set: entry 3 (kid "no-type") has no valid kty\n',
+      '/api/keys: 2\n',
+    ],
   },
   'reports entries of JWT_JWKS that the service ignores': {
     arrange: () => configure(set('JWT_JWKS = ""', `JWT_JWKS = '{"keys":[{"kty":"EC"},null]}'`)),
