@@ -13,27 +13,27 @@ import { ProjectCopy, type Service } from '../../support/node/project-copy.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 /**
- * The first of three. The system gives ports from 32768 on to outgoing connections, and dev adds
- * 6,228 for its debugger.
+ * The port of the first service. Its debugger has a port 6,228 higher, which must be below 32,768, because
+ * the system gives the ports from there on to outgoing connections.
  */
 const PORT = 21_000 + Math.floor(Math.random() * 5_000);
-const listed = z.object({
+const listingPage = z.object({
   data: z.array(z.object({ gallery: z.array(z.object({ url: z.string() })) })),
 });
 
 let project: ProjectCopy;
 let service: Service;
-/** A second one of the same working copy, which listens on all addresses. */
+/** A second service of the same working copy, which listens on all addresses. */
 let second: Service;
-
-/** Of its user, with the folder of an old wrangler. */
+/** Home of the second service's user, with the folder that an old wrangler used. */
 let home: string;
 
+/** Returns variables that place the home and the temporary files of `dev` in a folder. */
 const foldersAt = (path: string) => ({ HOME: path, XDG_CONFIG_HOME: '', TMPDIR: path });
 
 beforeAll(async () => {
   project = new ProjectCopy();
-  // wrangler warns when types that lie beside package.json are not those of what it serves.
+  // Wrangler warns if type declarations next to package.json do not match what it serves.
   const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
   for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
   service = await project.serveByDev(PORT, foldersAt('/dev/null'));
@@ -43,21 +43,29 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-it('two of one working copy serve, do each step of the set-up once, and print no warning', () => {
-  const printed = service.output() + second.output();
-  expect(printed.match(/^Created \.dev\.vars/gm)).toHaveLength(1);
-  expect(printed.match(/^Loaded 71 sample listings/gm)).toHaveLength(1);
-  expect(printed).not.toMatch(/types|warn|error|binding|RATE_LIMIT|wrangler/i);
+describe('two services of one working copy', () => {
+  const getOutput = () => service.output() + second.output();
+
+  it('take each step of the set-up once', () => {
+    const printed = getOutput();
+    expect(printed.match(/^Created \.dev\.vars/gm)).toHaveLength(1);
+    expect(printed.match(/^Loaded 71 sample listings/gm)).toHaveLength(1);
+  });
+
+  it('print no warning', () => {
+    expect(getOutput()).not.toMatch(/types|warn|error|binding|RATE_LIMIT|wrangler/i);
+  });
 });
 
-async function shell(script: string): Promise<string> {
+/** Runs shell commands, in which a `curl` with an error status fails. Returns their output. */
+async function runShell(script: string): Promise<string> {
   const failing = script.replaceAll('curl ', 'curl -f ');
   return (await promisify(execFile)('sh', ['-ec', failing], { timeout: 30_000 })).stdout;
 }
 
 it('prints three curl lines that work unchanged', async () => {
   const lines = service.output().match(/^curl .*$/gm) ?? [];
-  const responses = await Promise.all(lines.map(shell));
+  const responses = await Promise.all(lines.map(runShell));
   expect(responses.map((response) => JSON.parse(response))).toEqual([
     expect.objectContaining({ object: 'health', status: 'ok' }),
     expect.objectContaining({ object: 'list', has_more: true }),
@@ -65,19 +73,20 @@ it('prints three curl lines that work unchanged', async () => {
   ]);
 });
 
-it('gives the responses of the README to its requests, which are a page, a listing and an event', async () => {
+it('gives the responses of the README to its requests for a page, a listing and an event', async () => {
   const scripts = getCodeBlocks('README.md', 'sh').filter((block) => block.includes('curl '));
-  const shown = getCodeBlocks('README.md', '').filter((block) => block.startsWith('{'));
-  expect(shown).toHaveLength(3);
+  const responses = getCodeBlocks('README.md', '').filter((block) => block.startsWith('{'));
+  expect(responses).toHaveLength(3);
   for (const [index, script] of scripts.entries()) {
-    const output = await shell(script.replaceAll('http://localhost:3001', service.origin));
-    // `...` is what the README leaves out.
-    const parts = shown[index]?.split('...').map(RegExp.escape) ?? [];
+    const output = await runShell(script.replaceAll('http://localhost:3001', service.origin));
+    // The README replaces a part that it leaves out by `...`.
+    const parts = responses[index]?.split('...').map(RegExp.escape) ?? [];
     expect(output).toMatch(new RegExp(`^${parts.join('.*')}$`, 's'));
   }
 });
 
-it('serves with a home and a temporary folder that cannot be written, and writes nothing there', () => {
+// The first service shows that both can be read-only.
+it('writes nothing to the home and the temporary folder', () => {
   expect(readdirSync(home, { recursive: true })).toEqual(['.wrangler']);
 });
 
@@ -90,7 +99,7 @@ describe('on a network', () => {
       .filter((info) => info !== undefined)
       .find(isExternal)?.address ?? '127.0.0.1';
 
-  /** Requests a path of the second service as another host does. */
+  /** Requests a path of the second service as another host would. */
   async function request(path: string, host = `${address}:${PORT + 1}`) {
     const options = { host: address, port: PORT + 1, path, headers: { Host: host } };
     const [response] = await once(get(options), 'response');
@@ -109,101 +118,96 @@ describe('on a network', () => {
     );
   });
 
-  it('logs requests of other hosts as any other', async () => {
+  it('logs requests of other hosts like its own', async () => {
     await request('/api/none?from=phone');
     await expect.poll(second.output).toMatch(/ GET \/api\/none\?from=phone 404 \d+ ms /);
   });
 
-  // conventions.md and `--help` say that everyone on the network can change the local database.
+  // conventions.md and `--help` warn that everyone on the network can change the local database.
   it.each([
     ['its address', undefined, 403],
     ['localhost', `localhost:${PORT + 1}`, 200],
   ])(
-    'responds to other hosts at the Local Explorer if they name it %s',
+    'responds to other hosts at the Local Explorer that address it as %s',
     async (_, host, status) => {
       expect(await request('/cdn-cgi/explorer/api/d1/database', host)).toMatchObject({ status });
     },
   );
 });
 
-it('a taken port is an error that names PORT', async () => {
+it('suggests another PORT if the port is in use', async () => {
   vi.stubEnv('PORT', String(PORT));
   const stderr = `port ${PORT}: cannot listen: address already in use. Use another port: PORT=4000 npm run dev\n`;
   expect(await project.run('dev.ts')).toEqual({ code: 1, stdout: '', stderr });
 });
 
-it('shows drawings for the photos of the samples, on whichever port', async () => {
+it('shows drawings for the photos of the samples on any port', async () => {
   for (const { origin } of [service, second]) {
     const url = `${origin}/api/v1/web/properties?limit=100&fresh=true`;
     const page = await fetch(url, { headers: { 'x-api-key': API_KEY } });
-    const photos = listed.parse(await page.json()).data.flatMap(({ gallery }) => gallery);
-    expect(photos.every((each) => each.url.startsWith(`${origin}/sample-photos/`))).toBe(true);
-    // One of each drawing: test/development/sample-photos.test.ts proves that every photo has one.
-    const drawings = new Map(photos.map((each) => [each.url.replace(/^.*\/\d+-/, ''), each.url]));
+    const photos = listingPage.parse(await page.json()).data.flatMap(({ gallery }) => gallery);
+    expect(photos.every(({ url }) => url.startsWith(`${origin}/sample-photos/`))).toBe(true);
+    // One photo of each drawing, because test/development/sample-photos.test.ts tests all photos.
+    const drawings = new Map(photos.map(({ url }) => [url.replace(/^.*\/\d+-/, ''), url]));
     expect(drawings.size).toBeGreaterThan(10);
     for (const address of drawings.values()) {
-      const { ok, headers: own } = await fetch(address, { method: 'HEAD' });
-      expect([address, ok, own.get('Content-Type')]).toEqual([address, true, 'image/webp']);
+      const { ok, headers } = await fetch(address, { method: 'HEAD' });
+      expect([address, ok, headers.get('Content-Type')]).toEqual([address, true, 'image/webp']);
     }
   }
-  // What is stored could go to another database.
-  const query = `SELECT count(*) AS found FROM properties WHERE source || coalesce(document, '') LIKE '%localhost%'`;
-  expect(project.rows(query)).toEqual([{ found: 0 }]);
+  // Stored addresses must not depend on the port, because the rows can be copied to another database.
+  const query = `SELECT count(*) AS matches FROM properties WHERE source || coalesce(document, '') LIKE '%localhost%'`;
+  expect(project.rows(query)).toEqual([{ matches: 0 }]);
 });
 
-it('rewrites no address but that of the samples', async () => {
-  const url = 'https://images.example.com/homes/own/1.jpg';
-  const file = project.write('own.json', {
-    properties: [
-      {
-        slug: 'own-home',
-        name: 'Own',
-        status: 'listed',
-        display_order: 1,
-        photos: [{ url, section: 'hero', web_visible: true, web_sort_order: 1 }],
-      },
-    ],
-  });
-  expect(await project.run('import-listings.ts', file, '--no-undo')).toMatchObject({ code: 0 });
+it('rewrites only the addresses of the samples', async () => {
+  const replaceHost = (column: string) =>
+    `${column} = replace(${column}, 'photos.sample-listings.test', 'images.example.com')`;
+  project.rows(
+    `UPDATE properties SET ${replaceHost('source')}, ${replaceHost('document')} WHERE slug = 'es-far-vell'`,
+  );
   const headers = { 'x-api-key': API_KEY };
-  const path = '/api/v1/web/properties/own-home?fresh=true';
+  const path = '/api/v1/web/properties/es-far-vell?fresh=true';
   const response = await fetch(`${service.origin}${path}`, { headers });
+  const url = expect.stringMatching(/^https:\/\/images\.example\.com\/es-far-vell\//);
   expect(await response.json()).toMatchObject({ hero_image: { url } });
 });
 
-it('prints a short line for each request, with its query', async () => {
+it('prints a short line with the query for each request', async () => {
   await fetch(`${service.origin}/api/none?q=1`, { headers: { 'X-Request-ID': 'short-line' } });
   const line = /^\d\d:\d\d:\d\d GET \/api\/none\?q=1 404 \d+ ms resource_missing short-line$/m;
   await expect.poll(service.output).toMatch(line);
 });
 
-it('prints the key, and the addresses of its pages and of a debugger, which respond', async () => {
+it('prints the API key', () => {
+  expect(service.output()).toContain(`  API key         ${API_KEY}\n`);
+});
+
+it('prints the addresses of pages that respond', async () => {
   const output = service.output();
-  expect(output).toContain(`  API key         ${API_KEY}\n`);
   for (const path of ['/', '/docs', '/preview', '/api/docs', '/cdn-cgi/explorer']) {
     const address = `${service.origin}${path}`;
     expect(output).toContain(`  ${address}\n`);
-    // As the start page asks.
+    // The start page sends the same request.
     const { headers } = await fetch(address, { method: 'HEAD' });
     expect(headers.get('Content-Type')).toMatch(/^text\/html/);
   }
-  const [, url = ''] = /^ {2}Debugger +(ws:.*)$/m.exec(output) ?? [];
+});
+
+it('prints the address of a debugger that responds', async () => {
+  const [, url = ''] = /^ {2}Debugger +(ws:.*)$/m.exec(service.output()) ?? [];
   const targets = await (await fetch(`http://${new URL(url).host}/json`)).json();
   expect(targets).toMatchObject([{ webSocketDebuggerUrl: url }]);
 });
 
-it('ends with 0 on SIGTERM, which leaves its port free', async () => {
+it('ends with 0 and a free port on SIGTERM', async () => {
   expect(await service.stop('SIGTERM')).toBe(0);
   await expect(fetch(service.origin)).rejects.toThrow();
 });
 
-/** Kills one process alone. Every process that the service has started must end. */
-async function killAlone({ group }: Service, victim: string): Promise<void> {
-  const select = ['-g', String(group), '-f', victim];
-  expect(spawnSync('pkill', ['-KILL', '-o', ...select]).status).toBe(0);
-  const findProcesses = () => spawnSync('pgrep', ['-g', String(group)]).status;
+it('leaves no process behind when it is killed', async () => {
+  const group = String(second.group);
+  process.kill(second.group, 'SIGKILL');
+  const findProcesses = () => spawnSync('pgrep', ['-g', group]).status;
   await expect.poll(findProcesses).toBe(1);
-}
-
-it('no process survives when dev itself is killed', () =>
-  killAlone(second, 'tools/commands/dev.ts --host 0.0.0.0$'));
+});
