@@ -53,7 +53,8 @@ const wrongDate = join(
   ),
   oneof(fc.constant(''), time, zone),
 );
-const wrongTail = join(date, matching(/^([a-y]|[Tt,+-]|T[^0-9]|Z[^\0]{60}|T1.{59}\n)$/));
+// The last character after `Z` is not blank, because blanks at the end of a value do not count.
+const wrongTail = join(date, matching(/^([a-y]|[Tt,+-]|T[^0-9]|Z[^\0]{59}[^\0 \t]|T1.{59}\n)$/));
 const notDated = oneof(
   wrongDate,
   wrongTail,
