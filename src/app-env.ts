@@ -9,7 +9,7 @@ export type AppEnv = {
     client?: string;
     /** The API key of the request; undefined if the request has no API key. */
     key?: PresentedKey | undefined;
-    /** The recognized caller, as in the log: the name of the key, `api-key` or `bearer`. */
+    /** The caller in the log: the name of a named key, `api-key` or `bearer`; absent for unknown callers. */
     caller?: string;
     /** The `Origin` of a preflight that CORS does not allow, for the log. */
     rejectedOrigin?: string | undefined;

@@ -25,7 +25,7 @@ const httpUrl = () =>
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
     .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
 
-/** Makes the schema of the site that shows the listings. Its output has no trailing slash. */
+/** Makes the schema of the URL of the site that shows the listings. The output has no trailing slash. */
 export const publicSiteUrl = () =>
   httpUrl()
     .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
@@ -75,7 +75,7 @@ const makeVarsSchema = () =>
     isDevelopment: values.ENVIRONMENT === DEVELOPMENT,
     publicSiteUrl: values.PUBLIC_SITE_URL,
     corsOrigins: values.CORS_ORIGINS,
-    /** Requests per window, by counter. */
+    /** Maximum number of requests in a window, by policy. */
     rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
     /** Jurisdiction of the rate counters. The local runtime does not support jurisdictions. */
     jurisdiction:

@@ -20,8 +20,9 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /**
- * The form of the header. The scheme may be in any case (RFC 9110 section 11.1). The unused bits of
- * the signature's base64url must be zero, so that a signature has one spelling (RFC 4648 section 3.5).
+ * Matches an `Authorization` header with a JWT. The scheme may be in any case (RFC 9110 section 11.1).
+ * The unused bits of the signature's base64url must be zero, so that each signature has only one
+ * spelling (RFC 4648 section 3.5).
  */
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
@@ -34,7 +35,7 @@ export const PERMISSIONS_CLAIM = 'permissions';
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };
 
-/** `reason` is for the log: jose's code with the rejected claim, or the missing permission. */
+/** The result of a verification. `reason` is for the log, e.g. `ERR_JWT_EXPIRED exp`. */
 export type TokenVerdict =
   | { outcome: 'valid' }
   | { outcome: 'denied' | 'expired' | 'invalid'; reason: string };
@@ -110,7 +111,7 @@ async function verifyJwt(
   }
 }
 
-/** Returns why a claim does not have the permission; undefined if it does. */
+/** Returns the reason why a claim does not have the permission; undefined if it has the permission. */
 function explainDenial(claim: unknown, { area, level }: Permission): string | undefined {
   if (claim === undefined) return `no claim ${PERMISSIONS_CLAIM}`;
   const grantedLevels = readLevels(claim, area);
@@ -123,7 +124,7 @@ function explainDenial(claim: unknown, { area, level }: Permission): string | un
   return isSufficient ? undefined : `the level of ${area} is below ${level}`;
 }
 
-/** Returns the levels of an area in a claim; undefined if it is not a list, text or object. */
+/** Returns the levels of an area in a claim; undefined if the claim is not a list, text or object. */
 function readLevels(claim: unknown, area: string): string[] | undefined {
   const entries = typeof claim === 'string' ? claim.split(/\s+/) : claim;
   if (Array.isArray(entries)) return LEVELS.filter((level) => entries.includes(`${area}:${level}`));

@@ -13,7 +13,7 @@ import type { JWK } from 'jose';
 
 export type KeySet = {
   usableKeys: JWK[];
-  /** Number of all entries. */
+  /** Number of entries in the set, including the ignored entries. */
   size: number;
   /** Messages about the first malformed entries, each with its index and `kid`, but no other content. */
   malformedEntries: string[];
@@ -23,7 +23,7 @@ const USABLE_TYPES = ['RSA', 'EC', 'OKP'];
 const MAX_KID_CHARACTERS = 64;
 export const MAX_REPORTED_ENTRIES = 20;
 
-/** Returns undefined for a value that is not a key set. */
+/** Reads a key set. Returns undefined for a value that is not a key set. */
 export function readKeySet(value: unknown): KeySet | undefined {
   if (!isObject(value) || !Array.isArray(value.keys)) return undefined;
   const entries: unknown[] = value.keys;

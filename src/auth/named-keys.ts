@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { parseJson } from '../http/json-text.ts';
 
-/** The rights of a key. Each route declares the one that it needs, with `requireScope`. */
+/** The rights that a key can have. Each route declares the scope that it needs, with `requireScope`. */
 export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
@@ -49,7 +49,7 @@ export function keyFields() {
   };
 }
 
-/** Makes the schema of the var, a list or its JSON text. No two keys share a name or a hash. */
+/** Makes the schema of `API_KEYS`, a list or its JSON text. Two keys must not have one name or one hash. */
 export function namedKeys() {
   const keys = z.array(z.strictObject(keyFields())).superRefine((keys, context) => {
     for (const field of ['name', 'sha256'] as const) {

@@ -19,7 +19,7 @@ const service = createApp({ showsPaths: true });
 const serviceWithPages = createApp({ showsPaths: true, developmentPages: pageRoutes() });
 /** Used when the URL cannot be parsed, because the Host header is not a valid authority. */
 const NO_URL = { origin: '', pathname: '' };
-/** One object for all requests with the same bindings, because it is the key of the parsed vars. */
+/** The changed bindings, by the original bindings. `readConfig` needs one object for all requests. */
 const localEnvs = new WeakMap<Env, Env>();
 
 export default {

@@ -64,7 +64,7 @@ const makeBooking = () =>
 /** The payload schema of each event type. */
 export const EVENT_TYPES = {
   'booking.created': makeBooking,
-  /** Has the current state of the booking. */
+  /** Its payload has the current state of the booking. */
   'booking.updated': makeBooking,
   'booking.cancelled': () =>
     z.looseObject({

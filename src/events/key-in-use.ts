@@ -31,7 +31,7 @@ export function describeDifferences(sent: unknown, stored: unknown): Problem[] {
   return findDifferingPaths(sent, stored).map((path) => ({ path, message: DIFFERS }));
 }
 
-/** Returns at most `MAX_PROBLEMS` paths, in the order of `a`. */
+/** Returns at most `MAX_PROBLEMS` paths at which two bodies differ, in the order of `a`. */
 function findDifferingPaths(a: unknown, b: unknown): string[] {
   const paths: string[] = [];
   const path: (string | number)[] = [];

@@ -14,7 +14,7 @@ import type { EventResource } from './openapi/event.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import type { events } from './table.ts';
 
-/** The circumstances of a request, which are the same for each attempt at D1. */
+/** Data about a request. They are the same for each attempt to call D1. */
 export type StoreContext = {
   /** Random id of the request, stored with its events in the column `receipt`. */
   requestToken: string;
@@ -32,6 +32,7 @@ const MAX_COMPARED_BODIES = 4;
 /** Maximum wait for stored bodies. The conflict is certain without them. */
 const BODIES_DEADLINE_MS = 1_000;
 
+/** The decision of D1 about an event. */
 export type Decision =
   /** This request stored the event. */
   | { kind: 'accepted'; event: KeyedEvent }
@@ -120,11 +121,11 @@ export function makeEventResource(
   return { object: 'event', id, type, status, created_at: new Date(created_at).toISOString() };
 }
 
-/** Event id → the body that was sent. */
+/** Event id → stored body, as it was sent. */
 export type StoredBodies = ReadonlyMap<string, unknown>;
 
 /**
- * Reads the stored bodies of the first four conflicts, so that the differences can be named. Leaves
+ * Reads the stored bodies of the first four conflicts, so that the differences can be reported. Leaves
  * out a body that is erased or that the caller may not read. Calls D1 only if there is a conflict.
  * Logs a failure or a late response, and returns an empty map.
  */

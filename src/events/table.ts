@@ -22,7 +22,7 @@ export const events = sqliteTable(
     created_at: integer().notNull(),
     received_from: text(),
     erased_at: integer(),
-    /** JSON text. Last, because SQLite reads through a large text to reach a later column. */
+    /** JSON text. The column is last, because SQLite reads through a large text to reach a later column. */
     payload: text().notNull(),
   },
   (t) => [

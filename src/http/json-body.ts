@@ -33,7 +33,7 @@ type BodyOptions = {
   maxBytes?: number;
   /** Number of levels that enclose a resource, which itself may have `MAX_BODY_DEPTH` levels. */
   extraDepth?: number;
-  /** Paths that the log may name, the longest first. Names below them belong to the caller. */
+  /** Paths that the log may contain, the longest first. The names inside them are the caller's. */
   loggedFields?: readonly string[];
 };
 

@@ -29,7 +29,7 @@ type LogFields = {
   database_attempts?: number;
 };
 
-/** A field to which parts are added. */
+/** A field whose value is a sum. */
 type SumField = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; fields: LogFields }>();
@@ -93,7 +93,7 @@ export function logError(message: string, cause: unknown): void {
   console.error(JSON.stringify(line).replace(CONTROLS, escapeControl));
 }
 
-/** Control characters that JSON does not escape and a terminal obeys. A request id may contain them. */
+/** Matches control characters that JSON does not escape but a terminal obeys. A request id may contain them. */
 const CONTROLS = /[\x7f-\x9f\u2028\u2029]/g;
 
 function escapeControl(character: string): string {

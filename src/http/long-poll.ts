@@ -22,8 +22,8 @@ const MAX_POLLS = 50;
 const MAX_POLLS_PER_CLIENT = 5;
 
 /**
- * Makes the schema of the parameter `wait`. Its description says which other parameter a request needs,
- * e.g. `order=asc`, and for what the request waits, e.g. `an event`.
+ * Makes the schema of the parameter `wait`. Its description contains the parameter that a request also
+ * needs, e.g. `order=asc`, and the items for which the request waits, e.g. `an event`.
  */
 export function makeWaitParameter(requiredParameter: string, items: string) {
   const description = `Whole seconds, only with \`${requiredParameter}\`. If the response would be empty, the service waits for ${items}, for at most this time.`;

@@ -16,7 +16,7 @@ import { wholeNumber } from '../schema/numbers.ts';
 import { ApiError } from './errors.ts';
 import { parseJson } from './json-text.ts';
 
-/** Version of cursors. Raise it when the meaning of a position changes. */
+/** Version of the form of cursors. Raise it when the meaning of a position changes. */
 const CURSOR_FORM = 2;
 const CHECK_BYTES = 8;
 /** Maximum length of a cursor. The longest that the service writes has about 500 characters. */

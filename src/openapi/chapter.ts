@@ -134,7 +134,7 @@ function writeOperation(
 }
 
 function createResponseWriter(commonHeaders: Readonly<Record<string, z.ZodType>>) {
-  /** One component for all operations with the same errors of a status. */
+  /** Components, each of which all operations with the same errors of a status share. */
   const errorResponses = new Map<string, ZodOpenApiResponseObject>();
   return {
     writeSuccess(response: SuccessResponse): ZodOpenApiResponseObject {

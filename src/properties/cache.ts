@@ -37,7 +37,7 @@ const MAX_ENTRY_PART = 1 / 16;
 
 export type FeedResponse = {
   version: CatalogueVersion;
-  /** Absent for a missing listing. A Blob, because a `Response` copies plain bytes once more. */
+  /** Absent for a missing listing. The body is a Blob, because a `Response` would copy plain bytes. */
   content?: { body: Blob; etag: string };
 };
 
@@ -49,7 +49,7 @@ export type CachedResponse = {
   memoryFwd: 'stale' | 'miss';
 };
 
-/** One isolate's view of both levels. A key is the JSON text of a request. */
+/** The cache as one isolate uses it. The key of a response is the JSON text of its request. */
 export class FeedCache {
   readonly versions: CatalogueVersions;
   readonly #memory: LRUCache<string, FeedResponse>;

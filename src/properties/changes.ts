@@ -1,6 +1,7 @@
 /**
- * Reads the list of changes. Reads the primary, so that the list contains all changes of an import that
- * has ended. A listing has one position, which its latest change assigns. Readers get these changes:
+ * Reads the list of changes from the primary database, so that the list contains all changes of an
+ * import that has ended. A listing has one position, which its latest change assigns. Readers get these
+ * changes:
  *
  *     listings, by position          in a first pass      after position 2
  *     1  casa-marea      listed      published            —
@@ -34,7 +35,7 @@ type ChangePosition = {
   generation: string;
   /** Position of the last change that the reader has. */
   seq: number;
-  /** Newest position when the reader began its first pass. Removals up to it are skipped. */
+  /** Newest position when the reader began its first pass. Removals up to this position are skipped. */
   start: number;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The query parameters of the feed. A filter is an entry here and the column of the same name in
- * table.ts. Validation, cursors, statements and the OpenAPI document follow from these.
+ * The query parameters of the feed. To add a filter, add an entry here, and a column of the same name in
+ * table.ts. Validation, cursors, statements and the OpenAPI document use these entries.
  */
 
 import * as z from 'zod';
@@ -34,7 +34,7 @@ const filterParameters = {
 /** Parsed filters. Statuses are deduplicated and sorted, so that equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
-/** The languages, deduplicated and sorted; undefined for all of them. */
+/** The schema of `locale`. Its output is deduplicated and sorted; undefined for all languages. */
 const locale = makeEnumListSchema(LOCALES)
   .transform((locales) => (locales.length < LOCALES.length ? locales : undefined))
   .optional()

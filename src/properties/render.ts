@@ -7,8 +7,8 @@ import type { Source } from './source.ts';
 import { CARD_FIELDS } from './statuses.ts';
 
 /**
- * Version of the rules below. A new version makes every stored document out of date, so that reads
- * render it again. test/properties/rules.test.ts fails if the rules change without a new version.
+ * Version of the rules for rendering. A new version makes every stored document outdated, so that
+ * reads render it again. test/properties/rules.test.ts fails if the rules change without a new version.
  */
 export const RULES_VERSION = 4;
 
@@ -96,7 +96,7 @@ function listWebPhotos(source: Source): Photo[] {
     .sort((a, b) => a.web_sort_order - b.web_sort_order || byId(a, b));
 }
 
-/** Breaks ties by id, so that the order of a listing's photos in its source does not matter. */
+/** Compares the ids of photos or videos that have one sort order, so that the result is always the same. */
 function byId(a: { id: string }, b: { id: string }): number {
   return a.id < b.id ? -1 : 1;
 }

@@ -4,13 +4,13 @@ import { isBlank } from './locale-map.ts';
 
 const LINE_END = /\r\n?|\n/g;
 
-/** A node. Its marks and attributes do not show in plain text. */
+/** A node of a ProseMirror document. Marks and attributes are not in the type, because plain text does not show them. */
 type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
 export type RichText = string | RichTextNode;
 
 /**
- * Returns the plain text: lines end with `\n`, and exactly one blank line separates paragraphs, so
- * that sites can split it at `\n\n`.
+ * Converts rich text to plain text. Lines end with `\n`, and exactly one blank line separates
+ * paragraphs, so that sites can split the text at `\n\n`.
  *
  *     'Sea view.\r\n \n\n\nTwo\nlines. '             → 'Sea view.\n\nTwo\nlines.'
  *     <h2>Sea</h2><p></p><ul><li>One</li></ul>       → 'Sea\n\nOne'

@@ -20,7 +20,7 @@ import {
 import { slug } from './slug.ts';
 import { decodeListingPosition, LISTING, LISTING_PAGE } from './store.ts';
 
-/** Returns the routes, which are mounted at /api/v1/web. */
+/** Makes the routes under /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
   const listQuery = validQuery(listParameters);
@@ -79,7 +79,7 @@ async function respondWithChanges(
   return new Response(page.json, { headers });
 }
 
-/** Throws a 404 for a name that is neither an id nor a slug. */
+/** Returns the id or the slug in a path. Throws a 404 for any other text. */
 function parseKey(slugOrId: string) {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
   if (slug.safeParse(slugOrId).success) return { slug: slugOrId };

@@ -20,7 +20,7 @@ type Photo = {
 
 type Video = { id: string; url: string; type: string; web_visible: boolean; sort_order: number };
 
-/** A field of the wire that `render` computes, instead of copying it. */
+/** A field of the wire resource that `render` computes instead of copying. */
 type RenderedField =
   | 'object'
   | 'status'

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-/** The statuses on the wire, which never shows a hidden listing. */
+/** The statuses of listings in the feed, which never shows a hidden listing. */
 export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
 
 export const publicStatus = z

@@ -19,7 +19,7 @@ export const FILTER_COLUMNS = Object.keys(filterColumns) as (keyof typeof filter
 /**
  * One row for each listing. Each combination of filters has an index that ends in (status,
  * display_order, id), so that a page is one range of one index for each status. The tables have no
- * foreign keys and no CHECKs, because a change to one would rebuild the table.
+ * foreign keys and no CHECKs, because a migration that changes one would have to rebuild the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -36,9 +36,9 @@ export const properties = sqliteTable(
     removed_slug: text(),
     /** JSON of a list of at most 20 previous public slugs, newest first. */
     former_slugs: text().notNull().default('[]'),
-    /** The `formatRendering` of `document` and `card`. */
+    /** Version of the rules and the site of `document` and `card`, as `formatRendering` writes them. */
     rendering: text().notNull(),
-    /** Unused: a migration drops no column. */
+    /** Unused. The column is kept, because migrations never drop a column. */
     source_hash: text().notNull().default(''),
     // The large texts come last, because SQLite reads through a text to reach the next column.
     /** JSON of the `PropertyCard`; null for a hidden listing. */
@@ -47,7 +47,7 @@ export const properties = sqliteTable(
     document: text(),
     /** JSON of the `Source`. */
     source: text().notNull(),
-    /** The `operations.id` that changed `source` last. A migration added the column, so it is the last. */
+    /** `operations.id` of the last change to `source`. The column is last, because a migration added it. */
     operation: text(),
   },
   (table) => [

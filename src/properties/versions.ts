@@ -96,7 +96,7 @@ export class CatalogueVersions {
     return true;
   }
 
-  /** Adds the confirmations of another isolate, and follows it to a newer version. */
+  /** Adds the confirmations of another isolate, and makes its newer version the current version. */
   adopt(shared: readonly Confirmation[]): void {
     const [latest] = shared;
     if (latest === undefined) return;
@@ -124,7 +124,7 @@ export class CatalogueVersions {
     this.confirmations = latestById;
   }
 
-  /** Whether a version belongs to the current generation and is newer than all others of it. */
+  /** Whether a version belongs to the current generation and is newer than all its confirmed versions. */
   #isNewer({ generation, number }: CatalogueVersion): boolean {
     if (this.current !== undefined && this.current.generation !== generation) return false;
     return [...this.confirmations.values()].every(
@@ -133,7 +133,7 @@ export class CatalogueVersions {
   }
 }
 
-/** Returns an infinite age without a confirmation, or for one in the future, because the clock was set back. */
+/** Returns the age of a confirmation; infinite if there is none, or if it is in the future by a wrong clock. */
 function getAgeMs(confirmation: Confirmation | undefined): number {
   if (confirmation === undefined) return Number.POSITIVE_INFINITY;
   const ageMs = Date.now() - confirmation.at;

@@ -39,7 +39,7 @@ export type Counts = ReadonlyMap<number, number>;
 
 /** The requests of one client that one isolate has admitted. */
 export type Report = {
-  /** Random reporter id. A restarted isolate gets a new one, so its earlier counts still apply. */
+  /** Random reporter id. A restarted isolate gets a new id, so its earlier counts still apply. */
   record: string;
   /** Total per bucket. In a permit request, its bucket also counts all requests that wait for permits. */
   counts: Counts;
@@ -86,7 +86,7 @@ function sumCounts(counts: ReadonlyMap<unknown, number>): number {
   return total;
 }
 
-/** Adds a report. A single report is not stored, because most clients never send a second one. */
+/** Adds a report. The first report is not stored, because most clients never cause a second report. */
 export function addReport(
   state: CounterState | undefined,
   { record: reporter, counts }: Report,

@@ -22,7 +22,7 @@ const ALARM_DELAY_MS = 2 * WINDOW_MS;
 
 /**
  * During a deployment, Workers and counters of two releases call each other. Never change the
- * signature of a method: add another method.
+ * signature of a method. Add another method instead.
  */
 export class RateCounter extends DurableObject<Env> {
   readonly #states = new Map<PolicyName, CounterState>();

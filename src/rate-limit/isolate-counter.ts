@@ -33,8 +33,8 @@ const UNREPORTED_DIVISOR = 12;
 /** Unacknowledged requests make the next request wait at a fifth of the limit. */
 const UNACKNOWLEDGED_DIVISOR = 5;
 /**
- * Upper bounds of these two numbers for large limits. With the bounds, 20 isolates exceed a limit of
- * 6,000 by 8 %, without them by 158 %.
+ * Maximum numbers of unreported and unacknowledged requests under a large limit. With them, 20 isolates
+ * exceed a limit of 6,000 by 8 %, otherwise by 158 %.
  */
 const MAX_UNREPORTED = 25;
 const MAX_UNACKNOWLEDGED = 60;
@@ -55,7 +55,7 @@ type BucketCounts = {
   pending: number;
   /** Requests that all other isolates have admitted, according to the counter. */
   admittedElsewhere: number;
-  /** Part of `admitted` that the last report contained. */
+  /** Number of admitted requests that the last report contained. */
   reported: number;
   /** Requests of this isolate that the counter has stored. */
   acknowledged: number;
@@ -195,7 +195,7 @@ export class IsolateCounter {
     }
   }
 
-  /** Keeps the larger counts, because a smaller one comes from an older call that was overtaken. */
+  /** Keeps the larger counts, because smaller counts come from an older call that was overtaken. */
   #mergeCounts(field: 'admittedElsewhere' | 'reported' | 'acknowledged', received: Counts): void {
     for (const [bucket, count] of received) {
       const counts = this.#countsIn(bucket);
@@ -210,7 +210,7 @@ export class IsolateCounter {
     this.#health = { state: 'waiting', since };
   }
 
-  /** Logs only the first failure after a reply. */
+  /** Records a failure of the counter. Logs only the first failure after a reply. */
   #recordFailure(error: unknown): void {
     if (this.#health.state !== 'failing') logError('rate counter failed', error);
     this.#health = { state: 'failing' };

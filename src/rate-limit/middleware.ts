@@ -18,7 +18,7 @@ const MAX_CLIENTS = 10_000;
 
 type RateLimitOptions = { ingestPaths: readonly string[] };
 
-/** `policyName` is the name in the response headers. */
+/** The client of a request, and its limit. `policyName` is the name of the policy in the response headers. */
 type ClientQuota = {
   client: string;
   isKey: boolean;

@@ -40,7 +40,7 @@ export function readD1<T>(call: () => Promise<T>): Promise<T> {
   return callWithin(D1_READ_DEADLINE_MS, 'D1 read', call);
 }
 
-/** Writes within 10 s, retries included. Throws as `readD1` does. */
+/** Writes within 10 s, retries included. Throws the same error as `readD1`. */
 export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promise<T>): Promise<T> {
   const results = await callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
   const [first] = [results].flat();
@@ -74,13 +74,13 @@ async function callWithin<T>(deadlineMs: number, name: string, call: () => Promi
 const MIN_RETRY_SECONDS = 2;
 const MAX_RETRY_SECONDS = 30;
 
-/** Returns a quarter of the time for which D1 has failed, with jitter, so that clients spread. */
+/** Returns a quarter of the time for which D1 has failed, in seconds. Jitter spreads the retries of clients. */
 function chooseRetryAfter(failedMs: number): number {
   const seconds = Math.min(Math.max(MIN_RETRY_SECONDS, failedMs / 4_000), MAX_RETRY_SECONDS);
   return Math.ceil(seconds * (1 + Math.random() / 2));
 }
 
-/** 10 GB (developers.cloudflare.com/d1/platform/limits, as of April 2026). */
+/** Maximum size of a database: 10 GB (developers.cloudflare.com/d1/platform/limits, as of April 2026). */
 export const MAX_DATABASE_BYTES = 10_000_000_000;
 const WARNING_SHARE = 0.7;
 const WARNING_INTERVAL_MS = 3_600_000;
@@ -116,7 +116,7 @@ async function retryTransientErrors<T>(
   }
 }
 
-/** Whether a retry may succeed after an error of D1, or the text of one. */
+/** Whether a retry may succeed after an error, which is an error of D1 or its text. */
 export function isTransientError(error: unknown): boolean {
   return TRANSIENT_ERROR.test(String(error));
 }

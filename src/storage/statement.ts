@@ -1,6 +1,6 @@
 /**
- * SQL statements, from Drizzle's builder where it can express them. Constant statements are compiled
- * once per isolate. Lists with filters are compiled for each request, in 0.1 ms.
+ * Makes SQL statements, with Drizzle's builder where the builder can express them. Constant statements
+ * are compiled once per isolate. Lists with filters are compiled for each request, in 0.1 ms.
  */
 
 import { fillPlaceholders, type Query, SQL, sql } from 'drizzle-orm';

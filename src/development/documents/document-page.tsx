@@ -35,7 +35,7 @@ const FOLDERS = Map.groupBy(
 );
 const PATHS = [...FOLDERS.values()].flat();
 
-/** Returns the path of a document, which may be given without `.md`, or of the first one in a folder. */
+/** Returns the path of a document, also without its `.md`, or of the first document in a folder. */
 function findPath(requestedPath: string): string | undefined {
   const isFile = (path: string) => path === requestedPath || path === `${requestedPath}.md`;
   return PATHS.find(isFile) ?? PATHS.find((path) => path.startsWith(`${requestedPath}/`));

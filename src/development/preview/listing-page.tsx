@@ -55,7 +55,7 @@ function SitePart({ html, lang }: SitePartProps) {
   );
 }
 
-/** Renders what only an editor needs: names, the status and links. */
+/** Renders the line for editors, with names, the status and links. */
 function EditorsLine({ listing }: { listing: Listing }) {
   const { slug, name, hid, status, url } = listing;
   return (

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { LOCALES } from '../../properties/locale-map.ts';
 import { PARTS } from './missing.ts';
 
-/** An empty string does not filter. */
+/** The schema of a filter. An empty string selects all listings. */
 const filter = z.string().trim().default('');
 
 /** The query of an address. */

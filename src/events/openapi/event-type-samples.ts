@@ -1,4 +1,4 @@
-/** The event types for readers: the fields of each payload, and a sample. */
+/** Describes the event types for documents, with the fields of each payload and a sample. */
 
 import * as z from 'zod';
 import { EVENT_TYPES } from '../event-types.ts';

@@ -1,5 +1,5 @@
 /**
- * Schemas with a member for each event type, so that generated clients know each payload. Payloads
+ * Schemas with a member for each event type, so that generated clients have a type for each payload. Payloads
  * share a title, because some generators merge the members of a union and name the class after it.
  */
 
@@ -96,7 +96,7 @@ export const anyStoredEvent = makeStoredEventSchema(
   Object.fromEntries(types.map(({ type, request }) => [type, request.shape.payload])),
 );
 
-/** `booking.created` → `BookingCreated`. */
+/** @example pascalCase('booking.created') // 'BookingCreated' */
 function pascalCase(eventType: string): string {
   const parts = eventType.split(/[^A-Za-z0-9]+/);
   return parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('');

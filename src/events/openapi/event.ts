@@ -1,4 +1,4 @@
-/** Events as the service returns them. The Worker uses only the types. */
+/** Schemas of events as the service returns them. The Worker imports only their types. */
 
 import * as z from 'zod';
 import { keyFields } from '../../auth/named-keys.ts';
@@ -32,7 +32,7 @@ export const event = z
 
 export type EventResource = z.infer<typeof event>;
 
-/** The event as the list returns it, of any type. */
+/** A stored event as the list returns it. The schema of an event type extends this schema. */
 export const storedEvent = z.strictObject({
   ...event.shape,
   status: withMetadata(z.literal('pending'), 'Always `pending`: the service never changes it.'),

@@ -1,4 +1,4 @@
-/** The responses of the health checks. The Worker uses only the types. */
+/** Schemas of the responses of the health checks. The Worker imports only their types. */
 
 import * as z from 'zod';
 import { errorFields, patternText } from '../../openapi/error-resource.ts';
