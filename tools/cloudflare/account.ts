@@ -1,4 +1,4 @@
-/** The account that a command works on, and a client for Cloudflare's REST API. */
+/** Opens the Cloudflare account of a command, and calls Cloudflare's REST API. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,19 +10,20 @@ import { describeError, UserError } from '../command-line/user-error.ts';
 import { runWrangler } from './wrangler.ts';
 
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
-/** Pauses before the second, third, fourth and fifth attempt. */
+/** Pauses before the second and later attempts. */
 const PAUSES_MS = [250, 500, 1_000, 2_000];
 /**
- * The API accepts 1,200 calls per user in five minutes. After that, it rejects every call with 429
- * for five minutes (developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026).
+ * Cloudflare accepts 1,200 API calls per user in five minutes. If a user exceeds this limit, it
+ * rejects all of the user's calls with 429 for the next five minutes
+ * (developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026).
  */
 const CALLS_PER_MINUTE = 190;
 const BLOCK_MS = 300_000;
-/** Longest pause that is not printed. */
+/** Longer pauses are printed. */
 const SILENT_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 
-/** The time and the pauses of a client. Tests replace it. */
+/** The clock of an API client. Tests replace it with a fake one. */
 export type Clock = { now: () => number; sleep: (ms: number) => Promise<unknown> };
 
 const SYSTEM_CLOCK: Clock = {
@@ -30,16 +31,19 @@ const SYSTEM_CLOCK: Clock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Sends a request. Failed attempts are repeated, so it must be safe to run twice. Throws a `UserError`. */
+/**
+ * Sends a request, and retries failed attempts. The request must therefore be safe to repeat.
+ * Throws a `UserError` if it fails permanently.
+ */
 type Call = <T>(result: z.ZodType<T>, method: string, path: string, body?: unknown) => Promise<T>;
 
 export type Account = {
   id: string;
-  /** Calls a path of the account, such as `/d1/database`. */
+  /** Calls a path under the account, such as `/d1/database`. */
   call: Call;
 };
 
-/** A call that Cloudflare has rejected, and would reject again. */
+/** Thrown if Cloudflare rejects a call and a retry would not help. */
 export class RejectedCallError extends UserError {
   readonly status: number;
 
@@ -49,7 +53,10 @@ export class RejectedCallError extends UserError {
   }
 }
 
-/** Opens the configured account, or the only account that the credentials have access to. */
+/**
+ * Opens the configured account. If none is configured, the credentials must have access to exactly
+ * one account.
+ */
 export async function openAccount(
   accountId: string | undefined,
   pausesMs = PAUSES_MS,
@@ -65,12 +72,12 @@ export async function openAccount(
   };
 }
 
-/** Loads the same files as wrangler. A variable that is already set keeps its value. */
+/** Loads the `.env` files that wrangler loads. Variables that are already set keep their values. */
 export function loadEnvFiles(directory = PROJECT_DIRECTORY): void {
   for (const name of ['.env.local', '.env']) {
     const file = join(directory, name);
     if (!existsSync(file)) continue;
-    // Throws for a file that is not in UTF-8, because Node would read different text than the user sees.
+    // Rejects a file that is not in UTF-8, because Node would misread it.
     readTextFile(file);
     process.loadEnvFile(file);
   }
@@ -94,7 +101,10 @@ async function findOnlyAccount(call: Call): Promise<string> {
   );
 }
 
-/** Creates a client that throttles calls, retries failed ones, and waits while the user is blocked. */
+/**
+ * Creates a client that throttles its calls, retries failed ones, and waits while Cloudflare blocks
+ * the user.
+ */
 function createApiClient(token: string, pausesMs: readonly number[], clock: Clock): Call {
   const throttle = createThrottle(clock);
   const base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
@@ -124,7 +134,7 @@ function createApiClient(token: string, pausesMs: readonly number[], clock: Cloc
   };
 }
 
-/** Returns a function that waits until another call stays within `CALLS_PER_MINUTE`. */
+/** Returns a function that waits until another call would not exceed `CALLS_PER_MINUTE`. */
 function createThrottle({ now, sleep }: Clock): () => Promise<void> {
   const callTimes: number[] = [];
   return async () => {
@@ -142,9 +152,9 @@ const rejection = z.object({
   errors: z.array(z.object({ code: z.number(), message: z.string() })),
 });
 
-/** Sends a request once. `failure` is the reason if the payload cannot be used. */
+/** Sends a request without retries. `failure` explains why the payload cannot be used. */
 async function send(url: string, request: RequestInit) {
-  // Lets Node notice that the server has closed an idle connection, so that `fetch` opens a new one.
+  // Gives Node time to notice that the server has closed an idle connection. `fetch` then opens a new one.
   await new Promise(setImmediate);
   let response: Response;
   try {
@@ -169,9 +179,9 @@ async function send(url: string, request: RequestInit) {
   };
 }
 
-/** Returns the reason why a request got no response, e.g. `ECONNREFUSED`. */
+/** Explains why a request got no response, e.g. `ECONNREFUSED`. */
 export function describeCause(error: unknown): string {
-  // If a proxy rejects the request, the reason is the cause of a cause.
+  // If a proxy rejects the request, the actual reason is nested more deeply.
   if (error instanceof Error && error.cause !== undefined) return describeCause(error.cause);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^E[A-Z_]+$/.test(code) ? code : describeError(error);

@@ -1,4 +1,4 @@
-/** The active deployment of a Worker, which a new deployment replaces. */
+/** Finds a Worker's active deployment, and prevents a deployment from undoing newer commits. */
 
 import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
@@ -20,10 +20,15 @@ const version = z.object({
   annotations: z.object({ 'workers/tag': z.string().optional() }).default({}),
 });
 
-/** If `deploy` has uploaded the version, `tag` is a commit, which can end in `-dirty`. */
+/**
+ * A Worker's active version. If `npm run deploy` uploaded it, `tag` is a commit id, optionally
+ * followed by `-dirty`.
+ */
 export type ActiveDeployment = { id: string; tag: string | undefined; at: string; by: string };
 
-/** Returns the version with most of the traffic; undefined if the Worker has no deployment. */
+/**
+ * Returns the version that receives most of the traffic; undefined if the Worker has no deployment.
+ */
 export async function findActiveDeployment(
   { call }: Account,
   worker: string,
@@ -48,15 +53,15 @@ export function describeActiveDeployment({ id, tag, at, by }: ActiveDeployment):
 }
 
 /**
- * Throws a `UserError` if the active deployment has commits that the working copy does not have, or if
- * git fails. Without git, or without a commit as the tag, it accepts every version, because it
- * cannot compare them.
+ * Throws a `UserError` if the active deployment contains commits that the working copy does not, or
+ * if git fails. If git is not installed or the tag is not a commit id, the versions cannot be
+ * compared, so every version is accepted.
  */
 export function requireFastForward(active: ActiveDeployment, directory: string): void {
   const commit = (active.tag ?? '').replace(/-dirty$/, '');
   if (!/^[0-9a-f]{7,40}$/.test(commit)) return;
   if (readGit(directory, 'rev-parse', '--verify', 'HEAD') === undefined) return;
-  // `readGit` would throw, because git fails if a shallow clone does not have the commit.
+  // `readGit` would throw if a shallow clone does not contain the commit.
   const isAncestor = ['merge-base', '--is-ancestor', commit, 'HEAD'];
   if (spawnSync('git', isAncestor, { cwd: directory }).status === 0) return;
   throw new UserError(

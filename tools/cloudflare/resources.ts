@@ -1,4 +1,4 @@
-/** The database and the KV namespace of a deployment, found by their names. */
+/** Finds and creates the database and the KV namespace of a deployment. */
 
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
@@ -8,7 +8,7 @@ import type { Account } from './account.ts';
 
 const DATABASES = '/d1/database';
 const NAMESPACES = '/storage/kv/namespaces';
-/** Maximum number of namespaces of an account. One page lists all of them. */
+/** An account has at most 1,000 namespaces, so one page lists them all. */
 const NAMESPACES_PER_PAGE = 1_000;
 const REPORTED_SHARE = 0.7;
 
@@ -26,17 +26,22 @@ const domain = z.object({ hostname: z.string(), service: z.string() });
 type Database = z.infer<typeof database>;
 
 export async function findDatabase({ call }: Account, name: string): Promise<Database | undefined> {
-  // The search also finds longer names, and returns neither sizes nor replicas.
+  // The search also matches longer names, and its results contain neither sizes nor replicas.
   const path = `${DATABASES}?name=${encodeURIComponent(name)}`;
   const candidates = await call(z.array(database), 'GET', path);
   const match = candidates.find((candidate) => candidate.name === name);
   return match && call(database, 'GET', `${DATABASES}/${match.uuid}`);
 }
 
-/** A deployment's database and namespace; undefined if the account does not have them. */
+/**
+ * The database and namespace of a deployment. Each is undefined if the account does not have it.
+ */
 export type ExistingResources = Awaited<ReturnType<typeof findResources>>;
 
-/** Throws a `UserError` for a database in another jurisdiction, or another Worker's custom domain. */
+/**
+ * Finds the database and namespace of a deployment. Throws a `UserError` if the database is in a
+ * different jurisdiction, or if another Worker uses the deployment's custom domain.
+ */
 export async function findResources(account: Account, deployment: Deployment) {
   const { databaseName, namespaceTitle } = deployment;
   const existingDatabase = await findDatabase(account, databaseName);
@@ -61,7 +66,10 @@ function requireJurisdiction(
   );
 }
 
-/** Throws a `UserError` if another Worker has a custom domain, because wrangler would reassign it. */
+/**
+ * Throws a `UserError` if another Worker uses one of the deployment's custom domains, because
+ * wrangler would take the domain away from that Worker.
+ */
 async function requireFreeDomains({ call }: Account, { routes, worker }: Deployment) {
   const hostnames = routes.filter((route) => route.custom_domain).map(({ pattern }) => pattern);
   if (hostnames.length === 0) return;
@@ -73,7 +81,10 @@ async function requireFreeDomains({ call }: Account, { routes, worker }: Deploym
   }
 }
 
-/** Creates the missing database and namespace. `location` is a hint such as `weur`. */
+/**
+ * Creates the database and the namespace unless they exist. `location` is a hint for the database,
+ * such as `weur`.
+ */
 export async function createMissing(
   { call }: Account,
   { databaseName: name, namespaceTitle: title, jurisdiction }: Deployment,
@@ -89,7 +100,7 @@ export async function createMissing(
   };
 }
 
-/** Prints the used share of a database that is at least 70 % full. */
+/** Prints a warning if a database is at least 70 % full. */
 export function reportFullness({ name, file_size }: Database): void {
   const share = file_size / MAX_DATABASE_BYTES;
   if (share < REPORTED_SHARE) return;
@@ -103,7 +114,7 @@ export async function getCurrentBookmark({ call }: Account, { uuid }: Database):
   return (await call(z.object({ bookmark: z.string() }), 'GET', path)).bookmark;
 }
 
-/** Switches read replicas on. The call that creates a database cannot do this. */
+/** Enables read replicas, which is not possible in the call that creates a database. */
 export async function enableReplicas({ call }: Account, { uuid, read_replication }: Database) {
   if (read_replication?.mode === 'auto') return;
   await call(z.unknown(), 'PUT', `${DATABASES}/${uuid}`, { read_replication: { mode: 'auto' } });

@@ -1,4 +1,4 @@
-/** A version of the Worker: its tag and message, and its health after the upload. */
+/** Describes the version that a deployment uploads, and waits until it is healthy. */
 
 import * as z from 'zod';
 import { parseJson } from '../../src/http/json-text.ts';
@@ -6,14 +6,13 @@ import { readGit } from '../command-line/git.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { describeCause } from './account.ts';
 
-/** Cloudflare accepts tags of 25 and messages of 100 characters. */
+/** Cloudflare limits tags to 25 characters and messages to 100. */
 const TAG_CHARACTERS = 12;
 const MESSAGE_CHARACTERS = 100;
-/** Maximum wait until a new version has reached every location, which usually takes a few seconds. */
+/** Time limit for a new version to reach every location, which usually takes a few seconds. */
 const HEALTH_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 1_000;
 const RESPONSE_DEADLINE_MS = 10_000;
-/** Maximum length of a line that is quoted from a response of another program. */
 const MAX_LINE_CHARACTERS = 100;
 
 const healthReport = z.object({
@@ -23,8 +22,8 @@ const healthReport = z.object({
 });
 
 /**
- * Returns the tag and the message of the version that the working copy makes. The tag ends in
- * `-dirty` if files differ from the commit. Throws a `UserError` if git fails.
+ * Returns the tag and message for a version that is built from the working copy. The tag ends in
+ * `-dirty` if there are uncommitted changes. Throws a `UserError` if git fails.
  */
 export function describeCommit(directory: string): { tag: string; message: string } {
   const commit = readGit(directory, 'log', '-1', `--abbrev=${TAG_CHARACTERS}`, '--format=%h %s');
@@ -36,8 +35,8 @@ export function describeCommit(directory: string): { tag: string; message: strin
 }
 
 /**
- * Requests the health until the version responds. Returns a message, or throws a `UserError` if the
- * version is down or does not respond in time.
+ * Polls the health endpoint until the new version responds, and returns a message about its
+ * dependencies. Throws a `UserError` if the version is down or does not respond in time.
  */
 export async function awaitHealth(
   origin: string,
@@ -70,7 +69,7 @@ export async function awaitHealth(
   }
 }
 
-/** Returns the health of the version that responds, or a clause about another outcome. */
+/** Returns the health report; otherwise, a clause that describes the failure. */
 async function requestHealth(
   url: string,
   version: string,
@@ -78,7 +77,7 @@ async function requestHealth(
 ): Promise<z.infer<typeof healthReport> | string> {
   try {
     const response = await fetch(url, {
-      // Cloudflare sends this request to the new version, even before it is active everywhere.
+      // Cloudflare routes this request to the new version, even before it is active everywhere.
       headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${version}"` },
       signal: AbortSignal.timeout(RESPONSE_DEADLINE_MS),
     });

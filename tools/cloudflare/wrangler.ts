@@ -1,4 +1,4 @@
-/** Runs the wrangler that the project has installed. */
+/** Runs the project's copy of wrangler. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
-/** Variables with which wrangler prompts for nothing, sends no metrics and needs no network. */
+/**
+ * Environment variables that stop wrangler from sending metrics, printing its banner and fetching
+ * sample request data.
+ */
 export const WRANGLER_ENVIRONMENT = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_HIDE_BANNER: 'true',
@@ -15,9 +18,10 @@ export const WRANGLER_ENVIRONMENT = {
 };
 
 /**
- * Returns the environment of a wrangler that does not call Cloudflare. Wrangler then writes its
- * settings, registry and temporary files to the working copy, so the user's folders stay unchanged
- * and need not be writable. HOME is set because wrangler prefers a `~/.wrangler` to XDG_CONFIG_HOME.
+ * Returns environment variables for wrangler commands that do not call Cloudflare. Wrangler then
+ * keeps its settings, registry and temporary files in the working copy, so the user's folders stay
+ * unchanged and need not be writable. HOME is set because wrangler prefers `~/.wrangler` to
+ * XDG_CONFIG_HOME.
  */
 export function localEnvironment() {
   const folder = join(PROJECT_DIRECTORY, '.wrangler/own');
@@ -26,12 +30,15 @@ export function localEnvironment() {
   return { ...WRANGLER_ENVIRONMENT, ...folders, WRANGLER_WRITE_LOGS: 'false' };
 }
 
-/** Returns the arguments with which Node runs wrangler. */
+/** Returns the command-line arguments for running wrangler with Node. */
 export function wranglerCommand(...args: string[]): string[] {
   return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
 
-/** Runs wrangler, by default with the user's login. Returns its output, and prints it if `isShown`. */
+/**
+ * Runs wrangler and returns its output. By default, wrangler uses the user's login. If `isShown` is
+ * true, the output is also printed.
+ */
 export async function runWrangler(
   args: readonly string[],
   isShown = false,
@@ -44,7 +51,7 @@ export async function runWrangler(
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    // Passed on here, because wrangler would end if it wrote to a closed pipe.
+    // The output passes through this process, because wrangler would end if it wrote to a closed pipe.
     stream.setEncoding('utf8').on('data', (text: string) => {
       if (isShown) process.stdout.write(text);
       output += text;

@@ -1,4 +1,4 @@
-/** Reads a command's arguments, and runs it. */
+/** Parses a command's arguments and runs the command. */
 
 import {
   type CommandUnknownOpts,
@@ -9,17 +9,22 @@ import {
 import { resolveEnvironment } from './environment.ts';
 import { describeError, needsNoStack, UserError } from './user-error.ts';
 
-/** Width of the help. It is fixed because output that does not go to a terminal has no width. */
+/** Width of the help text. It is fixed because only a terminal has a width. */
 const HELP_COLUMNS = 120;
 
-/** Every command checks for it, because npm may consume `--dry-run` and leave a real run. */
+/**
+ * Every command checks for this option, because npm may consume `--dry-run` and leave a real run.
+ */
 export const DRY_RUN = new Option('--dry-run', 'print what would change, and write nothing');
 
-/** `parse` throws for invalid arguments. `run` returns the exit code. */
+/**
+ * A command of an npm script. `parse` throws if the arguments are invalid, and `run` returns the
+ * exit code.
+ */
 export type Command<Request> = {
-  /** Prints its usage for `--help`. */
+  /** Declares the options, and prints the help. */
   program: CommandUnknownOpts;
-  /** The exit code for invalid arguments. It is 2 when absent. */
+  /** Exit code for invalid arguments; 2 if absent. */
   invalidArgumentsExitCode?: number;
   parse: (args: string[]) => Request;
   run: (request: Request) => number | Promise<number>;
@@ -32,8 +37,8 @@ export async function runCommand<Request>(command: Command<Request>): Promise<vo
 }
 
 /**
- * Runs a command. Returns 0 for `--help`, `invalidArgumentsExitCode` if `parse` throws, 1 if `run`
- * throws a `UserError` or a system error, and otherwise the result of `run`.
+ * Runs a command and returns its exit code: 0 for `--help`, `invalidArgumentsExitCode` if `parse`
+ * throws, 1 if `run` throws a `UserError` or a system error, and otherwise the result of `run`.
  */
 export async function runToExitCode<Request>(
   { program, invalidArgumentsExitCode = 2, parse, run }: Command<Request>,
@@ -65,14 +70,14 @@ export async function runToExitCode<Request>(
 }
 
 /**
- * Sends requests through the proxy of HTTPS_PROXY or HTTP_PROXY, as wrangler does. Throws a
- * `UserError` for a malformed value, at which wrangler would end too.
+ * Sends requests through the proxy in HTTPS_PROXY or HTTP_PROXY, as wrangler does. Throws a
+ * `UserError` if the value is malformed, because wrangler would fail too.
  */
 function useProxy(): void {
   const { env } = process;
   const no_proxy = env.no_proxy || env.NO_PROXY || 'localhost,127.0.0.1,::1';
   try {
-    // An import statement would load everything that the module exports, which takes 30 ms.
+    // An import statement would evaluate every export of the module, which takes 30 ms.
     const { setGlobalProxyFromEnv } = process.getBuiltinModule('node:http');
     setGlobalProxyFromEnv({ ...env, no_proxy });
   } catch (error) {
@@ -82,18 +87,21 @@ function useProxy(): void {
   }
 }
 
-/** Begins the declaration of the command of an npm script. */
+/** Starts the declaration of an npm script's command. */
 export function declare(script: string) {
   return (
     new Program(`npm run ${script} --`)
       .configureHelp({ helpWidth: HELP_COLUMNS })
-      // Commander throws its errors too, and `runToExitCode` prints them.
+      // Commander also throws its errors, which `runToExitCode` prints.
       .configureOutput({ outputError() {} })
       .exitOverride()
   );
 }
 
-/** Throws for invalid arguments, and for an option that npm consumed because `--` was missing. */
+/**
+ * Parses the arguments of a command. Throws if they are invalid, or if npm has consumed an option
+ * because `--` was missing.
+ */
 export function readArguments<Positionals extends unknown[], Values extends OptionValues>(
   program: Program<Positionals, Values>,
   args: string[],
@@ -120,26 +128,29 @@ export function readArguments<Positionals extends unknown[], Values extends Opti
 }
 
 /**
- * Whether npm has consumed an option: `npm run erase-events --dry-run` sets `npm_config_dry_run`,
- * and passes no argument.
+ * Whether npm has consumed an option. For example, `npm run erase-events --dry-run` sets
+ * `npm_config_dry_run` and passes no argument.
  */
 function isConsumedByNpm(script: string, option: Option): boolean {
   const { env } = process;
   const value = env[`npm_config_${option.name().replaceAll('-', '_')}`];
   if (env.npm_lifecycle_event !== script || value === undefined) return false;
-  // npm sets some flags that are off to an empty string.
+  // npm sets some disabled flags to an empty string.
   if (!option.required) return value !== '' && value !== 'false';
   // `scope` is also a setting of npm. Commands report a missing --scope themselves.
   return option.name() !== 'scope';
 }
 
-/** Whether an argument before `--` is an option for help. */
+/** Whether `--help` or `-h` appears before `--`. */
 function hasHelpOption(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** Makes the command fail for an error of its output, except for a closed pipe such as `| head`. */
+/**
+ * Makes the command fail if its output cannot be written. Closed pipes, as in `| head`, are
+ * ignored.
+ */
 function failUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') process.exitCode = 1;
 }

@@ -1,4 +1,7 @@
-/** The environment of wrangler.toml that a command works on. The top level of the file is production. */
+/**
+ * Resolves the environment in wrangler.toml that a command works on. The file's top level is
+ * production.
+ */
 
 import { join } from 'node:path';
 import { parse as parseToml, type TomlTable } from 'smol-toml';
@@ -6,7 +9,10 @@ import { PROJECT_DIRECTORY } from './project.ts';
 import { readTextFile } from './text-file.ts';
 import { describeError, UserError } from './user-error.ts';
 
-/** Throws a `UserError` if the file cannot be read. Wrangler's own reader would take a second. */
+/**
+ * Parses wrangler.toml. Throws a `UserError` if that fails. Wrangler's own parser would take a
+ * second to load.
+ */
 export function parseWranglerToml(directory = PROJECT_DIRECTORY): TomlTable {
   const text = readTextFile(join(directory, 'wrangler.toml'));
   try {
@@ -17,10 +23,13 @@ export function parseWranglerToml(directory = PROJECT_DIRECTORY): TomlTable {
   }
 }
 
-/** Returns the environment of `--env` or `CLOUDFLARE_ENV`. Throws a `UserError` if it is not defined. */
+/**
+ * Returns the environment that `--env` or `CLOUDFLARE_ENV` names; undefined for production. Throws
+ * a `UserError` if wrangler.toml does not define it.
+ */
 export function resolveEnvironment(option?: string): string | undefined {
   const name = option ?? process.env.CLOUDFLARE_ENV ?? '';
-  // `--env=` is production, as in wrangler's own commands.
+  // `--env=` means production, as in wrangler's own commands.
   if (name === '') return undefined;
   const names = Object.keys(parseWranglerToml().env ?? {});
   if (names.includes(name)) return name;

@@ -12,8 +12,8 @@ export function pluralize(singular: string): string {
 }
 
 /**
- * Returns the candidate that a misspelt term most likely means; undefined if none is similar. It
- * allows one edit per three characters, up to three edits, and ignores case.
+ * Returns the candidate that a misspelt term most likely means; undefined if none is similar. The
+ * comparison ignores case and allows one edit per three characters, up to three.
  */
 export function closestMatch(term: string, candidates: readonly string[]): string | undefined {
   const maxDistance = Math.min(3, Math.round(term.length / 3));

@@ -2,7 +2,10 @@
 
 const MAX_QUOTED_CHARACTERS = 60;
 
-/** Formats a value as JSON of one level. Long JSON is cut, between words if possible. */
+/**
+ * Formats a value as JSON, with nested objects and arrays shortened to `…`. Long JSON is cut off,
+ * between words if possible.
+ */
 export function quote(value: unknown): string {
   const text =
     JSON.stringify(value, (key, inner: unknown) =>
@@ -15,9 +18,9 @@ export function quote(value: unknown): string {
 }
 
 /**
- * Escapes characters that a reader cannot see or would mistake for others. These are control
- * characters (which could control the terminal), invisible characters, unusual spaces, and accents
- * that are separate from their letter (`e\u0301`). Emoji keep such characters.
+ * Escapes characters that are invisible or easily confused. They are control characters (which
+ * could manipulate the terminal), invisible characters, unusual spaces, and combining accents
+ * (`e\u0301`). Emoji are not changed.
  */
 export function printable(text: string): string {
   return text.replaceAll(/\p{RGI_Emoji}|\p{L}\p{M}+|[[\p{C}\p{Z}]--[ ]]/gv, (match) => {

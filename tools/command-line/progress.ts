@@ -1,23 +1,28 @@
-/** Shows progress and the time that is left: as a bar on a terminal, and as lines in other output. */
+/** Shows progress and the remaining time. A terminal shows a bar; any other output gets lines. */
 
-/** Number of steps from which progress is shown. */
+/** Progress is shown only for jobs with at least this many steps. */
 const MIN_STEPS = 200;
-/** Minimum number of steps between two lines. */
 const STEPS_PER_LINE = 900;
-/** Maximum number of lines of a phase. */
+/** Maximum number of progress lines per phase. */
 const MAX_LINES = 20;
 const STEPS_PER_BAR = 100;
 const BAR_CHARACTERS = 30;
-/** Time left, in seconds, from which it is shown. */
+/** The remaining time is shown only if it is at least this long, in seconds. */
 const MIN_SHOWN_S = 10;
 
-/** Starts to show progress. Each phase, e.g. `listings checked`, has one bar. Disposal ends its line. */
+/**
+ * Starts to show progress. Each phase, e.g. `listings checked`, gets its own bar. Disposal ends the
+ * last bar's line.
+ */
 export function showProgress(
   output: { isTTY?: boolean; write: (text: string) => boolean },
   now = Date.now,
 ) {
   let shown: { phase: string; done: number; width: number } | undefined;
-  /** The first update of the phase. Steps that an earlier run has done take no time of this run. */
+  /**
+   * The phase's first update. Its count is excluded from the time estimate, because an earlier run
+   * may have completed those steps.
+   */
   let first = { phase: '', done: 0, at: 0 };
   const end = () => {
     if (output.isTTY && shown !== undefined) output.write('\n');
@@ -34,7 +39,7 @@ export function showProgress(
     const bar = '█'.repeat(filled).padEnd(BAR_CHARACTERS, '░');
     const leftMs = ((now() - first.at) * (total - done)) / Math.max(1, done - first.done);
     const count = `${done} of ${total} ${phase}${formatLeft(leftMs / 1_000)}`;
-    // The blanks clear a longer line.
+    // The padding overwrites the rest of a longer line.
     output.write(output.isTTY ? `\r${bar} ${count.padEnd(shown?.width ?? 0)}` : `${count}\n`);
     shown = { phase, done, width: count.length };
   };

@@ -1,4 +1,4 @@
-/** Temporary files, which are removed even if the command is interrupted. */
+/** Creates temporary files and folders, which are removed even if the command is interrupted. */
 
 import { hash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,12 +6,12 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Prefix of this machine, because machines can share a folder but not their process ids. */
+/** Prefix of this machine's files. Machines can share a folder, but not their process ids. */
 const PREFIX = `.scratch-${hash('sha1', hostname()).slice(0, 8)}-`;
 
 /**
- * Makes a folder for some work. Removes it after the work or when a signal ends the program, and
- * also removes folders that killed programs have left.
+ * Creates a temporary folder, passes it to `work`, and removes it when `work` ends or a signal ends
+ * the program. Also removes folders that killed programs have left behind.
  */
 export function withScratchFolder<T>(
   parent: string,
@@ -20,7 +20,7 @@ export function withScratchFolder<T>(
   return removeAfter(mkdtempSync(join(parent, `${PREFIX}${process.pid}-`)), work);
 }
 
-/** Makes a file for some work, and removes it like a folder of `withScratchFolder`. */
+/** Creates a temporary file, passes it to `work`, and removes it as `withScratchFolder` does. */
 export function withScratchFile<T>(
   parent: string,
   name: string,
@@ -32,7 +32,7 @@ export function withScratchFile<T>(
   return removeAfter(file, work);
 }
 
-/** Calls `clean` when a signal ends the program during the work. */
+/** Calls `clean` if a signal ends the program during the work. */
 export async function beforeSignals<T>(clean: () => void, work: () => Promise<T>): Promise<T> {
   const cleanAndEnd = (signal: NodeJS.Signals) => {
     clean();
@@ -63,7 +63,7 @@ function removeLeftovers(parent: string): void {
     try {
       rmSync(join(parent, name), { recursive: true, force: true });
     } catch {
-      // It belongs to another user, so it stays.
+      // The file belongs to another user, so it stays.
     }
   }
 }
@@ -72,7 +72,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // EPERM: the program is another user's.
+    // EPERM means that the process belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -1,4 +1,4 @@
-/** The database that a command works on, local or deployed. */
+/** Selects the local or deployed database that a command works on. */
 
 import { declare } from './command.ts';
 import { resolveEnvironment } from './environment.ts';
@@ -10,7 +10,7 @@ export type Target = {
   environment: string | undefined;
 };
 
-/** Begins the declaration of a command that works on either database. */
+/** Starts the declaration of a command that works on the local or the deployed database. */
 export function declareWithTarget(script: string) {
   return declare(script)
     .option('--remote', 'use the deployed database instead of the local one')
@@ -19,7 +19,10 @@ export function declareWithTarget(script: string) {
 
 type TargetOptions = { remote?: boolean | undefined; env?: string | undefined };
 
-/** Throws a `UserError` for an unknown environment, and for `--env` without `--remote`. */
+/**
+ * Returns the database that the options select. Throws a `UserError` for an unknown environment,
+ * and for `--env` without `--remote`.
+ */
 export function resolveTarget({ remote = false, env }: TargetOptions): Target {
   const environment = resolveEnvironment(env);
   if (env !== undefined && !remote) throw new UserError('--env needs --remote');

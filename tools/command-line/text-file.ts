@@ -1,17 +1,18 @@
-/** Text files that people edit. */
+/** Reads text files that people edit. */
 
 import { readFileSync } from 'node:fs';
 import { UserError, withPath } from './user-error.ts';
 
 /**
- * Returns the text of a file, without its byte order mark. Throws a `UserError` for a file that is
- * not in UTF-8, because reading would damage its text, and writing it back would keep the damage.
+ * Returns the text of a file without its byte order mark. Throws a `UserError` if the file is not
+ * in UTF-8, because its text would be damaged when it is read, and permanently when it is written
+ * back.
  */
 export function readTextFile(path: string): string {
   const bytes = withPath(path, () => readFileSync(path));
   const text = decode(bytes);
   if (text !== undefined) return text;
-  // Windows PowerShell 5 writes UTF-16 when it redirects output with `>`.
+  // In Windows PowerShell 5, `>` writes UTF-16.
   const encoding = isUtf16(bytes) ? 'is in UTF-16' : 'is not in UTF-8';
   throw new UserError(
     `${path} ${encoding}. Save it as UTF-8 in an editor, or in PowerShell with Set-Content -Encoding utf8. The file was not changed`,

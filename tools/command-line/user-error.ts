@@ -1,16 +1,19 @@
-/** Errors that commands print as a message. */
+/** Describes errors for the user of a command. */
 
 import { getSystemErrorMessage } from 'node:util';
 
-/** An error that the user can correct, printed without a stack. */
+/** An error that the user can correct. It is printed without a stack trace. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-/** Arguments that do not fit the file. The exit code is the same as for invalid arguments. */
+/**
+ * Thrown for arguments that do not suit the file. The exit code is the same as for invalid
+ * arguments.
+ */
 export class UsageError extends UserError {}
 
-/** Whether the message of an error is enough for the user. */
+/** Whether an error's message tells the user enough without a stack trace. */
 export function needsNoStack(error: unknown): boolean {
   return error instanceof UserError || isSystemError(error);
 }
@@ -20,11 +23,11 @@ export function describeError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   const { errno, syscall, path, dest } = error;
   const files = [path, dest].filter((file) => file !== undefined).join(' to ');
-  // The numbers are negative, except in errors of Node's recursive removal.
+  // Error numbers are negative, except when Node removes a folder recursively.
   return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(-Math.abs(errno))}`;
 }
 
-/** Adds the path to errors that do not name it, such as SQLite's. */
+/** Runs `work`. Adds the path to errors that do not name it, such as SQLite's. */
 export function withPath<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -1,4 +1,4 @@
-/** `npm run -s api-key`: creates a named API key. The key is printed once and not stored. */
+/** `npm run -s api-key`: creates a named API key. It prints the key once and does not store it. */
 
 import { hash, randomBytes } from 'node:crypto';
 import { stringify as formatToml } from 'smol-toml';
@@ -34,7 +34,7 @@ Example: npm run -s api-key -- --name marketing-site --scope feed:read`)
   )
   .option('--expires <date>', 'last day on which the key is valid, in UTC, such as 2027-06-30');
 
-/** Short for "events and property feed". It makes a leaked key recognisable. */
+/** Stands for "events and property feed", and makes leaked keys recognisable. */
 const PREFIX = 'epf';
 
 type KeyOptions = ReturnType<typeof parseKeyOptions>;

@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: measures requests per second of the production bundle with small and large tables,
- * and of a minimal Worker for comparison. docs/explain/performance.md has the results.
+ * `npm run bench`: measures how many requests per second the production bundle handles with small
+ * and large tables. A minimal Worker is measured for comparison. docs/explain/performance.md
+ * contains the results.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,10 @@ import { buildBundle, type Runtime, startRuntime } from '../workerd/runtime.ts';
 
 const PUBLIC_SITE_URL = 'https://www.example.com';
 const API_KEY = 'benchmark-key-of-the-day';
-/** Number of requests after which a connection changes its address, because of the rate limit. */
+/**
+ * Number of requests per client address. Connections then change their address to avoid the rate
+ * limit.
+ */
 const REQUESTS_PER_CLIENT = 10;
 
 const MINIMAL_WORKER = `import { DurableObject } from 'cloudflare:workers';
@@ -26,7 +30,7 @@ const body = JSON.stringify(EXAMPLES.body);
 const ingest = (key = ''): Call => ({ path: '/api/public/events/ingest', key, body });
 const read = (path: string) => (): Call => ({ path: `/api/v1${path}` });
 
-/** `fresh=true` bypasses the caches. */
+/** The measured requests. `fresh=true` bypasses the caches. */
 const REQUESTS = {
   'page of 25, hot': read('/web/properties'),
   'page of 25, cold': read('/web/properties?fresh=true'),
@@ -38,7 +42,7 @@ const REQUESTS = {
   'page of events': read('/events'),
 };
 
-/** Clones the samples. The clones have no source, so they can only be read. */
+/** Clones the sample listings. The clones have no source, so they can only be read. */
 const LISTINGS = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
   INSERT INTO properties
   (id, slug, status, type, location_id, display_order, source, card, document, rendering)
@@ -81,7 +85,7 @@ export const command: Command<boolean> = {
     console.log('| requests per second | small | large | least |');
     for (const [name, call] of Object.entries(REQUESTS)) {
       const rates = services.map((): number[] => []);
-      // Other work on the machine affects all services of a round.
+      // Every round measures all services, so that other work on the machine affects them equally.
       for (let round = 0; round < (isQuick ? 1 : 5); round += 1) {
         for (const [index, { url }] of services.entries()) {
           rates[index]?.push(await measure(url, call, isQuick ? 0 : 1_000));
@@ -95,7 +99,7 @@ export const command: Command<boolean> = {
   },
 };
 
-/** Starts the service with the samples, clones of them, and twenty events per listing. */
+/** Starts the service with the sample listings, clones of them, and twenty events per listing. */
 async function start(script: string, listings: number): Promise<Runtime> {
   const runtime = await startRuntime(script, { PUBLIC_SITE_URL, API_KEY });
   const { database } = runtime;

@@ -1,4 +1,4 @@
-/** `npm run deploy`: deploys the service. It checks everything before it changes data. */
+/** `npm run deploy`: deploys the service. It completes all checks before it changes anything. */
 
 import { Option } from '@commander-js/extra-typings';
 import { fetchUsableKeys } from '../../src/auth/key-set.ts';
@@ -57,7 +57,7 @@ Example: npm run deploy -- --env staging --location weur`)
     'leave the read replicas of the database unchanged, instead of switching them on',
   );
 
-/** The steps in order, each with the state that a failure leaves. */
+/** The steps in the order in which they run, each with the state after a failure in it. */
 const STATE_AFTER_FAILURE = {
   checks: 'Nothing was changed.',
   resources: 'Created resources remain. The data and the active deployment were not changed.',
@@ -70,7 +70,7 @@ const STATE_AFTER_FAILURE = {
 type Step = keyof typeof STATE_AFTER_FAILURE;
 type Request = ReturnType<typeof parseRequest>;
 
-/** The folder, the programs and the limits of a deployment. Tests replace them. */
+/** The dependencies of a deployment, which tests replace. */
 type Dependencies = { directory: string; wrangler: typeof runWrangler; healthTimeoutMs?: number };
 
 export const command = {
@@ -151,7 +151,7 @@ async function deploy(
   const target = `--env=${request.environment ?? ''}`;
   const args = ['deploy', '--tag', tag, '--message', message, target];
   const config = formatConfig(deployment, account.id, resources);
-  // The file is next to wrangler.toml, because both contain the same relative paths.
+  // The file must be next to wrangler.toml, because both contain the same relative paths.
   const { isDone, output } = await withScratchFile(directory, 'wrangler.json', config, (file) =>
     wrangler([...args, '--config', file], true),
   );
@@ -170,7 +170,10 @@ async function deploy(
   }
 }
 
-/** Checks everything that can be checked without a change. Throws a `UserError`. */
+/**
+ * Checks everything that can be checked without changing anything. Throws a `UserError` if a check
+ * fails.
+ */
 async function check(request: Request, { directory, wrangler }: Dependencies) {
   const { environment, mayCreate, mayReplace } = request;
   const deployment = loadDeployment(environment, directory);
@@ -200,8 +203,8 @@ async function check(request: Request, { directory, wrangler }: Dependencies) {
 }
 
 /**
- * Returns lines about the key set. Without them, an operator would find problems only in the log,
- * because the service does not read the key set before its first token.
+ * Returns lines that describe the key set. Otherwise an operator would discover problems only in
+ * the log, because the service does not read the key set until it receives a token.
  */
 async function describeKeySet({ keySetUrl, localKeySet }: Deployment): Promise<string[]> {
   const malformedEntries = [...(localKeySet?.malformedEntries ?? [])];
@@ -222,7 +225,7 @@ async function describeRemoteKeySet(
   }
 }
 
-/** Lists the changes that a deployment makes before its upload, as imperatives. */
+/** Lists the changes that a deployment makes before the upload, in the imperative. */
 async function listChanges(
   { wantsReplicas }: Request,
   account: Account,
@@ -241,7 +244,7 @@ async function listChanges(
   ];
 }
 
-/** Throws a `UserError` if another version has become active since the checks. */
+/** Throws a `UserError` if a different version has become active since the checks. */
 async function requireSameVersion(account: Account, worker: string, version: string | undefined) {
   const activeDeployment = await findActiveDeployment(account, worker);
   if (activeDeployment === undefined || activeDeployment.id === version) return;
@@ -250,7 +253,10 @@ async function requireSameVersion(account: Account, worker: string, version: str
   );
 }
 
-/** Returns the address of a custom domain, or of workers.dev. A route has no address. */
+/**
+ * Returns the origin of the custom domain or of workers.dev; undefined if the Worker has only
+ * routes.
+ */
 function findOrigin({ routes }: Deployment, output: string): string | undefined {
   const domain = routes.find(({ custom_domain }) => custom_domain);
   const [workersDev] = /https:\/\/[\w.-]+\.workers\.dev/.exec(output) ?? [];

@@ -43,10 +43,10 @@ function printDocument(version: string): number {
 }
 
 /**
- * Replaces each nullable reference (`anyOf` with null) by a copy of its schema with `type: [T,
- * "null"]`, because OpenAPI 3.0 has no nullable references and the converter supports this form. A
- * schema with more than two types keeps only its description and examples, because generators read
- * no other form of it in 3.0.
+ * Replaces the unions that the converter to OpenAPI 3.0 does not support. OpenAPI 3.0 has no
+ * nullable references, so each `anyOf` of a reference and null becomes a copy of the referenced
+ * schema with `type: [T, "null"]`. A schema with more than two types keeps only its description and
+ * examples, because generators for 3.0 understand no other form of it.
  */
 function removeUnions(document: Shape): Shape {
   const { schemas } = document.components;

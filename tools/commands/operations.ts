@@ -1,4 +1,4 @@
-/** `npm run -s operations`: prints who imported, erased or restored what. */
+/** `npm run -s operations`: prints who imported, erased or restored data. */
 
 import * as z from 'zod';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';

@@ -21,7 +21,7 @@ const LIFETIME = /^[1-9]\d{0,8}[smhd]$/;
 
 type TokenOptions = ReturnType<typeof parseOptions>;
 
-/** Tests pass another folder than the project's to `run`. */
+/** The `token` command. Tests run it in a folder other than the project's. */
 export const command = {
   program,
   parse: parseOptions,

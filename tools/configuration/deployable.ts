@@ -1,16 +1,17 @@
-/** Rejects settings in wrangler.toml with which a deployment would do harm. */
+/** Rejects settings in wrangler.toml that would make a deployment harmful. */
 
 import { findVarProblems, NOT_DEVELOPMENT } from '../../src/config.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { type Deployment, formatTable, listResources } from './deployment.ts';
 import { getSettings } from './wrangler-toml.ts';
 
-/** RFC 2606 reserves these domains. */
+/** A site on a domain that RFC 2606 reserves for examples. */
 const EXAMPLE = /^https?:\/\/(?:[^/]*\.)?example\.(?:com|net|org)(?:[:/]|$)/i;
 
 /**
- * Throws a `UserError` for resources of another environment, for vars that the Worker rejects, and
- * for an example as the site, because listings would be stored with URLs of the example.
+ * Throws a `UserError` if the environment shares resources with another one, if the Worker would
+ * reject its vars, or if PUBLIC_SITE_URL is an example. In the last case, listings would be stored
+ * with URLs of the example site.
  */
 export function requireDeployable({ config, environment }: Deployment): void {
   const resources = listResources(config, environment);

@@ -1,4 +1,4 @@
-/** The Worker of an environment in wrangler.toml, with its resources and routes. */
+/** Loads an environment's Worker, resources and routes from wrangler.toml. */
 
 import { readKeySet } from '../../src/auth/jwk-set.ts';
 import { parseJson } from '../../src/http/json-text.ts';
@@ -10,7 +10,10 @@ const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
 export type Deployment = ReturnType<typeof loadDeployment>;
 
-/** Throws a `UserError` for an environment without a name, database or namespace. */
+/**
+ * Loads the settings of a deployment. Throws a `UserError` if the environment has no name, database
+ * or KV namespace.
+ */
 export function loadDeployment(environment: string | undefined, directory?: string) {
   const config = readWranglerConfig(directory);
   const settings = getSettings(config, environment);
@@ -26,18 +29,20 @@ export function loadDeployment(environment: string | undefined, directory?: stri
     environment,
     worker: name,
     databaseName,
-    // The title that wrangler would give to a new namespace.
+    // The title that wrangler would choose for a new namespace.
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: account_id ?? config.account_id,
     routes: resolveRoutes(config, environment),
     jurisdiction: String(vars.JURISDICTION ?? ''),
-    /** Empty if the service fetches no key set. */
+    /** URL of the remote key set; empty if the service does not fetch one. */
     keySetUrl: vars.JWT_JWKS ? '' : String(vars.JWT_JWKS_URL ?? ''),
     localKeySet: readKeySet(parseJson(vars.JWT_JWKS)),
   };
 }
 
-/** Returns the configuration as JSON, with the ids of the environment's account and resources. */
+/**
+ * Returns the configuration as JSON, including the ids of the account, database and KV namespace.
+ */
 export function formatConfig(
   { config, environment }: Deployment,
   accountId: string,
@@ -55,18 +60,23 @@ export function formatConfig(
 
 const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
 const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
-/** e.g. `[env.staging] of `, empty for production */
+/** e.g. `[env.staging] of `; empty for production */
 export const formatTable = (environment?: string) =>
   environment ? `[env.${environment}] of ` : '';
 
-/** Returns the routes of an environment, which inherits routes of the top level. */
+/**
+ * Returns the routes of an environment. An environment without routes inherits those of the top
+ * level.
+ */
 function resolveRoutes(config: WranglerConfig, environment: string | undefined) {
   const settings = getSettings(config, environment);
   const routes = settings.routes ?? settings.route ?? config.routes ?? config.route ?? [];
   return [routes].flat().map((route) => (typeof route === 'string' ? { pattern: route } : route));
 }
 
-/** Returns the resources that environments must not share, e.g. `the database feed`. */
+/**
+ * Returns descriptions of the resources that environments must not share, e.g. `the database feed`.
+ */
 export function listResources(config: WranglerConfig, environment: string | undefined): string[] {
   const { name, d1_databases, kv_namespaces } = getSettings(config, environment);
   const describe = (kind: string, ...names: (string | undefined)[]) =>

@@ -1,4 +1,7 @@
-/** The vars of the local service. A line of .dev.vars overrides a var of wrangler.toml. */
+/**
+ * Reads and writes the vars of the local service. A var in .dev.vars overrides the same var in
+ * wrangler.toml.
+ */
 
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +15,7 @@ import { resolveVars } from './wrangler-toml.ts';
 const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
 
-/** Creates .dev.vars from the example if it is missing. Returns whether it was missing. */
+/** Creates .dev.vars from the example file unless it exists. Returns whether it was created. */
 export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   const file = join(directory, DEV_VARS_FILE);
   if (existsSync(file)) return false;
@@ -20,7 +23,7 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   return true;
 }
 
-/** Reads the vars of the environment that `CLOUDFLARE_ENV` names. */
+/** Reads the vars of the environment in `CLOUDFLARE_ENV`. */
 export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, string> {
   const vars = resolveVars(resolveEnvironment(), directory);
   return new Map([...vars, ...readDevVars(directory)]);
@@ -32,7 +35,7 @@ export function readDevVars(directory: string): ReadonlyMap<string, string> {
   return new Map(Object.entries(parseDotenv(text)));
 }
 
-/** Sets `JWT_JWKS` in .dev.vars, which must exist. */
+/** Sets `JWT_JWKS` in .dev.vars. The file must exist. */
 export function setKeySet(directory: string, keySet: object): void {
   const file = join(directory, DEV_VARS_FILE);
   const text = readTextFile(file);

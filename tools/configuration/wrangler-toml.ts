@@ -1,4 +1,4 @@
-/** The settings in wrangler.toml that commands use. */
+/** Reads the settings in wrangler.toml that commands use. */
 
 import * as z from 'zod';
 import { parseWranglerToml } from '../command-line/environment.ts';
@@ -30,7 +30,7 @@ const wranglerConfig = settings.extend({
 
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 
-/** Throws a `UserError` if the file cannot be read, or if a setting has the wrong type. */
+/** Reads wrangler.toml. Throws a `UserError` if that fails, or if a setting has the wrong type. */
 export function readWranglerConfig(directory?: string): WranglerConfig {
   const { data, error } = wranglerConfig.safeParse(parseWranglerToml(directory));
   if (data !== undefined) return data;
@@ -38,14 +38,14 @@ export function readWranglerConfig(directory?: string): WranglerConfig {
   throw new UserError(`wrangler.toml: ${issue?.path.join('.')} is not valid (${issue?.message})`);
 }
 
-/** Returns the settings of an environment, without the inherited ones. */
+/** Returns the settings of an environment, not including inherited ones. */
 export function getSettings(config: WranglerConfig, environment: string | undefined) {
   const selected = environment === undefined ? config : config.env[environment];
   if (selected !== undefined) return selected;
   throw new UserError(`${environment} is not an environment of wrangler.toml`);
 }
 
-/** Returns the vars as wrangler uploads them. */
+/** Returns an environment's vars in the form in which wrangler uploads them. */
 export function resolveVars(environment?: string, directory?: string) {
   const { vars } = getSettings(readWranglerConfig(directory), environment);
   const format = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,6 +1,6 @@
 /**
- * Ends the wrangler of `dev` when `dev` closes the channel between them, which also happens if `dev`
- * is killed. Wrangler loads this file first. When wrangler exits, it ends its runtime.
+ * Makes wrangler exit when `npm run dev` closes the channel to it, which also happens if `dev` is
+ * killed. Wrangler loads this file first. When it exits, it also stops workerd.
  */
 
 process.once('disconnect', () => process.exit(1));

@@ -1,4 +1,7 @@
-/** The key pair that replaces an identity provider in development. The Worker has its public half. */
+/**
+ * Creates the key pair that replaces an identity provider during development. The Worker gets its
+ * public half.
+ */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +12,7 @@ import { UserError } from '../command-line/user-error.ts';
 import { readDevVars, setKeySet } from '../configuration/dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';
-/** The id of the development key. `.dev.vars` keeps a key set with any other id. */
+/** Id of the development key. A key set with any other id in `.dev.vars` is never replaced. */
 const KEY_ID = 'development';
 
 const publicHalf = z.object({
@@ -25,7 +28,7 @@ const keyPair = publicHalf.extend({ d: z.string() });
 type SigningKey = z.infer<typeof keyPair>;
 
 /**
- * Creates the key pair if it is missing, and returns the private key. Adds the public half to
+ * Returns the private key, and creates the key pair if there is none. Adds the public half to
  * .dev.vars unless that file configures another key set.
  */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {

@@ -1,4 +1,6 @@
-/** The messages of `dev`: how to use the service, and a line for each request. */
+/**
+ * Formats the messages that `npm run dev` prints: how to use the service, and one line per request.
+ */
 
 import { styleText } from 'node:util';
 import * as z from 'zod';
@@ -7,11 +9,11 @@ import { parseJson } from '../../src/http/json-text.ts';
 import { LOCALHOST_URL } from '../../src/http/localhost.ts';
 import { formatOrigin } from './port.ts';
 
-/** Wrangler's list of bindings, and its own lines about requests. */
+/** Wrangler's list of bindings, and its lines about requests. */
 const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
-/** Log fields that are shown after the duration. */
+/** Log fields to show after the duration. */
 const DETAILS = [
   'cache',
   'outcome',
@@ -44,7 +46,7 @@ const OPEN_TO_NETWORK =
 
 export const isNoise = (line: string) => NOISE.test(line);
 
-/** Returns the message about the addresses of the service, with commands to try. */
+/** Returns the welcome message, which lists the service's addresses and some commands to try. */
 export function welcome(
   host: string,
   port: number,
@@ -61,7 +63,7 @@ export function welcome(
     // Wrangler serves this page.
     'Local Explorer': '/cdn-cgi/explorer',
   };
-  // The pages contain the key, so they are served at localhost only.
+  // The pages contain the API key, so they are served only at localhost.
   const hasPages = LOCALHOST_URL.test(`${origin}/`);
   const rows = [
     ...(hasPages ? Object.entries(pages).map(([name, path]) => [name, link(origin + path)]) : []),
@@ -81,7 +83,8 @@ export function welcome(
 }
 
 /**
- * Formats a line of the Worker's log. Other lines are returned unchanged. `at` is the time of day.
+ * Formats a line of the Worker's log. Other lines are returned unchanged. `at` is the current time
+ * of day.
  *
  * @example
  * // 10:42:07 GET /api/v1/web/properties?limit=2 200 27 ms database api-key req_69db…

@@ -1,4 +1,4 @@
-/** The address and the ports that the local service and its debugger listen on. */
+/** Chooses the address and the ports for the local service and its debugger. */
 
 import { createServer, isIP, isIPv6 } from 'node:net';
 import { describeError, UserError } from '../command-line/user-error.ts';
@@ -6,7 +6,10 @@ import { describeError, UserError } from '../command-line/user-error.ts';
 export const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 3001;
 const MAX_PORT = 65_535;
-/** Distance to the port of the service. Port 3001 gets 9229, which debuggers try first. */
+/**
+ * Difference between the debugger's port and the service's. For port 3001 it gives 9229, which
+ * debuggers try first.
+ */
 const DEBUGGER_OFFSET = 6_228;
 
 export function resolvePort(text: string | undefined): number {
@@ -15,7 +18,7 @@ export function resolvePort(text: string | undefined): number {
   throw new UserError(`PORT must be a whole number from 1 to 65535, not ${JSON.stringify(text)}`);
 }
 
-/** Throws a `UserError` for a value of `--host` that is not an IP address. */
+/** Validates the value of `--host`. Throws a `UserError` if it is not an IP address. */
 export function parseHost(text: string): string {
   if (isIP(text) !== 0) return text;
   throw new UserError(
@@ -23,15 +26,18 @@ export function parseHost(text: string): string {
   );
 }
 
-/** Returns the origin for requests, e.g. `http://localhost:3001` for 0.0.0.0. */
+/**
+ * Returns the origin to send requests to, e.g. `http://localhost:3001` if the service listens on
+ * 0.0.0.0.
+ */
 export function formatOrigin(host: string, port: number): string {
   if ([LOOPBACK, '0.0.0.0', '::'].includes(host)) return `http://localhost:${port}`;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 /**
- * Throws a `UserError` if the service cannot listen on the port. Wrangler's own message would name
- * options that `dev` does not have.
+ * Throws a `UserError` if the service cannot listen on the port. Wrangler's message would mention
+ * options that `npm run dev` does not have.
  */
 export async function requireFree(host: string, port: number): Promise<void> {
   const error = await tryToListen(host, port);
@@ -44,7 +50,10 @@ export async function requireFree(host: string, port: number): Promise<void> {
   );
 }
 
-/** Returns the debugger's port for a `servicePort`, or the next lower port that is free. */
+/**
+ * Returns the debugger's default port for a `servicePort`. If that port is in use, returns the next
+ * lower one that is free.
+ */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const isHigh = servicePort + DEBUGGER_OFFSET > MAX_PORT;
   let port = servicePort + (isHigh ? -DEBUGGER_OFFSET : DEBUGGER_OFFSET);
@@ -52,7 +61,7 @@ export async function findDebuggerPort(servicePort: number): Promise<number> {
   return port;
 }
 
-/** Returns the error if a program cannot listen on a port; undefined if it can. */
+/** Tries to listen on a port. Returns the error; undefined if it succeeds. */
 function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -7,12 +7,15 @@ import { localEnvironment, runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, resolveVars } from '../configuration/wrangler-toml.ts';
 
 const HOST = '127.0.0.1';
-/** The name that wrangler gives to an imported text or image: a hash, then the name of its file. */
+/**
+ * The file name that wrangler gives to an imported text or image, which is a hash followed by the
+ * original name.
+ */
 const IMPORTED_FILE = /^[0-9a-f]{40}-.*?(\.png|\.webp)?$/;
 
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>;
 
-/** Builds a bundle, and returns the path of its script. */
+/** Builds a bundle. Returns the path of its script. */
 export async function buildBundle(main: string, folder: string): Promise<string> {
   const args = ['deploy', main, '--dry-run', '--outdir', folder];
   const { isDone, output } = await runWrangler(args, false, localEnvironment());
@@ -21,8 +24,8 @@ export async function buildBundle(main: string, folder: string): Promise<string>
 }
 
 /**
- * Serves a bundle on loopback. `vars` override the vars of wrangler.toml. Storage is in memory
- * unless `options` say otherwise.
+ * Serves a bundle on the loopback interface. `vars` override the vars in wrangler.toml. Data is
+ * kept in memory unless `options` say otherwise.
  */
 export async function startRuntime(
   script: string,
@@ -49,7 +52,7 @@ export async function startRuntime(
       host: HOST,
       port: 0,
       unsafeDirectSockets: [{ host: HOST, port: 0 }],
-      // The access log is written as in production, but only errors are printed.
+      // The Worker writes its access log as in production, but only errors are printed here.
       handleStructuredLogs({ level, message }) {
         if (level === 'error') console.error(message);
       },

@@ -1,16 +1,16 @@
-/** ZIP archives (APPNOTE 4.3): their directory, single entries, and a copy with another directory. */
+/** Reads ZIP archives (APPNOTE 4.3), and copies them with a different central directory. */
 
 import { crc32, inflateRawSync } from 'node:zlib';
 
 export type Entry = {
   name: string;
-  /** Size of the unpacked data in bytes. */
+  /** Uncompressed size in bytes. */
   size: number;
-  /** Size of the data in the archive in bytes. */
+  /** Compressed size in bytes. */
   packedSize: number;
-  /** Position of the local header. */
+  /** Position of the entry's local header in the file. */
   offset: number;
-  /** The entry in the central directory. */
+  /** The entry's record in the central directory. */
   header: Buffer;
 };
 
@@ -18,14 +18,14 @@ const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const CENTRAL_BYTES = 46;
 const END_BYTES = 22;
-/** The value of a 32-bit field whose real value is in the ZIP64 extra field. */
+/** Marks a 32-bit field whose actual value is in the ZIP64 extra field. */
 const IN_ZIP64 = 0xffffffff;
 const ZIP64_EXTRA = 1;
 const ENCRYPTED = 1;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** Lists the entries of the central directory. Throws if the file has no complete directory. */
+/** Lists the entries of the central directory. Throws if the directory is missing or incomplete. */
 export function listEntries(file: Buffer): Entry[] {
   const end = file.lastIndexOf('PK\x05\x06', file.length, 'latin1');
   if (end === -1 || end + END_BYTES > file.length) throw new Error('its end is missing');
@@ -42,7 +42,9 @@ export function listEntries(file: Buffer): Entry[] {
   return entries;
 }
 
-/** Returns the position of the central directory, which a ZIP64 archive has in another record. */
+/**
+ * Returns the position of the central directory. A ZIP64 archive stores it in a separate record.
+ */
 function findDirectory(file: Buffer, end: number): number {
   const position = file.readUInt32LE(end + 16);
   if (position !== IN_ZIP64) return position;
@@ -55,7 +57,7 @@ function readEntry(header: Buffer, nameLength: number, extraLength: number): Ent
   const name = header.toString('utf8', CENTRAL_BYTES, CENTRAL_BYTES + nameLength);
   const extra = header.subarray(CENTRAL_BYTES + nameLength).subarray(0, extraLength);
   const large = readLargeValues(extra);
-  // The extra field has only the values that are missing here, in this order.
+  // The extra field contains only the values that are missing here, in this order.
   const [size = 0, packedSize = 0, offset = 0] = [24, 20, 42].map((field) => {
     const value = header.readUInt32LE(field);
     if (value !== IN_ZIP64) return value;
@@ -66,7 +68,7 @@ function readEntry(header: Buffer, nameLength: number, extraLength: number): Ent
   return { name, size, packedSize, offset, header };
 }
 
-/** Returns the values of the ZIP64 extra field, or none. */
+/** Returns the values of the ZIP64 extra field; an empty array if there is no such field. */
 function readLargeValues(extra: Buffer): number[] {
   for (let at = 0; at + 4 <= extra.length; ) {
     const length = extra.readUInt16LE(at + 2);
@@ -80,7 +82,9 @@ function readLargeValues(extra: Buffer): number[] {
   return [];
 }
 
-/** Unpacks an entry. Throws for a damaged or encrypted one, and beyond `maxBytes`. */
+/**
+ * Unpacks an entry. Throws if it is damaged or encrypted, or if it unpacks to more than `maxBytes`.
+ */
 export function unpack(file: Buffer, entry: Entry, maxBytes: number): Buffer {
   const { name, offset, packedSize, header } = entry;
   if ((header.readUInt16LE(8) & ENCRYPTED) !== 0) throw new Error(`${name} needs a password`);
@@ -96,8 +100,8 @@ export function unpack(file: Buffer, entry: Entry, maxBytes: number): Buffer {
 }
 
 /**
- * Returns a copy of the archive whose directory has only these entries, by their new names, and the
- * texts of `added` by their names.
+ * Returns a copy of the archive with a new central directory. It lists the given entries under
+ * their new names, and the strings of `added` as additional entries.
  */
 export function withDirectory(
   file: Buffer,
@@ -129,7 +133,7 @@ function rename(header: Buffer, name: string): Buffer {
   return Buffer.concat([fixed, newName, rest]);
 }
 
-/** Returns an uncompressed entry and its record in the directory. */
+/** Returns an uncompressed entry and its record for the central directory. */
 function store(name: string, data: Buffer, position: number): [local: Buffer, record: Buffer] {
   const [local, record] = [Buffer.alloc(30), Buffer.alloc(CENTRAL_BYTES)];
   local.writeUInt32LE(LOCAL);

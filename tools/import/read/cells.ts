@@ -1,5 +1,5 @@
 /**
- * Converts stored values to cells, and cells to values.
+ * Converts stored values to cells, and cells back to values.
  *
  *     column        stored                cell           read as
  *     price_from    453200.00000000006    453200         453200
@@ -8,8 +8,8 @@
  *     description   bold text             plain text     plain text
  *     city          null                  (empty)        null
  *
- * A cell that shows the stored value is not an edit. Therefore a value that a cell cannot hold
- * (markup, more than 15 digits or 32,767 characters) stays as it is stored.
+ * A cell that still shows the stored value is not an edit. Therefore a value that a cell cannot hold
+ * (markup, more than 15 digits or more than 32,767 characters) stays unchanged in the store.
  */
 
 import { isBlank } from '../../../src/properties/locale-map.ts';
@@ -19,17 +19,17 @@ import type { Patch } from '../catalogue/records.ts';
 import { type CellKind, type Column, getValue } from './columns.ts';
 import type { Reason } from './problem.ts';
 
-/** A cell as the library reads it. */
+/** A cell as the spreadsheet library returns it. */
 export type Cell = {
   value: string | number | boolean | Date | null;
   type?: string | undefined;
   formula?: string | undefined;
 };
 
-/** The value of a cell: null if it is empty. */
+/** The value of a cell; null if the cell is empty. */
 export type CellValue = string | number | boolean | string[] | null;
 
-/** The value of a cell in an export. */
+/** The value that an export writes into a cell. */
 type ExportedCell = string | number | null;
 
 type ReadCell = { value: CellValue } | Reason;
@@ -38,7 +38,10 @@ const MAX_CHARACTERS = 32_767;
 const CUT = '…';
 const MAX_DIGITS = 15;
 
-/** Returns the cell of a column, for an export, for the comparison and for a conflict. */
+/**
+ * Converts a record's value in a column to a cell. Exports, comparisons and conflict messages use
+ * it.
+ */
 export function toCell(column: Column, record: Patch): ExportedCell {
   const value = getValue(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
@@ -48,10 +51,13 @@ export function toCell(column: Column, record: Patch): ExportedCell {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : null;
 }
 
-/** Rounds to the digits of a spreadsheet, which saves `=412000*1.1` as 453200.00000000006. */
+/**
+ * Rounds a number to the precision of a spreadsheet, which saves `=412000*1.1` as
+ * 453200.00000000006.
+ */
 function roundNumber(value: number): number {
   const rounded = Number(value.toPrecision(MAX_DIGITS));
-  // The largest numbers would be rounded to infinity.
+  // The largest numbers would become infinite.
   return Number.isFinite(rounded) ? rounded : value;
 }
 
@@ -59,7 +65,10 @@ function isDocument(value: unknown): value is RichText {
   return isMap(value) && value.type === 'doc';
 }
 
-/** Drops control characters, which XML does not have, and other line ends than a spreadsheet's. */
+/**
+ * Removes control characters, which XML does not allow, and converts line ends to those of a
+ * spreadsheet.
+ */
 function toTextCell(text: string): string | null {
   const cell = text
     .replaceAll(/\r\n?/g, '\n')
@@ -68,13 +77,13 @@ function toTextCell(text: string): string | null {
   if (isBlank(cell)) return null;
   if (cell.length <= MAX_CHARACTERS) return cell;
   const cut = cell.slice(0, MAX_CHARACTERS - CUT.length);
-  // Half of a surrogate pair becomes U+FFFD.
+  // A surrogate pair that was cut in half ends in U+FFFD.
   return `${cut.toWellFormed().replace(/\ufffd$/, '')}${CUT}`;
 }
 
 /**
- * Returns a cell as its reader sees it, without spaces and tabs at the ends of lines, because a
- * program that saves a workbook may drop them.
+ * Returns a cell as an editor sees it. Spaces and tabs at the ends of lines are removed, because a
+ * program that saves the workbook may drop them.
  */
 export function displayedText(column: Column, record: Patch): string {
   const empty = column.kind === 'boolean' ? 'no' : '';
@@ -110,14 +119,18 @@ const READERS: Record<CellKind, (cell: string | number | boolean) => ReadCell> =
   },
 };
 
-/** A number with an optional currency. The digits after a leading zero may be decimals or a code. */
+/**
+ * A number with an optional currency. A leading zero is not accepted before other digits, because
+ * they may be decimals or part of a code.
+ */
 const AMOUNT = /^(?:[A-Z]{3}\s)?[\p{Sc}\s]*(-?)(\d|[1-9][\d.,'’\s]*\d)[\p{Sc}\s]*$/u;
 
 /**
- * Returns the number that a string certainly means, for the hint to its editor.
+ * Returns the number that a string unambiguously means; undefined if it is ambiguous. The number is
+ * suggested to the editor.
  *
  * @example guessNumber('€ 1.295.000,50') // 1295000.5
- * @example guessNumber('295.000') // undefined: 295, or 295000
+ * @example guessNumber('295.000') // undefined: 295 or 295000
  */
 function guessNumber(text: string): number | undefined {
   const [, sign = '', digits = ''] = AMOUNT.exec(text) ?? [];
@@ -130,7 +143,7 @@ function guessNumber(text: string): number | undefined {
   return isUnclear ? undefined : Number(`${sign}${groups.join('')}.${decimals}`);
 }
 
-/** Reads the digits of a number as text, unless there are more than a spreadsheet keeps. */
+/** Reads a cell as text. Rejects a number with more digits than a spreadsheet keeps. */
 function readText(cell: string | number | boolean): ReadCell {
   if (typeof cell === 'boolean') return { message: 'is not text', hint: enterAgain('text') };
   if (typeof cell === 'string') return { value: cell.replaceAll(/\r\n?/g, '\n') };
@@ -146,13 +159,18 @@ function enterAgain(format: 'a number' | 'text'): string {
   return `Format the cell as ${format} and enter it again.`;
 }
 
-/** Whether a value is the error of a formula, e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502`. */
+/**
+ * Whether a value is a formula error, e.g. `#N/A`, `#DIV/0!`, `#NAME?`, `#NV`, `#¡REF!`, `Err:502`.
+ */
 export function isFormulaError(value: unknown): boolean {
   const error = /^(#(N\/[AD]|NV|[¡¿]?(\p{Lu}{3,}|DIV\/0)[!?])|Err:\d{3})$/u;
   return typeof value === 'string' && error.test(value);
 }
 
-/** Drops invisible characters and the case of a header, slug or word. */
+/**
+ * Normalises a header, slug or keyword: removes invisible characters and outer spaces, and converts
+ * it to lower case.
+ */
 export function toWord(cell: string): string {
   return cell
     .replaceAll(/\p{Cf}/gu, '')
@@ -160,10 +178,10 @@ export function toWord(cell: string): string {
     .toLowerCase();
 }
 
-/** The value of an empty cell of a photo or video, which is visible, in the gallery. */
+/** Defaults for empty cells of a photo or video, which is then visible and in the gallery. */
 const EMPTY: Readonly<Record<string, CellValue>> = { section: 'gallery', web_visible: true };
 
-/** Reads a cell by its type, without guesses. */
+/** Reads a cell as a value of its column's type. Never guesses a value. */
 export function readCell(column: Column, cell: Cell): ReadCell {
   const { field, kind, choices } = column;
   const { value } = cell;
@@ -181,22 +199,25 @@ export function readCell(column: Column, cell: Cell): ReadCell {
   return READERS[kind](typeof value === 'number' ? roundNumber(value) : value);
 }
 
-/** A time in an .ods. */
+/** The form of a time in an .ods file. */
 const TIME = /^PT\d+H\d+M[\d.,]+S$/;
 
-/** Google Sheets writes this instead of a function that only it has, and `Loading...` as its value at first. */
+/**
+ * Google Sheets exports this name instead of any function that only it supports. The value may
+ * still be `Loading...`.
+ */
 const GOOGLE_FUNCTION = '__xludf.DUMMYFUNCTION';
 
-/** Functions of Excel and of WPS that show a picture in their cell. */
+/** Functions of Excel and WPS Office that display a picture in a cell. */
 const PICTURE_FUNCTION = /^(_xl\w+\.)*(IMAGE|DISPIMG)\(/;
 
-/** Returns the reason why a cell has an error or no value. */
+/** Explains why a cell contains an error or has no value; undefined if it is usable. */
 function checkFormula({ value, type, formula }: Cell): Reason | undefined {
   if (PICTURE_FUNCTION.test(formula ?? '')) {
     return { message: 'is a picture that a formula shows', hint: 'Enter the value instead.' };
   }
   if (type === 'error' && formula === undefined) {
-    // Excel saves a picture in a cell, and a linked data type, as this error.
+    // Excel saves pictures in cells and linked data types as this error.
     return value === '#VALUE!'
       ? {
           message:

@@ -1,4 +1,4 @@
-/** The sheets of a workbook and their columns, which follow from the schemas of the records. */
+/** Defines the sheets of a workbook. Their columns are derived from the schemas of the records. */
 
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
@@ -7,8 +7,8 @@ import { isMap, photo, video } from '../catalogue/listing-schemas.ts';
 import { listingRecord, locationRecord, type Patch } from '../catalogue/records.ts';
 
 /**
- * `word` is a key or a choice, which has no spaces at its ends and no upper case. `slugs` is a list
- * in one cell.
+ * The type of a column's cells. A `word` is a key or one of several choices, without outer spaces
+ * or upper-case letters. `slugs` is a list in one cell.
  */
 export type CellKind = 'text' | 'word' | 'number' | 'boolean' | 'slugs';
 
@@ -17,22 +17,25 @@ export type Column = {
   name: string;
   /** The field in the record, e.g. `title`, `web_visible`. */
   field: string;
-  /** The language of a text. */
+  /** The language of a translated field. */
   locale?: string;
   kind: CellKind;
-  /** The words that a cell may have, or the sheet whose first column has them. */
+  /** The allowed values of a cell, or the sheet whose first column lists them. */
   choices?: readonly string[] | SheetName;
   isHidden?: boolean;
 };
 
-/** The headers that differ from the field in JSON, which is read too. */
+/** Headers that differ from the field names in JSON. An import accepts both. */
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   web_sort_order: 'order',
   sort_order: 'order',
   web_visible: 'visible',
 };
 
-/** A list, or named by another column: `location`, and `hero` of a photo. */
+/**
+ * Fields without a column. They are lists, or other columns (`location`, and `hero` of a photo)
+ * represent them.
+ */
 const NO_COLUMNS = ['location_id', 'hero_photo', 'hero_photo_id', 'photos', 'videos'];
 
 const LISTING: Column = {
@@ -43,7 +46,7 @@ const LISTING: Column = {
 };
 const ORDER: Column = { name: 'order', field: 'order', kind: 'number' };
 export const HERO: Column = { name: 'hero', field: 'hero', kind: 'boolean' };
-/** The row mark of an export, see marks.ts. */
+/** The hidden column with the row marks of an export: see marks.ts. */
 export const AS_OF: Column = { name: 'as of', field: 'as of', kind: 'text', isHidden: true };
 
 const listing = buildColumns(listingRecord, ['slug', 'hid', 'name', 'status', 'type', 'location']);
@@ -71,7 +74,10 @@ export type SheetName = (typeof SHEET_NAMES)[number];
 type SheetSpec = {
   columns: readonly Column[];
   kind: 'listing' | 'location' | 'amenity';
-  /** One of these columns is needed: it identifies the record of a row. Reports name the first. */
+  /**
+   * Columns that can identify the record of a row. At least one is required. Reports name the
+   * first.
+   */
   keys: readonly [address: string, ...others: string[]];
 };
 
@@ -104,7 +110,7 @@ export const SHEETS: Readonly<Record<SheetName, SheetSpec>> = {
   },
 };
 
-/** A row of these sheets is an entry of a list of its listing. */
+/** The sheets that hold lists. Each row is one entry in a list of its listing. */
 export const LISTS = {
   photos: { field: 'photos', order: 'web_sort_order' },
   videos: { field: 'videos', order: 'sort_order' },
@@ -114,15 +120,18 @@ export const LISTS = {
 export type ListName = keyof typeof LISTS;
 export const LIST_NAMES = ['photos', 'videos', 'features'] as const satisfies ListName[];
 
-/** Columns that identify or place a row, or belong to a complete list, such as its hero photo. */
+/**
+ * Columns that identify a row, give its position, or describe the list as a whole, such as the hero
+ * photo.
+ */
 const NO_CELLS = ['id', 'listing', 'order', 'hero', AS_OF.name];
 
-/** Returns the columns whose cells are values of the record of their row. */
+/** Returns a sheet's columns that contain values of the row's record. */
 export function dataColumns(sheet: SheetName): Column[] {
   return SHEETS[sheet].columns.filter(({ name }) => !NO_CELLS.includes(name));
 }
 
-/** Returns the value of a column in a record, or in a row of its sheet. */
+/** Returns the value of a column in a record or a row. */
 export function getValue(record: Patch, { field, locale }: Column): unknown {
   const value = record[field];
   if (locale === undefined) return value;
@@ -139,12 +148,15 @@ export function setValue(record: Patch, { field, locale }: Column, value: unknow
   record[field] = locale === undefined ? value : { ...(isMap(texts) && texts), [locale]: value };
 }
 
-/** Name of the sheet that an import ignores, except for its `EXPORT_LABEL`. */
+/** Name of the explanatory sheet. An import reads only its `EXPORT_LABEL`. */
 export const READ_ME = 'read me';
-/** The cell at the right has the id of the export. */
+/** Label of the export's id, which is in the cell to its right. */
 export const EXPORT_LABEL = 'This export';
 
-/** The first columns as named, then single values, texts and slugs, and the id at the right. */
+/**
+ * Returns a column for each field: the `first` fields, then single values, translations, lists of
+ * slugs and the id.
+ */
 function buildColumns({ shape }: z.ZodObject, first: readonly string[] = []): Column[] {
   const all = Object.entries(shape).flatMap(([field, schema]) => listColumns(field, schema));
   const isText = ({ locale }: Column) => locale !== undefined;
@@ -157,7 +169,10 @@ function buildColumns({ shape }: z.ZodObject, first: readonly string[] = []): Co
   return all.sort((a, b) => rank(a) - rank(b));
 }
 
-/** The kind of the cells follows from the values that the schema accepts. */
+/**
+ * Returns the columns of a field. The type of their cells follows from the values that the schema
+ * accepts.
+ */
 function listColumns(field: string, schema: z.core.$ZodType): Column[] {
   const accepts = (value: unknown) => z.safeParse(schema, value).success;
   const column = { name: SHORT_NAMES[field] ?? field, field };
@@ -165,7 +180,7 @@ function listColumns(field: string, schema: z.core.$ZodType): Column[] {
   if (field === 'id') return [{ ...column, kind: 'word', isHidden: true }];
   if (field === 'location') return [{ ...column, kind: 'word', choices: 'locations' }];
   if (field === 'amenities') return [{ ...column, kind: 'slugs' }];
-  // Other lists have a sheet.
+  // Other lists have their own sheet.
   if (accepts([])) return [];
   if (accepts({})) {
     return LOCALES.map((locale) => ({ name: `${field}.${locale}`, field, locale, kind: 'text' }));

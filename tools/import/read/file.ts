@@ -1,4 +1,7 @@
-/** Reads a file by its content, whatever its name is: JSON, or a workbook. */
+/**
+ * Reads a listings file. Its content, not its name, decides whether it is read as JSON or as a
+ * workbook.
+ */
 
 import { basename } from 'node:path';
 import { UserError } from '../../command-line/user-error.ts';
@@ -6,7 +9,7 @@ import { type RecordsFile, readListingsFile } from './json.ts';
 import { hashText, RowMark } from './marks.ts';
 import type { Workbook } from './workbook.ts';
 
-/** A file as its author wrote it, before it is compared with the store. */
+/** A listings file as its author wrote it, before it is compared with the store. */
 export type ListingsFile = RecordsFile | Workbook;
 
 const SAVE_AS_XLSX = 'Open it in a spreadsheet program and save it as .xlsx.';
@@ -14,11 +17,11 @@ const NOT_A_CATALOGUE = 'Import a workbook (.xlsx or .ods) or JSON instead.';
 
 type Format = readonly [start: RegExp, name: string, hint: string];
 
-/** Binary formats by their first bytes in hexadecimal digits. */
+/** Binary formats, recognised by their first bytes in hexadecimal. */
 const BINARY_FORMATS: readonly Format[] = [
-  // An encrypted workbook is an OLE container, as the workbooks of Excel 97 to 2003 are.
+  // Encrypted workbooks are OLE containers, like the workbooks of Excel 97 to 2003.
   [/^d0cf11e0/, 'an .xls, or a workbook with a password', 'Save it as .xlsx without a password.'],
-  // BIFF 2 to 4 has no container.
+  // Workbooks in BIFF 2 to 4 have no container.
   [/^09(00|02|04)(04|06)00/, 'an .xls', 'Save it as .xlsx.'],
   [
     /^(1f8b|377abcaf|52617221|425a68|fd377a585a)/,
@@ -35,7 +38,7 @@ const BINARY_FORMATS: readonly Format[] = [
   [/^(89504e47|ffd8ff|47494638)/, 'a picture', NOT_A_CATALOGUE],
 ];
 
-/** Text formats by their first characters, without a byte order mark and blanks. */
+/** Text formats, recognised by their first characters after a byte order mark and white space. */
 const TEXT_FORMATS: readonly Format[] = [
   [/^\[InternetShortcut\]/i, 'a shortcut to a web page', 'Import the file itself.'],
   [/^\{\\rtf/, 'a text document (RTF)', NOT_A_CATALOGUE],
@@ -55,12 +58,12 @@ const TEXT_FORMATS: readonly Format[] = [
   ],
 ];
 
-/** Enough for the namespaces of a root element. */
+/** Number of bytes that are inspected. They include the namespaces of an XML root element. */
 const START_BYTES = 4096;
 
 /**
- * Reads JSON in UTF-8 or UTF-16, or a workbook. `path` only helps to recognise a lock file. Throws a
- * `UserError` that names the format of another file.
+ * Reads a workbook, or JSON in UTF-8 or UTF-16. `path` is used only to recognise a lock file.
+ * Throws a `UserError` that names the actual format of any other file.
  */
 export async function readCatalogueFile(
   bytes: Uint8Array,
@@ -70,9 +73,9 @@ export async function readCatalogueFile(
   if (bytes.length === 0) throw new UserError('The file is empty. Export or save it again.');
   const start = Buffer.from(bytes.subarray(0, START_BYTES));
   const hex = start.toString('hex', 0, 16);
-  // A local header, or the directory of an empty archive.
+  // A ZIP archive begins with a local header, or with its directory if it is empty.
   if (/^504b(0304|0506)/.test(hex)) {
-    // Only a workbook needs its library, which takes long to load.
+    // The library for workbooks is slow to load, and nothing else needs it.
     const { readWorkbook } = await import('./workbook.ts');
     return await readWorkbook(bytes);
   }
@@ -90,11 +93,14 @@ function rejectFormat(formats: readonly Format[], start: string): void {
   }
 }
 
-/** Length of Excel's lock file. It begins with the length of the user's name, and has the name in UTF-16. */
+/**
+ * Size of Excel's lock files. They contain the user's name, preceded by its length and repeated in
+ * UTF-16.
+ */
 const LOCK_FILE_BYTES = 165;
 const MAX_NAME_BYTES = 54;
 
-/** Rejects the file that a spreadsheet program keeps next to an open workbook. */
+/** Rejects the lock file that a spreadsheet program keeps next to an open workbook. */
 function rejectLockFile(bytes: Uint8Array, name: string): void {
   const [nameBytes = 0] = bytes;
   const isOfExcel =
@@ -109,18 +115,18 @@ function rejectLockFile(bytes: Uint8Array, name: string): void {
   );
 }
 
-/** First bytes of UTF-16: a byte order mark, a blank, or a bracket of JSON. */
+/** The first bytes of JSON in UTF-16: a byte order mark, white space or a bracket. */
 const UTF_16LE = /^(fffe|(7b|5b|20|09|0d|0a)00)/;
 const UTF_16BE = /^(feff|00(7b|5b|20|09|0d|0a))/;
 
-/** Decodes UTF-16, in which PowerShell and some editors save text. */
+/** Converts UTF-16, in which PowerShell and some editors save text, to UTF-8. */
 function toUtf8(bytes: Uint8Array, hex: string): Uint8Array {
   const isLittleEndian = UTF_16LE.test(hex);
   if (!isLittleEndian && !UTF_16BE.test(hex)) return bytes;
   return Buffer.from(new TextDecoder(isLittleEndian ? 'utf-16le' : 'utf-16be').decode(bytes));
 }
 
-/** Rejects a .gsheet, which has only the address of a sheet of Google Drive. */
+/** Rejects a .gsheet file, which contains only the address of a Google sheet. */
 function rejectGoogleShortcut(json: Uint8Array): void {
   if (json.length > START_BYTES || !isGoogleShortcut(`${Buffer.from(json)}`)) return;
   throw new UserError(
@@ -133,12 +139,15 @@ function isGoogleShortcut(text: string): boolean {
     const { doc_id: id, url } = JSON.parse(text.trim());
     return id !== undefined || /^https:\/\/(docs|drive)\.google\.com\//.test(`${url}`);
   } catch {
-    // The reader of JSON reports it.
+    // The JSON reader reports the error.
     return false;
   }
 }
 
-/** Returns the hash of the export's id. In a workbook, every row contains it. */
+/**
+ * Returns the hash of the export's id; undefined if the file does not come from an export. In a
+ * workbook, every row contains the hash.
+ */
 export function findExportKey(file: ListingsFile): string | undefined {
   if (file.exportId !== undefined) return hashText(file.exportId);
   const rows = file.form === 'workbook' ? Object.values(file.sheets).flat() : [];

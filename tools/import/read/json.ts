@@ -1,4 +1,4 @@
-/** Reads a listings file in JSON: its records, and content that JSON.parse would lose. */
+/** Reads a listings file in JSON. Reports content that JSON.parse would lose. */
 
 import { visit } from 'jsonc-parser';
 import * as z from 'zod';
@@ -25,26 +25,28 @@ const sections = z.strictObject({
 export type InputRecord = {
   location: FileLocation;
   value: unknown;
-  /** The `computeVersion` of the listing when the file was exported. */
+  /** Result of `computeVersion` for the listing at the time of the export. */
   version?: string | undefined;
-  /** Whether a listing has photos, videos or features, but no row in the sheet `listings`. */
+  /**
+   * Whether a listing has rows for photos, videos or features, but none in the sheet `listings`.
+   */
   isAbsent?: boolean;
-  /** Whether the record must already be stored. */
+  /** Whether the record must already be in the store. */
   mustExist?: boolean;
 };
 
-/** A listings file in JSON. */
+/** The records of a listings file, and the problems found in it. */
 export type RecordsFile = Record<'locations' | 'amenities' | 'properties', InputRecord[]> & {
-  /** Whether its records replace the stored ones, or are merged into them. */
+  /** `whole` if the records replace the stored ones, `patch` if they are merged into them. */
   form: 'whole' | 'patch';
   /** The id of the export that the file was made from. */
   exportId?: string | undefined;
   problems: ImportProblem[];
-  /** Location ids and amenity slugs to remove, unless a listing still shows them. */
+  /** Ids of locations and slugs of amenities to remove, unless a listing still shows them. */
   removed: string[];
 };
 
-/** Throws a `UserError` for a file that is not JSON. */
+/** Reads a listings file. Throws a `UserError` if it is not JSON. */
 export function readListingsFile(
   bytes: Uint8Array,
   form: RecordsFile['form'] = 'whole',
@@ -72,7 +74,10 @@ export function readListingsFile(
   };
 }
 
-/** The version is not part of the record. Another value of `as_of` is an unknown field. */
+/**
+ * Moves a listing's version out of its record. An `as_of` that is not a string stays, and is then
+ * reported as an unknown field.
+ */
 function takeVersion({ location, value }: InputRecord): InputRecord {
   if (!isMap(value)) return { location, value };
   const { as_of = null, ...record } = value;
@@ -93,7 +98,10 @@ function nameRecords(
   }));
 }
 
-/** The path is from the root, e.g. `['properties', 3, 'title', 'en']`. */
+/**
+ * A value that JSON.parse would lose. The path begins at the root, e.g. `['properties', 3, 'title',
+ * 'en']`.
+ */
 type Loss = { path: (string | number)[]; message: string };
 
 function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
@@ -101,7 +109,7 @@ function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
   try {
     return { value: JSON.parse(text), losses: findLosses(text) };
   } catch (error) {
-    // The parser of V8 is not recursive, that of the losses is.
+    // V8's parser is not recursive, but the one that finds losses is.
     if (error instanceof RangeError)
       throw new UserError('The file is JSON that is nested too deep.');
     const message = /^\s*[[{]/.test(text)
@@ -111,7 +119,7 @@ function parseJson(bytes: Uint8Array): { value: unknown; losses: Loss[] } {
   }
 }
 
-/** The tab. Text has no control characters before it. */
+/** The tab, which is the lowest control character that text contains. */
 const FIRST_TEXT_BYTE = 9;
 
 function decode(bytes: Uint8Array): string {
@@ -143,7 +151,10 @@ function findLosses(text: string): Loss[] {
   return losses;
 }
 
-/** An export writes 1.2345e20 as 123450000000000000000, which is not its exact value. */
+/**
+ * Whether JavaScript would round an integer. An exported 1.2345e20, written as
+ * 123450000000000000000, does not count although it is not exact.
+ */
 function isRounded(number: string, value: number): boolean {
   return /^-?\d+$/.test(number) && number !== String(value) && BigInt(number) !== BigInt(value);
 }

@@ -1,10 +1,10 @@
 /**
- * Row marks. An export writes one into the hidden column `as of` of each row: a hash of the text that
- * each cell displays. The next import compares them to detect edited cells.
+ * Row marks. An export writes one into the hidden cell `as of` of each row. It contains a hash of the
+ * text that each cell displays. The next import compares the hashes to detect edited cells.
  *
  *     m3 key:1f0c22ab export:9d21c0e7 database:40c1d2aa slug:0b5e8f10 hid:77de68da … m3
  *
- * The rows of an import are stored in the same form, in `imported_rows`.
+ * The table `imported_rows` stores the rows of an import in the same form.
  */
 
 import { hash } from 'node:crypto';
@@ -14,9 +14,8 @@ import { type Column, dataColumns, type ListName } from './columns.ts';
 
 const FORMAT_VERSION = 'm3';
 
-/** The mark of one row. */
 export class RowMark {
-  /** Identifies the row in its sheet. */
+  /** Hash that identifies the row in its sheet. */
   readonly key: string;
   readonly #text: string;
 
@@ -25,7 +24,9 @@ export class RowMark {
     this.key = key;
   }
 
-  /** Returns undefined for another version of the format, or a cell that a program has truncated. */
+  /**
+   * Parses a mark. Returns undefined for a different version of the format, or a truncated cell.
+   */
   static parse(cell: unknown): RowMark | undefined {
     if (typeof cell !== 'string') return undefined;
     if (!cell.startsWith(`${FORMAT_VERSION} `) || !cell.endsWith(` ${FORMAT_VERSION}`)) {
@@ -35,13 +36,13 @@ export class RowMark {
     return key === undefined ? undefined : new RowMark(cell, key);
   }
 
-  /** Returns an entry of the mark, e.g. `export`, or the hash of the column `slug`. */
+  /** Returns an entry of the mark, such as `export`, or a column's hash by the column's name. */
   get(name: string): string | undefined {
     return findEntry(this.#text, name);
   }
 }
 
-/** Searches the text, because splitting it takes four times as long. */
+/** Finds an entry by searching the text, because splitting it takes four times as long. */
 function findEntry(text: string, name: string): string | undefined {
   const label = ` ${name}:`;
   const at = text.indexOf(label);
@@ -49,7 +50,7 @@ function findEntry(text: string, name: string): string | undefined {
   return at === -1 ? undefined : text.slice(start, text.indexOf(' ', start));
 }
 
-/** Returns the text of a mark. `entries` are added to the hashes of the columns. */
+/** Formats a mark. `entries` are written before the hashes of the columns. */
 export function formatMark(
   columns: readonly Column[],
   record: Patch,
@@ -68,12 +69,17 @@ export function hashText(text: string): string {
   return hash('sha1', text).slice(0, HASH_DIGITS);
 }
 
-/** Identifies a database. A restore or Time Travel changes its generation, and so the hash. */
+/**
+ * Returns a hash that identifies a database. It changes with the generation, which every restore
+ * and Time Travel replaces.
+ */
 export function hashDatabase({ lineage, generation }: Record<'lineage' | 'generation', string>) {
   return hashText(`${lineage} ${generation}`);
 }
 
-/** Returns the text that the cells of an entry display, without its number. */
+/**
+ * Returns the text that the cells of a list entry display. The entry's position is not included.
+ */
 export function formatContent(sheet: ListName, record: Patch): string {
   return dataColumns(sheet)
     .map((column) => displayedText(column, record))
@@ -81,8 +87,8 @@ export function formatContent(sheet: ListName, record: Patch): string {
 }
 
 /**
- * Returns the entries of a listing's mark about one of its lists: the hash of the order, and the key
- * of each entry with the hash of its content.
+ * Returns the entries for one of a listing's lists in the listing's mark. They are a hash of the
+ * list's order, and a hash of each entry's content after the entry's key.
  */
 export function formatListMark(sheet: ListName, rows: readonly { key: string; record: Patch }[]) {
   const keys = rows.map(({ key }) => key);
@@ -90,7 +96,7 @@ export function formatListMark(sheet: ListName, rows: readonly { key: string; re
   return { [sheet]: hashText(keys.join(' ')), [`${sheet}.rows`]: contents.join(',') };
 }
 
-/** Returns the hash of each entry's content by the entry's key. */
+/** Returns the content hashes of a list's entries, by the entries' keys. */
 export function parseEntryHashes(
   rows: string | undefined,
 ): ReadonlyMap<string, string> | undefined {

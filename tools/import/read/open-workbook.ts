@@ -1,4 +1,4 @@
-/** Opens a workbook as spreadsheet programs save it: .xlsx or .ods. */
+/** Opens workbooks (.xlsx or .ods) as spreadsheet programs save them. */
 
 import {
   isDateFormat,
@@ -15,12 +15,15 @@ import { describeError, UserError } from '../../command-line/user-error.ts';
 import { listEntries } from './archive.ts';
 import { selectParts, type WorkbookParts } from './workbook-parts.ts';
 
-/** Maximum size of all entries. A workbook of 100,000 rows has some 100 MiB. The library stops at 2 GiB. */
+/**
+ * Maximum total size of the unpacked entries. A workbook of 100,000 rows has about 100 MiB. The
+ * library stops at 2 GiB.
+ */
 const MAX_UNPACKED_MIB = 512;
 
 export type OpenedWorkbook = { sheets: Sheet[] } & Pick<WorkbookParts, 'otherTabs'>;
 
-/** Throws a `UserError` for a file that is not a workbook. */
+/** Reads the sheets of a workbook. Throws a `UserError` if the file is not a workbook. */
 export async function openSheets(bytes: Uint8Array): Promise<OpenedWorkbook> {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
@@ -57,7 +60,7 @@ async function readSheets(parts: WorkbookParts): Promise<Sheet[]> {
   return await correctDates(parts, sheets);
 }
 
-/** Reads the cells. The library cannot read a tab without cells. */
+/** Reads the sheets except tabs without cells, which the library cannot read. */
 function read({ form, bytes, otherTabs }: WorkbookParts, options: ReadOptions = {}) {
   if (form === 'ods') return readOds(bytes, options);
   const withCells = ({ name }: { name: string }) => !otherTabs.some((tab) => tab.name === name);
@@ -65,8 +68,8 @@ function read({ form, bytes, otherTabs }: WorkbookParts, options: ReadOptions = 
 }
 
 /**
- * Reads the rows up to the last value. A formatted cell in the last row of a sheet would make more
- * cells than the library takes.
+ * Reads the rows up to the last value. Otherwise a single formatted cell in the last row of a sheet
+ * would exceed the library's limit on cells.
  */
 async function readFilled(parts: WorkbookParts): Promise<Workbook> {
   const { sheets } = await read(parts, { maxRows: 1 });
@@ -79,7 +82,10 @@ async function readFilled(parts: WorkbookParts): Promise<Workbook> {
   return await read(parts, { range: `A1:XFD${last}` });
 }
 
-/** The library skips rows in a group, and a header that each printed page repeats. */
+/**
+ * Whether the library has skipped rows. It skips grouped rows, and header rows that are repeated on
+ * each printed page.
+ */
 async function skipsRows(bytes: Uint8Array, sheets: readonly Sheet[]): Promise<boolean> {
   let filled = 0;
   for await (const { values } of streamOdsRows(bytes)) filled += isFilled(values) ? 1 : 0;
@@ -93,9 +99,9 @@ function isFilled(row: readonly unknown[]): boolean {
 const DAY_MS = 86_400_000;
 
 /**
- * Converts amounts that the library reads as dates to numbers. In `#,##0 [$€-42D]`, the `D` belongs to
- * the tag of a language (Basque), and does not mean a day. Days are counted from 1904, because those
- * from 1900 have a gap.
+ * Converts amounts that the library mistook for dates back to numbers. For example, in `#,##0
+ * [$€-42D]` the `D` belongs to a language tag (Basque) and does not mean a day. Days are counted
+ * from 1904, because counting from 1900 has a gap.
  */
 async function correctDates(parts: WorkbookParts, sheets: Sheet[]): Promise<Sheet[]> {
   const dated = sheets.filter(({ rows }) => rows.some((row) => row.some(isDate)));

@@ -1,4 +1,4 @@
-/** Parses values, or finds their problems. */
+/** Parses values with schemas, and reports their problems. */
 
 import type * as z from 'zod';
 import { type ReadIssue, readIssues, ZOD_OPTIONS } from '../../../src/http/validation-problems.ts';
@@ -25,12 +25,12 @@ function toProblems(
   const value = path === '' ? undefined : issue.path.reduce(getField, root);
   const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   const isMissing = isWrongKind && path !== '' && value === undefined;
-  // An id follows from another key, which has its own problem then.
+  // An id is derived from another key, which then has its own problem.
   if (isMissing && issue.path.at(-1) === 'id') return [];
   return [{ path, message, value, isMissing }];
 }
 
-/** Adds the first key of the record, valid or not. */
+/** Adds the record's first key to its location, even if the key is invalid. */
 export function withKey(location: FileLocation, record: unknown): FileLocation {
   if (!isMap(record)) return location;
   for (const field of ['slug', 'hid', 'name', 'id']) {

@@ -1,16 +1,16 @@
-/** The problems of a listings file. report/problem-lines.ts prints them. */
+/** Describes the problems of a listings file. report/problem-lines.ts prints them. */
 
 import type { Column } from './columns.ts';
 
-/** The place of a record in its file, as plain data. */
+/** The location of a record in its file. */
 export type FileLocation = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `photos!C12`, `the file` */
   position: string;
   key?: { field: string; value: string } | undefined;
-  /** The row of a workbook; undefined for a record of JSON. */
+  /** The row in a workbook; undefined for a record in JSON. */
   row?: SheetPosition;
-  /** The rows of the entries of a listing's lists, by field. */
+  /** Locations of the entries in a listing's lists, by the list's field. */
   entries?: Readonly<Record<string, readonly FileLocation[]>>;
 };
 
@@ -18,17 +18,17 @@ export type FileLocation = {
 type SheetPosition = {
   sheet: string;
   index: number;
-  /** undefined for a column that an import does not read. */
+  /** The columns of the sheet; undefined for a column that an import does not read. */
   columns: readonly (Pick<Column, 'name' | 'field' | 'locale'> | undefined)[];
-  /** The texts of the cells, as they were typed. */
+  /** The text of each cell as it was typed. */
   texts: readonly string[];
 };
 
 type CellReference = { cell: string; column: string; text?: string };
 
 /**
- * Finds the cell of a path in a workbook, e.g. `photos!C12` in the column `url`, and its text. Returns
- * undefined for a record of JSON.
+ * Finds the cell that contains the value at a path. Returns its text, and its position in the
+ * workbook, e.g. `photos!C12`. Returns undefined for a record in JSON.
  *
  * @example findCell(location, 'photos.3.alt.en') // { cell: 'photos!E12', column: 'alt.en', … }
  */
@@ -51,7 +51,7 @@ export function findCell(location: FileLocation, path: string): CellReference | 
   };
 }
 
-/** Names a cell as a spreadsheet does, e.g. `photos!C12`. Row and column count from 0. */
+/** Names a cell as a spreadsheet does, e.g. `photos!C12`. `row` and `column` count from 0. */
 export function nameCell(sheet: string, row: number, column: number): string {
   const letters = (number: number): string =>
     number < 0
@@ -61,24 +61,26 @@ export function nameCell(sheet: string, row: number, column: number): string {
 }
 
 export type FieldProblem = {
-  /** Dotted: `photos.0.url`; `""` for the record as a whole. */
+  /** Path of the value, e.g. `photos.0.url`; empty for the complete record. */
   path: string;
   value?: unknown;
-  /** Follows the path and the value, e.g. `must be yes or no`. */
+  /** Completes a sentence that begins with the path and the value, e.g. `must be yes or no`. */
   message: string;
-  /** What to do, in a sentence of its own, e.g. `Format the cell as a number and enter 295000.` */
+  /**
+   * A separate sentence that says what to do, e.g. `Format the cell as a number and enter 295000.`
+   */
   hint?: string;
-  /** Shown instead of path and value: `amenity "jacuzi"`. */
+  /** Replaces the path and the value in the message, e.g. `amenity "jacuzi"`. */
   subject?: string;
-  /** An unknown name, and the known ones, for a suggestion. */
+  /** An unknown name with the valid ones, from which the closest match is suggested. */
   unknown?: { name: string; knownNames: readonly string[] };
-  /** Printed once, below all problems. */
+  /** Advice that is printed once, below all problems. */
   remedy?: string;
-  /** Whether a field that the record needs is not there. */
+  /** Whether a required field is missing. */
   isMissing?: boolean;
 };
 
-/** A problem whose path is not known yet. */
+/** A problem whose path is added later. */
 export type Reason = Omit<FieldProblem, 'path'>;
 
 export type ImportProblem = FieldProblem & { location: FileLocation };
@@ -92,14 +94,17 @@ export function formatLocation({ position, key }: Pick<FileLocation, 'position' 
     : `${position} (${key.field} ${JSON.stringify(key.value)})`;
 }
 
-/** Returns a word as its cell has it: an import reads words in any case. */
+/** Returns a word as the editor typed it, because an import reads words regardless of case. */
 export function asTyped(word: string, location: FileLocation, path: string): string {
   const text = findCell(location, path)?.text ?? '';
   const at = text.toLowerCase().indexOf(word);
   return at === -1 ? word : text.slice(at, at + word.length);
 }
 
-/** Leaves out later problems of a value, because an unreadable cell is a wrong value too. */
+/**
+ * Combines problems from two checks, keeping only the first one of each value. An unreadable cell
+ * would otherwise also be reported as a wrong value.
+ */
 export function mergeProblems(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
   const nameValue = ({ location, path }: ImportProblem) =>
     findCell(location, path)?.cell ?? `${location.position} ${path}`;

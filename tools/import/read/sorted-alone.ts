@@ -1,6 +1,6 @@
 /**
- * Detects cells that were sorted or shifted without the rest of their rows. E.g. a column of prices
- * that an editor has sorted on its own:
+ * Detects cells that were sorted or shifted without the rest of their rows. Example: an editor has
+ * sorted the column of prices, but no other column:
  *
  *     listing       in the store   in the workbook
  *     casa-marea    289000         120000          the value of casa-pins
@@ -13,14 +13,17 @@ import { displayedText } from './cells.ts';
 import { dataColumns, getValue, type SheetName } from './columns.ts';
 import { hashText, RowMark } from './marks.ts';
 
-/** Minimum share of the changed cells that have a value of another row. */
+/** Share of the changed cells that must contain a value of another row. */
 const MIN_MOVED_SHARE = 0.9;
 const MIN_MOVED_CELLS = 3;
 
 type Row = { cells: Patch; markCell: unknown };
 type Change = { theirs: string; ours: string | undefined };
 
-/** Returns the changes to a former value of another row, if they are most of the changes. */
+/**
+ * Returns the changes that replace a value with the former value of another row, if most changes do
+ * so. Otherwise returns an empty array.
+ */
 export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
   const filled = changes.filter(({ theirs }) => theirs !== '');
   const formerValues = new Set(changes.map(({ ours }) => ours));
@@ -29,10 +32,13 @@ export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
   return moved.length >= MIN_MOVED_CELLS && isMost ? moved : [];
 }
 
-/** The first columns are enough to tell rows apart. */
+/** Number of columns to compare. They are enough to tell rows apart. */
 const COMPARED_COLUMNS = 3;
 
-/** Rejects a sheet whose visible columns were sorted: the hidden marks stayed in their old rows. */
+/**
+ * Throws a `UserError` if a sheet's visible columns were sorted without the hidden marks, which
+ * then belong to different rows.
+ */
 export function rejectPartialSort(sheet: SheetName, rows: readonly Row[]): void {
   const columns = dataColumns(sheet)
     .filter((column) => getValue(rows[0]?.cells ?? {}, column) !== undefined)

@@ -1,6 +1,6 @@
 /**
- * Finds the parts of a workbook that have its cells. The library reads only these, so that a chart,
- * a picture or a pivot table that it cannot read never makes a workbook unreadable.
+ * Selects the parts of a workbook that contain its cells. The library reads only these parts, so that
+ * a chart, a picture or a pivot table never makes a workbook unreadable.
  */
 
 import { readXml } from 'hucre/xml';
@@ -10,19 +10,21 @@ import { type Entry, unpack, withDirectory } from './archive.ts';
 
 export type WorkbookParts = {
   form: 'xlsx' | 'ods';
-  /** The workbook without its other parts. */
+  /** The workbook, reduced to the selected parts. */
   bytes: Buffer;
-  /** Tabs without cells, e.g. `Chart1`, which is a chart. */
+  /** Tabs without cells, e.g. `Chart1` of the kind `a chart`. */
   otherTabs: { name: string; kind: string }[];
 };
 
-/** Maximum unpacked size of a part that is read here. Their usual size is some kilobytes. */
+/**
+ * Maximum unpacked size of a part that this module reads. Such parts are usually a few kilobytes in size.
+ */
 const MAX_PART_BYTES = 2 ** 29;
 
-/** Kinds of relationships whose parts have the cells, their strings and their formats. */
+/** Kinds of relationships that lead to cells, their strings and their formats. */
 const NEEDED_KINDS = ['worksheet', 'sharedstrings', 'styles'];
 
-/** Tabs without cells, by the kind of their relationship. */
+/** Descriptions of tabs without cells, by the kind of their relationship. */
 const OTHER_TABS: Readonly<Record<string, string>> = {
   chartsheet: 'a chart',
   dialogsheet: 'a dialog',
@@ -30,7 +32,7 @@ const OTHER_TABS: Readonly<Record<string, string>> = {
   xlintlmacrosheet: 'a macro sheet',
 };
 
-/** Archives that are not a workbook, by the name of an entry in lower case. */
+/** Archives that are not workbooks, recognised by the lower-case name of an entry. */
 const OTHER_ARCHIVES: readonly [entry: RegExp, format: string, hint: string][] = [
   [/^xl\/workbook\.bin$/, 'an .xlsb', 'Save it as .xlsx.'],
   [/^word\/document\.xml$/, 'a Word document', 'Import a workbook (.xlsx or .ods) instead.'],
@@ -42,7 +44,10 @@ const OTHER_ARCHIVES: readonly [entry: RegExp, format: string, hint: string][] =
   ],
 ];
 
-/** Throws a `UserError` for an archive that is not a workbook, and an `Error` for a damaged one. */
+/**
+ * Selects the parts of a workbook. Throws a `UserError` if the archive is not a workbook, and an
+ * `Error` if it is damaged.
+ */
 export function selectParts(file: Buffer, entries: readonly Entry[]): WorkbookParts {
   const parts = new Parts(file, entries);
   const names = entries.map(({ name }) => toKey(name));
@@ -62,7 +67,9 @@ export function selectParts(file: Buffer, entries: readonly Entry[]): WorkbookPa
   );
 }
 
-/** The parts of an .xlsx. An .xlsm, .xltx or .xltm has the same ones (ECMA-376, part 2). */
+/**
+ * Selects the parts of an .xlsx. An .xlsm, .xltx or .xltm has the same parts (ECMA-376, part 2).
+ */
 function selectSpreadsheetParts(parts: Parts): WorkbookParts {
   parts.select('[Content_Types].xml', '_rels/.rels');
   const root = readRelationships(parts.read('_rels/.rels'));
@@ -88,7 +95,10 @@ function selectSpreadsheetParts(parts: Parts): WorkbookParts {
   return { form: 'xlsx', bytes: parts.pack(), otherTabs };
 }
 
-/** Rejects a workbook without its shared strings, whose texts the library would read as empty. */
+/**
+ * Throws if the shared strings are missing but a sheet uses them, because the library would read
+ * such cells as empty.
+ */
 function rejectLostTexts(parts: Parts, relationships: readonly { kind: string; path: string }[]) {
   const lost = relationships.find(
     ({ kind, path }) => kind === 'sharedstrings' && parts.read(path) === undefined,
@@ -102,7 +112,10 @@ function rejectLostTexts(parts: Parts, relationships: readonly { kind: string; p
 
 const SPREADSHEET = 'application/vnd.oasis.opendocument.spreadsheet';
 
-/** The parts of an .ods. Some programs omit its `mimetype`, or write it after other entries. */
+/**
+ * Selects the parts of an .ods. Some programs omit the entry `mimetype`, or write it after other
+ * entries.
+ */
 function selectOpenDocumentParts(parts: Parts): WorkbookParts {
   const manifest = `${parts.read('META-INF/manifest.xml') ?? ''}`;
   if (parts.has('encrypted-package') || manifest.includes('encryption-data')) {
@@ -123,8 +136,8 @@ function selectOpenDocumentParts(parts: Parts): WorkbookParts {
 }
 
 /**
- * The entries of a package by their part names, which are the same in any case. Some programs write
- * backslashes.
+ * The entries of a package, by their part names. Part names are not case-sensitive, and some programs
+ * write backslashes.
  *
  *     entry                     part
  *     xl/SharedStrings.xml      xl/sharedStrings.xml
@@ -149,7 +162,7 @@ class Parts {
     return entry && unpack(this.#file, entry, MAX_PART_BYTES);
   }
 
-  /** Keeps the parts for `pack`, by the names that the library looks for. */
+  /** Adds parts to the result of `pack`, under the names that the library looks for. */
   select(...names: string[]): void {
     for (const name of names) {
       const entry = this.#entries.get(toKey(name));
@@ -157,7 +170,7 @@ class Parts {
     }
   }
 
-  /** Returns a workbook of the selected parts. */
+  /** Returns a workbook that contains only the selected parts. */
   pack(added?: Record<string, string>): Buffer {
     return withDirectory(this.#file, this.#selected, added);
   }
@@ -169,7 +182,10 @@ function toKey(name: string): string {
 
 type Relationship = { id: string; kind: string; target: string };
 
-/** `kind` is the last word of the type, in lower case, e.g. `worksheet`. */
+/**
+ * Reads the relationships of a part. `kind` is the last word of the type in lower case, e.g.
+ * `worksheet`.
+ */
 function readRelationships(xml: Buffer | undefined): Relationship[] {
   return readRows(xml, 'Relationship').map((row) => ({
     id: getAttribute(row, 'Id'),
@@ -184,13 +200,13 @@ function readRows(xml: Buffer | undefined, rowTag: string): XmlRow[] {
   return xml === undefined ? [] : readXml(xml, { rowTag, stripNamespaces: true }).data;
 }
 
-/** Returns an attribute by its name without a prefix: `id` is `r:id` in a workbook. */
+/** Returns an attribute by its name without the namespace prefix, e.g. `id` for `r:id`. */
 function getAttribute(row: XmlRow, name: string): string {
   const [, value] = Object.entries(row).find(([key]) => key.split(/[@:]/).at(-1) === name) ?? [];
   return value == null ? '' : String(value);
 }
 
-/** Resolves the target of a relationship as the library does, e.g. `../tables/table1.xml`. */
+/** Resolves a relationship's target as the library does, e.g. `../tables/table1.xml`. */
 function resolvePath(folder: string, target: string): string {
   if (target.startsWith('/')) return target.slice(1);
   const path: string[] = folder === '' ? [] : folder.split('/');

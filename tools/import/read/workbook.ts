@@ -1,4 +1,4 @@
-/** Reads the rows of a workbook's sheets. Reports every cell that cannot be read. */
+/** Reads the rows of a workbook's sheets, and reports every cell that cannot be read. */
 
 import type { Sheet } from 'hucre';
 import { closestMatch } from '../../command-line/plurals.ts';
@@ -29,31 +29,33 @@ import {
 } from './problem.ts';
 import { rejectPartialSort } from './sorted-alone.ts';
 
-/** A row of a sheet. */
 export type SheetRow = {
   location: FileLocation;
-  /** The values of its visible cells and of its hidden id. */
+  /** The values of the row's visible cells and its hidden id. */
   cells: Patch;
-  /** The hidden cell `as of`, with the mark of the export: see marks.ts. */
+  /** The content of the hidden cell `as of`, which holds the row mark: see marks.ts. */
   markCell: unknown;
 };
 
-/** The rows of a workbook by sheet; undefined for a sheet that the workbook does not have. */
+/** The rows of each sheet; undefined for a sheet that the workbook does not have. */
 export type Sheets = Partial<Record<SheetName, SheetRow[]>>;
 
 export type Workbook = {
   form: 'workbook';
-  /** The id of the export that the workbook was made from. */
+  /** Id of the export that the workbook comes from. */
   exportId?: string | undefined;
   sheets: Sheets;
   problems: ImportProblem[];
-  /** Remarks for the report about ignored sheets. */
+  /** Lines for the report about ignored sheets. */
   notes: string[];
 };
 
 type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
-/** Throws a `UserError` for a file that is not a workbook of a catalogue. */
+/**
+ * Reads a workbook. Throws a `UserError` if the file is not a workbook, or has no sheet of a
+ * catalogue.
+ */
 export async function readWorkbook(bytes: Uint8Array): Promise<Workbook> {
   return readOpenedWorkbook(await openSheets(bytes));
 }
@@ -89,7 +91,10 @@ export function readOpenedWorkbook({ sheets, otherTabs }: OpenedWorkbook): Workb
   };
 }
 
-/** Rejects a sheet with the header of a missing sheet, because it may have an editor's changes. */
+/**
+ * Throws a `UserError` if an unknown sheet has the header of a missing sheet. It was probably
+ * renamed, and may contain an editor's changes.
+ */
 function rejectRenamed(sheets: readonly Sheet[], sheetRows: ReadonlyMap<SheetName, unknown>): void {
   const missingNames = SHEET_NAMES.filter((name) => !sheetRows.has(name));
   const messages = sheets.flatMap(({ name, rows }) => {
@@ -162,13 +167,13 @@ function isBlankCell(cell: Cell['value'] | undefined): boolean {
   return cell == null || (typeof cell === 'string' && toWord(cell) === '');
 }
 
-/** Finds a column by its header in any case, or by the name of its field in JSON. */
+/** Finds a column by its header or by the name of its JSON field, regardless of case. */
 function findColumn(header: Cell['value'], columns: readonly Column[]): Column | undefined {
   const name = typeof header === 'string' ? toWord(header) : '';
   return columns.find((column) => column.name === name || column.field === name);
 }
 
-/** Returns the reason why the first row is not a header. */
+/** Explains why the first row is not a valid header; undefined if it is. */
 function checkHeader(
   sheet: SheetName,
   columns: readonly (Column | undefined)[],
@@ -183,7 +188,7 @@ function checkHeader(
   };
 }
 
-/** Returns the reason why the cell at `at` in the header is not the name of a column. */
+/** Explains why the header cell at `at` does not name a column; undefined if it does. */
 function checkColumn(
   header: Cell['value'],
   at: number,
@@ -207,7 +212,7 @@ function checkColumn(
   return { value: header, message: 'is not a column of this sheet', hint };
 }
 
-/** Reads the cells of a row. `row` and the positions of the columns count from 0. */
+/** Reads a row. `row` counts from 0. */
 function readRow(
   sheet: SheetName,
   row: number,
@@ -226,7 +231,7 @@ function readRow(
     // An unreadable cell keeps its value, so that its field is not missing too. `mergeProblems` drops
     // its second problem.
     const value = 'message' in result ? cell.value : result.value;
-    // An empty id follows from the other keys.
+    // An empty id is derived from the other keys.
     if (column.field === 'id' && value === null) continue;
     setValue(values, column, value);
   }

@@ -1,4 +1,4 @@
-/** Notifies a site's build hook, with a signature (standardwebhooks.com). */
+/** Notifies a site's build hook with a signed message (standardwebhooks.com). */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,18 +17,17 @@ const MAX_SLUGS = 100;
 export type Hook = {
   url: URL;
   signer: Webhook | undefined;
-  /** Pauses between the attempts. */
   retryPausesMs: readonly number[];
 };
 
-/** Throws a `UserError` for a malformed address or secret. */
+/** Parses the URL and secret of a hook. Throws a `UserError` if either is malformed. */
 export function parseHook(address: string, secret: string | undefined): Hook {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw new UserError('--notify must be an http(s) URL without credentials');
   }
   if (!secret) return { url, signer: undefined, retryPausesMs: RETRY_PAUSES_MS };
-  // The package accepts other strings too, but derives another key from them.
+  // The package also accepts other strings, but derives a different key from them.
   if (!/^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret)) {
     throw new UserError(
       'PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks writes a secret',
@@ -38,8 +37,9 @@ export function parseHook(address: string, secret: string | undefined): Hook {
 }
 
 /**
- * Sends the message, at most three times. Returns the last failure, and never throws. After an import
- * that changes nothing, `slugs` is null, because the message of an earlier import may be lost.
+ * Sends the message, with at most three attempts. Returns the last failure instead of throwing it;
+ * undefined after success. `slugs` is null after an import that changes nothing, because the
+ * message of an earlier import may have been lost.
  */
 export async function notify({ url, signer, retryPausesMs }: Hook, outcome: AcceptedImport) {
   const { feedChanges, resumeCursor, effect } = outcome;
@@ -50,7 +50,7 @@ export async function notify({ url, signer, retryPausesMs }: Hook, outcome: Acce
     slugs: slugs.length > MAX_SLUGS || !raisesVersion(effect) ? null : slugs,
     resume_cursor: resumeCursor,
   });
-  // All attempts have one id, so that the receiver can ignore a repeated one.
+  // All attempts share an id, so that the receiver can ignore duplicates.
   const id = `msg_${randomUUID()}`;
   let failure = '';
   for (const pauseMs of [...retryPausesMs, 0]) {
@@ -65,7 +65,7 @@ export async function notify({ url, signer, retryPausesMs }: Hook, outcome: Acce
           ...(signer && { 'webhook-signature': signer.sign(id, now, body) }),
         },
         body,
-        // The signed message is only for this address.
+        // A redirect must not pass the signed message on to another address.
         redirect: 'manual',
         signal: AbortSignal.timeout(DEADLINE_MS),
       });

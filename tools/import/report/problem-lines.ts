@@ -1,4 +1,4 @@
-/** Formats the problems of a listings file, one line for each cause. */
+/** Formats the problems of a listings file as one line per cause. */
 
 import { closestMatch, formatCount } from '../../command-line/plurals.ts';
 import { printable, quote } from '../../command-line/printable.ts';
@@ -12,9 +12,9 @@ import {
 
 const MAX_QUOTED = 5;
 
-/** Returns a line for each cause, with the number of its problems and its first location. */
+/** Returns one line per cause, with the number of problems and the location of the first. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
-  // Problems of one cause differ only in the record, the index and the value.
+  // Problems with the same cause differ only in the record, the index and the value.
   const causes = Map.groupBy(problems, ({ location, subject, path, message, hint }) =>
     JSON.stringify([location.kind, subject ?? hideIndexes(path), message, hint]),
   );
@@ -82,7 +82,10 @@ function quoteValue({ location, path, value }: ImportProblem): string {
   return quote(typeof value === 'string' ? asTyped(value, location, path) : value);
 }
 
-/** Returns the column of a cell, e.g. `url` for `photos.0.url`, or the path. */
+/**
+ * Returns the column in which a problem is, e.g. `url` for `photos.0.url`; the path itself if there
+ * is no such column.
+ */
 function findColumn({ location, path }: ImportProblem): string {
   return path === '' ? path : (findCell(location, path)?.column ?? path);
 }

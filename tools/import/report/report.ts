@@ -15,23 +15,23 @@ import { problemLines } from './problem-lines.ts';
 export type ReportOptions = {
   isDryRun: boolean;
   prunes?: boolean;
-  /** Whether a dry run lists all changes, not only the first ones. */
+  /** Whether a dry run lists all changes instead of only the first ones. */
   listsAll: boolean;
   hook: Hook | undefined;
-  /** Whether the hook is called even if the feed shows nothing new. */
+  /** Whether to call the hook even if nothing new appears in the feed. */
   notifiesAlways?: boolean;
 };
 
 const MAX_EXAMPLES = 3;
-/** Maximum number of changes, and of new listings, without `--all`. */
+/** Maximum number of changes, and of new listings, that are listed without `--all`. */
 const MAX_LISTED = 50;
 
-/** Prints the outcome, and notifies the hook of an accepted import. */
+/** Prints the outcome of an import. Notifies the hook if the import was accepted. */
 export async function report(outcome: ImportOutcome, options: ReportOptions, undoCommand?: string) {
   const { effect } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
-  // These come first, because a reviewer looks for what the store loses.
+  // Conflicts come first, because a reviewer looks for values that the store loses.
   const conflicts = isAccepted ? outcome.effect.conflicts : [];
   const overwritten = conflicts.flatMap((conflict) => problemLines([conflict]));
   printErrors(
@@ -52,7 +52,7 @@ export async function report(outcome: ImportOutcome, options: ReportOptions, und
   else if (options.hook) await notifyHook(options.hook, outcome, options);
 }
 
-/** Prints in colour on a terminal, unless `NO_COLOR` is set. */
+/** Prints lines to stderr, in colour on a terminal unless `NO_COLOR` is set. */
 function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
   for (const line of lines) console.error(styleText(colour, line, { stream: process.stderr }));
 }
@@ -151,7 +151,10 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
   return [...problemLines(problems), ...remedies, total];
 }
 
-/** Notifies the hook, except in a dry run. Prints a failure as a warning, because the import is done. */
+/**
+ * Notifies the hook, except in a dry run. A failure is only a warning, because the import has
+ * already been done.
+ */
 async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOptions) {
   const { host } = hook.url;
   const { feedChanges, effect } = outcome;

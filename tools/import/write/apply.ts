@@ -1,8 +1,10 @@
 /**
- * Writes an import. Its rows go into the staging table, which no reader sees. Then one transaction
- * moves them into the store, and leaves the import's id as the `applied` row of the staging table.
- * Its guard fails if another id is there, or if the number of staged rows is not the number sent,
- * because another import deletes them and a repeated call doubles them. The import then lost a race.
+ * Writes an import to the database. Its rows first go into the staging table, which no reader uses.
+ * One transaction then moves them into the store, and leaves the import's id in the `applied` row
+ * of the staging table. A guard makes the transaction fail if that row contains the id of a
+ * different import than expected, or if the number of staged rows is wrong. A concurrent import
+ * deletes staged rows, and a repeated call doubles them. An import whose guard fails has lost a
+ * race.
  */
 
 import { describeError } from '../../command-line/user-error.ts';
@@ -17,7 +19,7 @@ const STAGE = `
     new.value->>'document', new.value->>'card'
   FROM json_each(?1) AS new`;
 
-/** The guard inserts a null row, which the table rejects. */
+/** Failure of the guard, which inserts a null row that the table rejects. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
 
 const GUARD = `
@@ -26,7 +28,10 @@ const GUARD = `
   WHERE (SELECT import_id FROM import_staging WHERE kind = 'applied') IS NOT ?2
      OR (SELECT count(*) FROM import_staging WHERE import_id = ?1) <> ?3`;
 
-/** Deletes come first, so that a slug may move from one record to another. */
+/**
+ * Moves the staged rows into the store. Deletes come first, so that a slug can move from one record
+ * to another.
+ */
 const APPLY = [
   `DELETE FROM locations WHERE id IN
      (SELECT key FROM import_staging WHERE import_id = ?1 AND kind = 'location')`,
@@ -51,7 +56,7 @@ const APPLY = [
    FROM import_staging WHERE import_id = ?1 AND kind = 'imported'`,
 ];
 
-/** Removes current slugs from the former slugs of other listings. */
+/** Removes slugs that are now in use from the former slugs of other listings. */
 const TAKE_SLUGS = `
   UPDATE properties INDEXED BY properties_with_former_slugs
   SET former_slugs = (
@@ -60,7 +65,10 @@ const TAKE_SLUGS = `
   WHERE former_slugs <> '[]' AND EXISTS (
     SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
 
-/** Cached responses of an earlier version are no longer current: see src/properties/versions.ts. */
+/**
+ * Increments the catalogue's version, which makes cached responses stale: see
+ * src/properties/versions.ts.
+ */
 const RAISE_VERSION = `
   UPDATE database_identity
   SET catalogue_number = catalogue_number + 1, catalogue_import = ?1`;
@@ -68,10 +76,13 @@ const RAISE_VERSION = `
 const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
-/** Thrown if the transaction may have been applied. */
+/** Thrown if it is unknown whether the transaction was applied. */
 export class UnknownOutcomeError extends Error {}
 
-/** Writes all rows, or none. Throws `UnknownOutcomeError`, or the error that prevented it. */
+/**
+ * Writes all rows or none. Throws `UnknownOutcomeError` if the outcome is unknown, and otherwise
+ * the error that prevented the import.
+ */
 export async function apply(
   effect: Effect,
   operation: NewOperation,
@@ -80,7 +91,7 @@ export async function apply(
 ): Promise<'applied' | 'lost-race'> {
   const { recordChanges, listings, importedRows } = effect;
   const importId = operation.id;
-  // This comes first because it throws if git refuses.
+  // This comes first because it throws if git fails.
   const record = recordOperation(database, operation);
   let staged = 0;
   const rows = yieldRows(effect, importId, newestChange);
@@ -106,7 +117,7 @@ export async function apply(
     await database.batch(transaction);
     return 'applied';
   } catch (error) {
-    // The store shows the outcome, because the response of a successful attempt may be lost.
+    // The store shows the outcome, because the response to a successful attempt may have been lost.
     const state = await readImportState(database).catch((readError: unknown) => {
       throw new UnknownOutcomeError(describeError(readError), { cause: error });
     });
@@ -119,15 +130,15 @@ export async function apply(
   }
 }
 
-/** Whether a response of the feed changes, which shows listings and locations. */
+/** Whether an import changes a response of the feed, which shows listings and locations. */
 export function raisesVersion({ recordChanges, listings }: Effect): boolean {
   const changesListing = listings.some(({ latest }) => latest.changesFeed);
   return changesListing || recordChanges.some(({ kind }) => kind === 'location');
 }
 
 /**
- * Yields the rows as JSON. Their changes are numbered from `newestChange` on, removals first, so that
- * a reader frees a slug before it uses it again.
+ * Yields the rows as JSON. Changes are numbered from `newestChange` + 1. Removals come first, so
+ * that a reader of the changes frees a slug before reusing it.
  */
 function* yieldRows(
   { recordChanges, listings, importedRows }: Effect,
@@ -148,7 +159,7 @@ function* yieldRows(
     const change = changesFeed ? { ...last, change_seq: seq, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
     const operation = isChanged ? importId : (old?.operation ?? null);
-    // These are JSON, because the escaped strings of a large listing would exceed D1's limit.
+    // These columns are already JSON. Escaping them as strings would exceed D1's limit for large listings.
     const jsonColumns = `,"source":${source},"document":${document},"card":${card}`;
     yield formatRow('listing', id, { ...row, ...change, operation }, jsonColumns);
   }

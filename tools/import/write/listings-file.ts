@@ -1,4 +1,4 @@
-/** Writes listings files with a record on each line, for exports and for undo files. */
+/** Writes listings files for exports and undo files, with one record per line. */
 
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,11 +8,10 @@ import { type FileListing, makeUndoneSlug, toFileListing } from '../catalogue/re
 import { computeVersion } from '../catalogue/version.ts';
 import type { Effect } from '../plan/plan.ts';
 
-/** The keys of the records that the import has added. */
+/** Keys of records that the undone import had added. */
 type Removed = { locations: string[]; amenities: string[] };
 
 type Header = {
-  /** Id of the export. */
   export_id?: string;
   /** Id of the import that the file undoes. */
   operation?: string;
@@ -24,7 +23,7 @@ type Records = Header & {
   removed?: Removed;
 };
 
-/** A listing with its version at the time of the export. */
+/** A listing with its version when it was exported. */
 type WrittenListing = FileListing & { as_of: string };
 
 export function toWrittenListing(listing: Source): WrittenListing {
@@ -54,7 +53,9 @@ function formatRecords(records: readonly object[]): string {
   return records.map((record) => `\n${JSON.stringify(record)}`).join(',');
 }
 
-/** Creates the file that undoes an import, once `save` is called. It never replaces an existing file. */
+/**
+ * Prepares the file that undoes an import. `save` creates it, and never replaces an existing file.
+ */
 export function undoFileAt(path: string) {
   let isCreated = false;
   return {
@@ -80,7 +81,10 @@ export function undoFileAt(path: string) {
   };
 }
 
-/** Restores changed records, hides added listings, and removes added locations and amenities. */
+/**
+ * Writes an undo file, which restores changed records, hides added listings, and removes added
+ * locations and amenities.
+ */
 export function writeUndoFile(
   { recordChanges, listings }: Effect,
   operation: string,
@@ -102,7 +106,10 @@ export function writeUndoFile(
   return writeListingsFile({ operation, locations, amenities, removed }, restored);
 }
 
-/** Hides an added listing. It gives up the slug of a restored listing, and removed records. */
+/**
+ * Returns an added listing as hidden. Its slug is replaced if a restored listing needs it, and
+ * references to removed records are dropped.
+ */
 function hiddenListing(
   listing: Source,
   restoredSlugs: ReadonlySet<string | undefined>,

@@ -1,4 +1,4 @@
-/** The sheet `read me`, which explains the workbook to its editor. */
+/** Writes the sheet `read me`, which explains the workbook to its editor. */
 
 import type { WriteSheet } from 'hucre/xlsx';
 import { EXPORT_LABEL, READ_ME } from '../read/columns.ts';
@@ -49,7 +49,7 @@ const LINES: readonly (readonly [string, string])[] = [
   ['The guide', 'docs/guides/listings-file.md'],
 ];
 
-/** Builds the sheet, from which an import reads the id of the export. */
+/** Builds the sheet. An import reads the export's id from it. */
 export function readMeSheet(exportId: string): WriteSheet {
   return {
     name: READ_ME,

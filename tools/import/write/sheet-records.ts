@@ -1,4 +1,4 @@
-/** The records of an exported workbook, by sheet, each with its row mark. */
+/** Lists the records of an exported workbook by sheet, each with its row mark. */
 
 import type { Source } from '../../../src/properties/source.ts';
 import type { Patch } from '../catalogue/records.ts';
@@ -37,7 +37,7 @@ export function listSheetRecords(
       };
       return rows.map(
         (row, index): Patch => ({
-          // A feature has no number of its own.
+          // A feature does not store its position.
           order: index + 1,
           ...withMark(name, row, texts),
           hero: row.record.id === hero_photo_id ? true : null,

@@ -1,4 +1,4 @@
-/** Writes a catalogue as a workbook, which an editor opens, changes and saves. */
+/** Writes a catalogue as a workbook for editors. */
 
 import {
   type CellStyle,
@@ -15,7 +15,10 @@ import { type Column, SHEET_NAMES, SHEETS, type SheetName } from '../read/column
 import { readMeSheet } from './read-me.ts';
 import { listSheetRecords, type StoredRecords } from './sheet-records.ts';
 
-/** Number of formatted rows below the last one, so that a spreadsheet does not convert the text of a new row. */
+/**
+ * Number of formatted rows below the last record. Their format stops a spreadsheet from converting
+ * text in new rows.
+ */
 const EMPTY_ROWS = 500;
 const LINE_POINTS = 15;
 const FONT = { name: 'Calibri', size: 11 };
@@ -59,11 +62,11 @@ function writeSheet(
     cells.set(`0,${at}`, { value: column.name, type: 'string', style: HEADER });
   }
   for (const [row, line] of filled.entries()) {
-    // Otherwise a text with line breaks makes its row high.
+    // Otherwise text with line breaks would make its row taller.
     if (line.some((value) => typeof value === 'string' && value.includes('\n')))
       rowDefs.set(row + 1, { height: LINE_POINTS });
     for (const [at, value] of line.entries()) {
-      // The library writes such a text as the error of a formula, unless it is rich text.
+      // Otherwise the library would write such text as a formula error.
       if (typeof value === 'string' && value.startsWith('#')) {
         cells.set(`${row + 1},${at}`, { value, type: 'richText', richText: [{ text: value }] });
       }
@@ -113,7 +116,10 @@ function formatChoices({ kind, choices }: Column, lastRows: (name: SheetName) =>
   return choices && { values: [...choices] };
 }
 
-/** Returns a cell for the library. In an .xlsx, `_x0041_` is the letter A, so `_x` is escaped. */
+/**
+ * Formats a cell for the library. Escapes `_x`, because an .xlsx would read text such as `_x0041_`
+ * as a character code.
+ */
 function formatCell(column: Column, record: Patch): XlsxValue {
   const cell = toCell(column, record);
   return typeof cell === 'string' ? cell.replaceAll(/_(?=x[\da-f]{4}_)/gi, '_x005F_') : cell;
@@ -122,7 +128,7 @@ function formatCell(column: Column, record: Patch): XlsxValue {
 const MIN_WIDTH = 8;
 const MAX_WIDTH = 48;
 
-/** Returns a width in characters that fits the header and nine of ten cells. */
+/** Chooses a column width, in characters, that fits the header and nine out of ten cells. */
 function chooseWidth(column: Column, lengths: number[]): number {
   const usual = lengths.sort((a, b) => a - b)[Math.floor(lengths.length * 0.9)] ?? 0;
   return Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, column.name.length + 4, usual + 2));
