@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/api';
 import { describe, expect, it } from 'vitest';
-import { migrationNames } from '../tools/database/migrations.ts';
+import { listMigrations } from '../tools/database/migrations.ts';
 
 it.concurrent.each([
   ['format and code style', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
@@ -23,7 +23,7 @@ it.concurrent.each([
 describe('the migrations', () => {
   // `npm run migration` adds what is missing.
   it('create the tables of the schema', async () => {
-    const number = migrationNames().at(-1)?.slice(0, 4);
+    const number = listMigrations().at(-1)?.slice(0, 4);
     const snapshot = JSON.parse(readFileSync(`migrations/meta/${number}_snapshot.json`, 'utf8'));
     const files = import.meta.glob<object>('../src/*/table.ts', { eager: true });
     const tables = Object.assign({}, ...Object.values(files));

@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
-import { databaseOver } from '../../tools/database/d1.ts';
+import { createD1Database } from '../../tools/database/d1.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import type { Source } from './bundle.ts';
@@ -248,7 +248,9 @@ export class Environment {
     return {
       ...VARS,
       ...this.#options.vars,
-      DB: databaseOver((queries) => this.#call('D1', instance, () => this.database.query(queries))),
+      DB: createD1Database((queries) =>
+        this.#call('D1', instance, () => this.database.query(queries)),
+      ),
       IDEMPOTENCY: {
         get: async (key: string) => {
           const text = await this.#call('KV', instance, () => this.#kv.get(place, key, now()));

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { readPage } from '../../src/storage/page.ts';
-import { databaseOver } from '../../tools/database/d1.ts';
+import { createD1Database } from '../../tools/database/d1.ts';
 import { expectStatus, readAllPages, sendUndescribed } from '../support/http.ts';
 import { interceptD1 } from '../support/interceptor.ts';
 import { makeListing, storeListings } from '../support/listings.ts';
@@ -21,7 +21,7 @@ describe('a page', () => {
     ['one item of any size', [5 * MIB, 1], 1],
   ])('has %s', async (_, sizes, count) => {
     const format = ({ bytes }: { bytes: number }) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
-    const connection = databaseOver(async () => [[{}], sizes.map((bytes) => ({ bytes }))]);
+    const connection = createD1Database(async () => [[{}], sizes.map((bytes) => ({ bytes }))]);
     const statement = { bindTo: () => connection.prepare(''), rows: async () => [] };
     const { documents, last, hasMore } = await readPage<object, { bytes: number }>({
       ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },

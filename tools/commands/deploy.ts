@@ -28,12 +28,12 @@ import { type Deployment, formatConfig, loadDeployment } from '../configuration/
 import { rejectUnfinished } from '../database/identity.ts';
 import {
   findPendingMigrations,
+  listMigrations,
   migrate,
-  migrationNames,
   rejectNewer,
   requireAdditions,
 } from '../database/migrations.ts';
-import { restDatabase } from '../database/open.ts';
+import { createRestDatabase } from '../database/open.ts';
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
@@ -143,7 +143,7 @@ async function deploy(
   console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
 
   beginStep('migrations');
-  await migrate(restDatabase(account, database.uuid));
+  await migrate(createRestDatabase(account, database.uuid));
   if (request.wantsReplicas) await enableReplicas(account, database);
 
   beginStep('upload');
@@ -195,7 +195,7 @@ async function check(request: Request, { directory, wrangler }: Dependencies) {
     );
   }
   if (existing.database !== undefined) {
-    const database = restDatabase(account, existing.database.uuid);
+    const database = createRestDatabase(account, existing.database.uuid);
     await rejectUnfinished(database);
     await rejectNewer(database);
   }
@@ -233,8 +233,8 @@ async function listChanges(
   { database, namespace }: ExistingResources,
 ): Promise<string[]> {
   const pending = database
-    ? await findPendingMigrations(restDatabase(account, database.uuid))
-    : migrationNames();
+    ? await findPendingMigrations(createRestDatabase(account, database.uuid))
+    : listMigrations();
   const hasReplicas = database?.read_replication?.mode === 'auto';
   return [
     ...(database ? [] : [`create the database ${databaseName}`]),

@@ -7,7 +7,8 @@ type Row = Record<string, unknown>;
 type RunQueries = (queries: readonly Query[]) => Promise<readonly Row[][]>;
 type Statement = D1PreparedStatement & { toQuery: () => Query };
 
-export function databaseOver(run: RunQueries): D1Database {
+/** Returns a database whose statements `run` executes. Methods that commands do not call throw. */
+export function createD1Database(run: RunQueries): D1Database {
   return {
     prepare: (sql) => createStatement(run, sql, []),
     async batch<T>(statements: D1PreparedStatement[]) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { withPath } from '../command-line/user-error.ts';
-import { databaseOver } from './d1.ts';
+import { createD1Database } from './d1.ts';
 
 /** Class of the Durable Objects in which the local runtime keeps D1 databases. */
 const CLASS = 'miniflare-D1DatabaseObject';
@@ -27,7 +27,7 @@ export function openLocal(folder = FOLDER): DatabaseSync {
 }
 
 export function wrapSqlite(sqlite: DatabaseSync): D1Database {
-  return databaseOver(async (queries) => {
+  return createD1Database(async (queries) => {
     await new Promise(setImmediate); // Lets signals and timers in during a long import.
     // A single statement needs no transaction. Without one, a read does not wait for a lock.
     const isBatch = queries.length > 1;

@@ -33,7 +33,7 @@ const CREATE_RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
 
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
   const appliedNames = await readApplied(database);
-  return migrationNames().filter((name) => !appliedNames.includes(name));
+  return listMigrations().filter((name) => !appliedNames.includes(name));
 }
 
 /**
@@ -41,7 +41,7 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
  * because an import by older code would not do what the newer service relies on.
  */
 export async function rejectNewer(database: D1Database): Promise<void> {
-  const knownNames = migrationNames();
+  const knownNames = listMigrations();
   const unknownNames = (await readApplied(database)).filter((name) => !knownNames.includes(name));
   if (unknownNames.length === 0) return;
   throw new UserError(
@@ -92,13 +92,13 @@ export async function migrate(database: D1Database): Promise<void> {
   }
 }
 
-export function migrationNames(): string[] {
+export function listMigrations(): string[] {
   return globSync('*.sql', { cwd: FOLDER }).sort();
 }
 
 /** Throws a `UserError` if a migration of the project does more than add. */
 export function requireAdditions(): void {
-  const problems = migrationNames().flatMap((name) =>
+  const problems = listMigrations().flatMap((name) =>
     findNonAdditions(readMigration(name)).map((statement) => `${name} has ${statement}`),
   );
   if (problems.length === 0) return;

@@ -7,7 +7,7 @@ import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { loadDeployment } from '../configuration/deployment.ts';
-import { databaseOver } from './d1.ts';
+import { createD1Database } from './d1.ts';
 import { openLocal, wrapSqlite } from './local.ts';
 
 export type WithDatabase = typeof withDatabase;
@@ -23,7 +23,7 @@ export async function withDatabase<T>(
   const deployment = loadDeployment(environment);
   const account = await openAccount(deployment.accountId);
   const record = await findDatabase(account, deployment.databaseName);
-  if (record !== undefined) return work(restDatabase(account, record.uuid));
+  if (record !== undefined) return work(createRestDatabase(account, record.uuid));
   throw new UserError(
     `the account has no D1 database ${deployment.databaseName}. Run \`${formatCommand(environment, 'deploy')}\` first`,
   );
@@ -34,8 +34,8 @@ const response = z.array(
 );
 
 /** Returns a deployed database over Cloudflare's REST API, with one request per batch. */
-export function restDatabase({ call }: Account, databaseId: string): D1Database {
-  return databaseOver(async (queries) => {
+export function createRestDatabase({ call }: Account, databaseId: string): D1Database {
+  return createD1Database(async (queries) => {
     const body = queries.length === 1 ? queries[0] : { batch: queries };
     const all = await call(response, 'POST', `/d1/database/${databaseId}/query`, body);
     return all.map(({ results }) => results);

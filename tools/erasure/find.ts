@@ -9,7 +9,7 @@ export type Match = Aggregate & {
   isExact: boolean;
 };
 
-/** A page of events: their number, and a match for each one that contains the text. */
+/** The number of events in a page, and the matches among them. */
 type SearchedPage = { events: number; matches: Match[] };
 
 /** Searches the payloads and aggregate ids. */

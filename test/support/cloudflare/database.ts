@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { databaseOver } from '../../../tools/database/d1.ts';
-import { migrationNames } from '../../../tools/database/migrations.ts';
+import { createD1Database } from '../../../tools/database/d1.ts';
+import { listMigrations } from '../../../tools/database/migrations.ts';
 
 /** A statement of D1's REST API, which sends parameters as strings. */
 export type Statement = { sql: string; params?: string[] };
@@ -29,7 +29,7 @@ export class Database {
   /** Applies the project's migrations, and records them as wrangler does. */
   migrate(): this {
     this.sqlite.exec('CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)');
-    for (const file of migrationNames()) {
+    for (const file of listMigrations()) {
       this.sqlite.exec(readFileSync(`migrations/${file}`, 'utf8'));
       this.sqlite.prepare('INSERT INTO d1_migrations (name) VALUES (?)').run(file);
     }
@@ -54,7 +54,7 @@ export class Database {
 
   /** Returns the D1 interface that commands use with `--remote`, but without requests. */
   get binding(): D1Database {
-    return databaseOver(async (queries) => this.query(queries));
+    return createD1Database(async (queries) => this.query(queries));
   }
 
   /** Runs statements as one transaction, and returns the rows of each. */

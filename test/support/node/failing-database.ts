@@ -1,4 +1,4 @@
-import { databaseOver } from '../../../tools/database/d1.ts';
+import { createD1Database } from '../../../tools/database/d1.ts';
 
 /** Message of a failed call. */
 export const GONE = 'the connection is gone';
@@ -8,7 +8,7 @@ export function failingDatabase(
   database: D1Database,
   behave: (sql: string) => 'before' | 'after' | undefined,
 ): D1Database {
-  return databaseOver(async (queries) => {
+  return createD1Database(async (queries) => {
     const failure = behave(queries.map(({ sql }) => sql).join(';\n'));
     if (failure === 'before') throw new Error(GONE);
     const statements = queries.map(({ sql, params }) => database.prepare(sql).bind(...params));

@@ -15,8 +15,8 @@ import { command as backup } from '../../../tools/commands/backup.ts';
 import { command as eraseEvents } from '../../../tools/commands/erase-events.ts';
 import { command as importListings } from '../../../tools/commands/import-listings.ts';
 import { command as restore } from '../../../tools/commands/restore.ts';
-import { databaseOver } from '../../../tools/database/d1.ts';
-import { restDatabase, type WithDatabase } from '../../../tools/database/open.ts';
+import { createD1Database } from '../../../tools/database/d1.ts';
+import { createRestDatabase, type WithDatabase } from '../../../tools/database/open.ts';
 import { hashAggregate } from '../../../tools/erasure/ledger.ts';
 import { Database, type Statement } from '../../support/cloudflare/database.ts';
 import { ACCOUNT_ID, FakeCloudflare } from '../../support/cloudflare/fake-cloudflare.ts';
@@ -246,7 +246,7 @@ describe('a restore while another command runs', () => {
   /** Acts before the first call that has a matching statement. */
   function doBefore(database: Database, pattern: RegExp, act: () => unknown): D1Database {
     let isDone = false;
-    return databaseOver(async (queries) => {
+    return createD1Database(async (queries) => {
       if (!isDone && queries.some(({ sql }) => pattern.test(sql))) {
         isDone = true;
         await act();
@@ -353,7 +353,7 @@ describe('an erased payload', () => {
     const remotely =
       ({ uuid }: Database): WithDatabase =>
       async (_target, work) =>
-        work(restDatabase(await openAccount(ACCOUNT_ID, [1, 1, 1, 1], clock), uuid));
+        work(createRestDatabase(await openAccount(ACCOUNT_ID, [1, 1, 1, 1], clock), uuid));
 
     // Another program of the user calls the API too.
     cloudflare.count(1_200);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runWrangler } from '../../../tools/cloudflare/wrangler.ts';
 import { command } from '../../../tools/commands/deploy.ts';
-import { migrationNames } from '../../../tools/database/migrations.ts';
+import { listMigrations } from '../../../tools/database/migrations.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import {
   CONFIG,
@@ -258,7 +258,7 @@ it('prints with --dry-run the changes that it would make', async () => {
     `\nNothing was changed. A deployment would:
 - create the database ${NAME}
 - create the KV namespace ${NAME}-idempotency
-- migrate: ${migrationNames().join(', ')}
+- migrate: ${listMigrations().join(', ')}
 - switch the read replicas of the database on
 - upload the version no-commit (deployed without git)
 - check its health\n`,
@@ -352,13 +352,13 @@ describe('in a copy of the project', () => {
     const database = cloudflare.database(NAME);
     const version = cloudflare.activeVersion(NAME);
     for (const line of [
-      `\n- migrate: ${migrationNames().join(', ')}\n`,
+      `\n- migrate: ${listMigrations().join(', ')}\n`,
       'Time Travel bookmark before this deployment: 00000000-',
       `\nDeployed version ${version.id} (no-commit) at ${cloudflare.origin}. All dependencies are up.\n`,
     ]) {
       expect(result.stdout).toContain(line);
     }
-    expect(database.rows('SELECT name FROM d1_migrations')).toHaveLength(migrationNames().length);
+    expect(database.rows('SELECT name FROM d1_migrations')).toHaveLength(listMigrations().length);
     expect(database.primary_location_hint).toBe('weur');
     expect(version.bound).toEqual([database.uuid, cloudflare.namespaces[0]?.id]);
     // This is the bundle that other tests serve. The upload adds its sources and the binding for its version.

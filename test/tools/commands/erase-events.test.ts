@@ -65,7 +65,7 @@ describe('an erasure', () => {
 
   const counts = '0 of its 2 events had been erased before';
 
-  it('only counts events with --dry-run', async () => {
+  it('changes nothing with --dry-run', async () => {
     expect(await erase(store.binding, '--dry-run')).toMatchObject({
       stdout: `Dry run: 2 events would be erased; ${counts}.\n`,
     });

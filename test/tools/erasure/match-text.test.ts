@@ -38,7 +38,7 @@ describe('a name', () => {
     ['Anna Ruiz', ' Anna   Ruiz'.trim()],
     ['Anna\u00a0 Ruiz', 'Anna Ruiz'],
     ['Anna - Ruiz', 'anna-ruiz'],
-  ])('with the blanks of %j is an exact match for %j', (stored, term) => {
+  ])('is matched exactly as %j by the term %j', (stored, term) => {
     expect(matchPayload(term, { name: stored })).toBe('exact');
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAccount } from '../../../tools/cloudflare/account.ts';
 import { command as importCommand } from '../../../tools/commands/import-listings.ts';
-import { restDatabase } from '../../../tools/database/open.ts';
+import { createRestDatabase } from '../../../tools/database/open.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { ACCOUNT_ID, FakeCloudflare } from '../../support/cloudflare/fake-cloudflare.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
@@ -40,7 +40,7 @@ afterEach(async () => {
 async function loadInto(name: string, ...options: string[]): Promise<Finished> {
   const account = await openAccount(ACCOUNT_ID, [0, 0, 0, 0]);
   const { uuid } = cloudflare.database(name);
-  return runImportOn(restDatabase(account, uuid), importCommand, file, ...options);
+  return runImportOn(createRestDatabase(account, uuid), importCommand, file, ...options);
 }
 const load = (...options: string[]) => loadInto(NAME, ...options);
 
