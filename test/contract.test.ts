@@ -141,7 +141,9 @@ describe.each(queried)('the query of $path', (route) => {
     expect(error.param).toBe('sort');
     const names = getQueryNames(route.path.replace(/:(\w+)/g, '{$1}'));
     expect(error.message).toContain(
-      names.length === 0 ? 'This operation has none.' : `The parameters are ${names.join(', ')}.`,
+      names.length === 0
+        ? 'This operation has no parameters.'
+        : `The parameters are ${names.join(', ')}.`,
     );
   });
 });

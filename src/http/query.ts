@@ -35,7 +35,7 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
   const lists = new Set(knownNames.filter((name) => isList(schema.shape[name])));
   const parameters =
     knownNames.length === 0
-      ? 'This operation has none.'
+      ? 'This operation has no parameters.'
       : `The parameters are ${knownNames.join(', ')}.`;
   const explainName = (name: string) =>
     addHint(`is not a parameter here. ${parameters}`, suggestName(name, knownNames));
