@@ -7,7 +7,7 @@ import { listRowValues, listValues } from '../../../tools/import/merge/values.ts
 import { formatListMark, formatMark, RowMark } from '../../../tools/import/read/marks.ts';
 
 const LOCATION = { kind: 'cell', position: 'listings!A2' } as const;
-const HISTORY = { exported: undefined, ownImport: undefined, importedByOthers: [], base: [] };
+const HISTORY = { exported: undefined, previousImport: undefined, importedByOthers: [], base: [] };
 const makeRow = (fields: Partial<Row>): Row => ({
   ...{ sheet: 'listings', location: LOCATION, cells: {}, mark: undefined, stored: undefined },
   ...{ isAbsent: false, key: 'casa', recordKey: 'listings casa', history: HISTORY },

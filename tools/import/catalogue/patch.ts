@@ -4,10 +4,10 @@ import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, photo, url, video } from './listing-schemas.ts';
-import { listingRecord, type Patch, toList } from './records.ts';
+import { type Fields, listingRecord, type Patch, toList } from './records.ts';
 
 /** Merges by field, and texts by language. The record is `{}` for a new one. */
-export function mergeRecord(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
+export function mergeRecord(record: Fields, patch: Patch, { shape }: z.ZodObject): Fields {
   const changes = Object.entries(patch).map(([name, value]) => {
     const old = isMap(record[name]) ? record[name] : {};
     // The schema gives an undefined field its default.
@@ -40,7 +40,7 @@ const LISTS = [
   { list: 'videos', schema: video, order: 'sort_order', defaults: { web_visible: true } },
 ] as const;
 
-export function mergeListing(listing: Patch, patch: Patch): Patch {
+export function mergeListing(listing: Fields, patch: Patch): Fields {
   const record = mergeRecord(listing, patch, listingRecord);
   for (const { list, schema, order, defaults } of LISTS) {
     const patched = patch[list];
@@ -62,7 +62,7 @@ export function mergeListing(listing: Patch, patch: Patch): Patch {
   return record;
 }
 
-function findEntry(stored: readonly Patch[], entry: Patch): Patch | undefined {
+function findEntry(stored: readonly Fields[], entry: Patch): Fields | undefined {
   const id = uuid.safeParse(entry.id).data;
   const address = url.safeParse(entry.url).data;
   return (
@@ -76,7 +76,7 @@ const MAX_ORDER = 2 ** 31 - 1;
  * Gives the entries ascending numbers, in the order of the list. A number stays if it is above the
  * one before: 10, none, 20 → 10, 11, 20, and 20, none, 10 → 20, 21, 22.
  */
-export function numberInOrder(entries: readonly Patch[], field: string): void {
+export function numberInOrder(entries: readonly Fields[], field: string): void {
   let next = Number(entries[0]?.[field] ?? 1);
   for (const [index, entry] of entries.entries()) {
     const highest = MAX_ORDER - (entries.length - 1 - index);

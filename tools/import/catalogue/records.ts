@@ -62,8 +62,11 @@ export function makeFinder<T extends { [Key in keyof StoredKeys]?: unknown }>(
     id === undefined ? (byHid.get(hid) ?? bySlug.get(slug)) : byId.get(id);
 }
 
-/** The changed fields, e.g. `{ slug: 'casa-marea', price_from: null }`: null empties. */
-export type Patch = Record<string, unknown>;
+/** The fields of a record by name, before a schema has parsed them. */
+export type Fields = Record<string, unknown>;
+
+/** The changed fields of a record. Null clears a field: `{ slug: 'casa-marea', price_from: null }`. */
+export type Patch = Fields;
 
 /** Returns the keys of a record, and of its references. A malformed key is undefined. */
 export function readKeys(record: unknown) {
@@ -91,7 +94,7 @@ export function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
+export function deriveIds(record: Fields, { shape }: z.ZodObject): Fields {
   const whole = { ...('id' in shape ? deriveId(record) : record) };
   for (const name of ['photos', 'videos']) {
     const list = whole[name];
@@ -102,7 +105,7 @@ export function deriveIds(record: Patch, { shape }: z.ZodObject): Patch {
 }
 
 /** Adds a missing id: the UUID that follows from the first of the other keys. */
-export function deriveId(record: Patch): Patch {
+export function deriveId(record: Fields): Fields {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];
   const key = keys.find((value) => typeof value === 'string' && value !== '');

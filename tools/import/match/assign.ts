@@ -9,7 +9,7 @@
  */
 
 import { url } from '../catalogue/listing-schemas.ts';
-import { deriveId, makeFinder, type Patch, readKeys } from '../catalogue/records.ts';
+import { deriveId, type Fields, makeFinder, readKeys } from '../catalogue/records.ts';
 import { displayedText } from '../read/cells.ts';
 import { dataColumns, getValue, SHEETS, type SheetName } from '../read/columns.ts';
 import { hashText, RowMark } from '../read/marks.ts';
@@ -22,7 +22,7 @@ import type { StoredRow } from './stored-rows.ts';
 export type AssignedRow = {
   sheet: SheetName;
   location: FileLocation;
-  cells: Patch;
+  cells: Fields;
   /** The mark of the export; undefined for a new or copied row. */
   mark: RowMark | undefined;
   /** The stored record; undefined for a new record. */
@@ -69,12 +69,12 @@ export function assignRecords(sheet: Sheet, report: Report) {
 /** A row before its record is known. */
 type Candidate = {
   location: FileLocation;
-  cells: Patch;
+  cells: Fields;
   mark: RowMark | undefined;
   /** Whether the slug, the URL or the icon is the exported one. */
   hasExportedAddress: boolean;
   /** The key of the record that the row was exported with. A copied row has it too. */
-  exportedKey: string | undefined;
+  exportedRowKey: string | undefined;
 };
 
 function identify({ location, cells, markCell }: SheetRow, { name, makeKey }: Sheet): Candidate {
@@ -84,8 +84,8 @@ function identify({ location, cells, markCell }: SheetRow, { name, makeKey }: Sh
   const hasExportedAddress =
     column !== undefined && hashText(displayedText(column, cells)) === mark?.get(column.name);
   const { id } = cells;
-  const exportedKey = hasExportedAddress || id === undefined ? mark?.key : makeKey(id);
-  return { location, cells, mark, hasExportedAddress, exportedKey };
+  const exportedRowKey = hasExportedAddress || id === undefined ? mark?.key : makeKey(id);
+  return { location, cells, mark, hasExportedAddress, exportedRowKey };
 }
 
 /**
@@ -98,10 +98,10 @@ function separateCopies(
   { notes, problems }: Report,
 ): Candidate[] {
   const originals = new Map<Candidate, Candidate>();
-  for (const [exportedKey, group] of Map.groupBy(rows, (row) => row.exportedKey)) {
+  for (const [exportedRowKey, group] of Map.groupBy(rows, (row) => row.exportedRowKey)) {
     const [unchanged, alsoUnchanged] = group.filter((row) => row.hasExportedAddress);
     const original = unchanged ?? group[0];
-    if (exportedKey === undefined || original === undefined || group.length === 1) continue;
+    if (exportedRowKey === undefined || original === undefined || group.length === 1) continue;
     for (const row of group) originals.set(row, original);
     // Two features can have the same icon.
     if (sheet === 'features' || (unchanged !== undefined && alsoUnchanged === undefined)) continue;
@@ -119,7 +119,7 @@ function separateCopies(
     );
     const { id, hid, ...otherCells } = row.cells;
     const cells = hid === original.cells.hid ? otherCells : { ...otherCells, hid };
-    return { ...row, cells, mark: undefined, hasExportedAddress: false, exportedKey: undefined };
+    return { ...row, cells, mark: undefined, hasExportedAddress: false, exportedRowKey: undefined };
   });
 }
 
@@ -132,18 +132,21 @@ type Pass = (row: Candidate, store: StoreIndex) => StoredRow | undefined;
  * two rules: in each, all rows come before the next rule is tried.
  */
 const PASSES: Readonly<Record<SheetName, readonly Pass[]>> = {
-  listings: [byExportedKey, byUniqueCell, byPreviousSlugOrMark],
-  photos: [byExportedKey, byUniqueCell, byMark],
-  videos: [byExportedKey, byUniqueCell, byMark],
+  listings: [byExportedRowKey, byUniqueCell, byPreviousSlugOrMark],
+  photos: [byExportedRowKey, byUniqueCell, byMark],
+  videos: [byExportedRowKey, byUniqueCell, byMark],
   features: [byMark, byAllCells, byIcon],
-  locations: [byExportedKey, byUniqueCell, byMark],
+  locations: [byExportedRowKey, byUniqueCell, byMark],
   // The slug of an amenity is its id, so an amenity with another slug is another amenity.
   amenities: [byUniqueCell],
 };
 
-function byExportedKey({ hasExportedAddress, cells, exportedKey }: Candidate, store: StoreIndex) {
+function byExportedRowKey(
+  { hasExportedAddress, cells, exportedRowKey }: Candidate,
+  store: StoreIndex,
+) {
   const isReliable = hasExportedAddress || cells.id !== undefined;
-  return isReliable ? store.getByKey(exportedKey) : undefined;
+  return isReliable ? store.getByKey(exportedRowKey) : undefined;
 }
 
 /** If the row has a hidden id, its slug and `hid` may have been edited, so only its URL counts. */
@@ -188,7 +191,7 @@ function indexStoredRows({ storedRows, currentSlugs }: Sheet, assigned: Readonly
     currentSlugs,
     getByKey: (key = '') => byKey.get(key),
     find: (keys: Parameters<typeof find>[0]) => find(keys)?.row,
-    findUnassigned: (isMatch: (record: Patch) => boolean) =>
+    findUnassigned: (isMatch: (record: Fields) => boolean) =>
       storedRows.find((row) => !assigned.has(row) && isMatch(row.record)),
   };
 }
@@ -208,7 +211,7 @@ function runPasses(sheet: Sheet, rows: readonly Candidate[]): Map<Candidate, Sto
   return records;
 }
 
-function displaysSameCells(cells: Patch, record: Patch): boolean {
+function displaysSameCells(cells: Fields, record: Fields): boolean {
   return dataColumns('features').every(
     (column) =>
       getValue(cells, column) === undefined ||

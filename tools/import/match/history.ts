@@ -27,7 +27,7 @@ export type History = {
   /** The mark of the export, unless it belongs to another row. It may be of another database. */
   exported: RowMark | undefined;
   /** This person's last import. */
-  ownImport: EarlierImport | undefined;
+  previousImport: EarlierImport | undefined;
   importedByOthers: readonly EarlierImport[];
   /** This person's last import, then the export. The first mark that has a column counts. */
   base: readonly RowMark[];
@@ -68,15 +68,15 @@ export function makeRowBuilder(catalogue: Catalogue, { overwrite, ...author }: M
     // The marks of other rows arrive here when cells were sorted or filled down.
     const exported = mark?.key === exportedKey ? mark : undefined;
     const imports = earlierImports.get(`${recordKey} ${key}`) ?? [];
-    const ownImport = imports.find(({ isOwn }) => isOwn);
+    const previousImport = imports.find(({ isSameAuthor }) => isSameAuthor);
     // If this person's last import removed the entry, the export is not its base any more.
     const wasRemoved = baseEntries !== undefined && !baseEntries.has(exportedKey ?? '');
     const isBase = exported?.get('database') === database && !wasRemoved;
-    const base = [ownImport?.mark, isBase ? exported : undefined];
+    const base = [previousImport?.mark, isBase ? exported : undefined];
     return {
       exported,
-      ownImport,
-      importedByOthers: imports.filter(({ isOwn }) => !isOwn),
+      previousImport,
+      importedByOthers: imports.filter(({ isSameAuthor }) => !isSameAuthor),
       base: base.filter((candidate) => candidate !== undefined),
     };
   };
@@ -102,12 +102,12 @@ function findExportedKey({ sheet, cells, stored, mark }: AssignedRow, key: strin
 /** Groups the earlier imports of the export by record and row. */
 function groupEarlierImports({ importedRows, operations }: Catalogue, author: Author) {
   const imports = importedRows.flatMap(({ export_id, who, record, operation, marks }) => {
-    const isOwn = !isBySomebodyElse({ export_id, who }, author);
+    const isSameAuthor = !isBySomebodyElse({ export_id, who }, author);
     return marks.split('\n').flatMap((text) => {
       const mark = RowMark.parse(text);
       if (mark === undefined) return [];
       const row = `${record} ${mark.key}`;
-      return [{ row, isOwn, mark, operation: operations.get(operation) }];
+      return [{ row, isSameAuthor, mark, operation: operations.get(operation) }];
     });
   });
   return Map.groupBy(imports, ({ row }) => row);

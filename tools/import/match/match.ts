@@ -9,7 +9,7 @@
  * Nothing is compared or merged here.
  */
 
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import type { Catalogue } from '../catalogue/store.ts';
 import { LIST_NAMES, LISTS, type ListName } from '../read/columns.ts';
 import { hashText, parseEntryHashes, RowMark } from '../read/marks.ts';
@@ -130,7 +130,7 @@ function matchSheet(
  */
 function makeReferenceFinder(rows: readonly Row[]) {
   const byKey = new Map(rows.map((row) => [row.key, row]));
-  const hashName = ({ slug, id }: Patch) => hashText(`${slug ?? id ?? ''}`);
+  const hashName = ({ slug, id }: Fields) => hashText(`${slug ?? id ?? ''}`);
   const exportedEntries = rows.flatMap(({ mark }) => {
     const row = byKey.get(mark?.key ?? '');
     return row === undefined ? [] : [[mark?.get('slug'), row] as const];
@@ -240,7 +240,7 @@ function makeRowKeys(sheet: ListName, listing: Row, rows: readonly AssignedRow[]
 
 /** Sorts rows as a site does. A row without a number follows the row above it. */
 function sortRows(rows: readonly AssignedRow[], order: string): AssignedRow[] {
-  let sortKey: Patch = {};
+  let sortKey: Fields = {};
   const keyedRows = rows.map((row) => {
     const number = row.cells[order];
     // `+` sorts after the id of the row above, and before any other id.

@@ -2,7 +2,7 @@
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
-import { type Patch, toFileListing, toList } from '../catalogue/records.ts';
+import { type Fields, toFileListing, toList } from '../catalogue/records.ts';
 import { LISTS, type ListName, SHEETS } from '../read/columns.ts';
 import { formatContent, hashText } from '../read/marks.ts';
 
@@ -11,7 +11,7 @@ export type StoredRow = {
   /** Identifies the row in its sheet: the hash of its id. */
   key: string;
   /** The record in the form in which the row displays it. */
-  record: Patch;
+  record: Fields;
   /** The name in reports, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
   label: string;
 };
@@ -53,13 +53,13 @@ export function toListRows(
 }
 
 /** Returns the name of an entry in reports: the end of its URL, or its icon. */
-export function getEntryName(list: ListName, record: Patch): string {
+export function getEntryName(list: ListName, record: Fields): string {
   const [address] = SHEETS[list].keys;
   return `${record[address]}`.split('/').at(-1) ?? '';
 }
 
 /** Compares two entries as a site sorts them: by number, then by id. */
-export function compareEntries(order: string, a: Patch, b: Patch): number {
+export function compareEntries(order: string, a: Fields, b: Fields): number {
   const [first, second] = [`${a.id ?? ''}`, `${b.id ?? ''}`];
   const byId = first < second ? -1 : Number(first > second);
   return Number(a[order] ?? 0) - Number(b[order] ?? 0) || byId;
@@ -75,7 +75,7 @@ export function compareEntries(order: string, a: Patch, b: Patch): number {
  *     77de  sea West   sea West         77de, and not 1f0c as the first feature with this icon
  */
 function keepExportedKeys(
-  features: readonly Patch[],
+  features: readonly Fields[],
   exportedEntries: ReadonlyMap<string, string> = new Map(),
 ): (string | undefined)[] {
   const keysByContent = Map.groupBy(exportedEntries.keys(), (key) => exportedEntries.get(key));
@@ -91,7 +91,7 @@ function keepExportedKeys(
 export function makeEntryKeys(
   list: ListName,
   listingId: unknown,
-  entries: readonly Patch[],
+  entries: readonly Fields[],
   keptKeys: readonly (string | undefined)[] = [],
 ): string[] {
   const usedKeys = new Set(keptKeys);

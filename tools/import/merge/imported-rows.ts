@@ -32,9 +32,9 @@ export function toImportedRow(
 }
 
 /** Whether the file has added the record, now or in an earlier import. Its mark does not name the export. */
-function isAdded({ stored, history: { exported, ownImport } }: Row): boolean {
+function isAdded({ stored, history: { exported, previousImport } }: Row): boolean {
   if (exported !== undefined) return false;
-  return ownImport === undefined ? stored === undefined : !ownImport.mark.get('export');
+  return previousImport === undefined ? stored === undefined : !previousImport.mark.get('export');
 }
 
 function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, string> = {}): string {

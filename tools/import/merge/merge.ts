@@ -5,7 +5,7 @@
  *     values.ts          the values that differ from the store
  *     decide.ts          an outcome for each of them
  *     second-copy.ts     rejects a file that would take back what its editor has imported
- *     patches.ts         the applied values as patches, for plan/merge-with-store.ts
+ *     patches.ts         the applied values as patches, for plan/complete-records.ts
  *     conflicts.ts       the other values in words
  *     imported-rows.ts   the rows of changed records, for the next import
  */

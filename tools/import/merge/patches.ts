@@ -1,8 +1,8 @@
-/** Turns the applied values of a workbook into patches of records, for plan/merge-with-store.ts. */
+/** Turns the applied values of a workbook into patches of records, for plan/complete-records.ts. */
 
 import { property } from '../../../src/properties/openapi/property.ts';
 import { mergeRecord, numberInOrder } from '../catalogue/patch.ts';
-import { deriveId, type Patch } from '../catalogue/records.ts';
+import { deriveId, type Fields, type Patch } from '../catalogue/records.ts';
 import type { Row } from '../match/history.ts';
 import type { List, MatchedRecord } from '../match/match.ts';
 import { compareEntries } from '../match/stored-rows.ts';
@@ -44,7 +44,7 @@ export function toRecordPatch(
 /** Returns the changed cells of a row as a patch of its record. */
 function toPatch(row: Row, changes: Changes): Patch {
   const { stored, cells } = row;
-  const { id, slug }: Patch = stored?.record ?? { id: cells.id };
+  const { id, slug }: Fields = stored?.record ?? { id: cells.id };
   const patch: Patch = id !== undefined ? { id } : slug !== undefined ? { slug } : {};
   for (const value of changes.get(row) ?? []) {
     if (value.kind !== 'cell') continue;

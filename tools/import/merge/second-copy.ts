@@ -31,8 +31,9 @@ import {
 /** Returns the values that an import would put back to what was exported. */
 export function findValuesPutBack(applied: readonly Value[]): Value[] {
   return applied.filter((value) => {
-    const { ownImport, exported } = getMarkedRow(value).history;
-    if (value.kind === 'missing' || ownImport?.mark.get(value.name) === undefined) return false;
+    const { previousImport, exported } = getMarkedRow(value).history;
+    if (value.kind === 'missing' || previousImport?.mark.get(value.name) === undefined)
+      return false;
     return value.hashes.file === (exported?.get(value.name) ?? hashText(''));
   });
 }
@@ -40,7 +41,7 @@ export function findValuesPutBack(applied: readonly Value[]): Value[] {
 /** e.g. `casa-marea price_from 275000 → 289000 (imported 2026-11-27 14:03 UTC by ana, import-listings …)` */
 export function describePutBack(value: Value): string {
   const { file, store } = quoteValue(value);
-  const operation = getMarkedRow(value).history.ownImport?.operation;
+  const operation = getMarkedRow(value).history.previousImport?.operation;
   const earlier = operation === undefined ? 'by you' : formatOperation(operation);
   return `${formatSubject(value)} ${store} → ${file} (imported ${earlier})`;
 }
@@ -76,8 +77,8 @@ export function findSecondCopy(
 }
 
 /** Whether this person's import of the export has added the record, so that the export had no row of it. */
-export function isAddedByOwnImport({ history: { ownImport } }: Row): boolean {
-  return ownImport !== undefined && ownImport.mark.get('export') === undefined;
+export function isAddedByOwnImport({ history: { previousImport } }: Row): boolean {
+  return previousImport !== undefined && previousImport.mark.get('export') === undefined;
 }
 
 /** Counts the rows that an own import has added to a list. Other values are one change. */
@@ -87,7 +88,7 @@ function countChanges(value: Value): number {
 
 function listAddedKeys({ sheet, listing: { history } }: List): string[] {
   const name = `${sheet}.rows`;
-  const imported = parseEntryHashes(history.ownImport?.mark.get(name)) ?? new Map();
+  const imported = parseEntryHashes(history.previousImport?.mark.get(name)) ?? new Map();
   const exported = parseEntryHashes(history.exported?.get(name)) ?? new Map();
   return [...imported.keys()].filter((key) => !exported.has(key));
 }
@@ -99,13 +100,13 @@ function hasOwnChange({ row, lists }: MatchedRecord): boolean {
 }
 
 function hasOwnCell({ isAbsent, history, sheet, cells }: Row): boolean {
-  const { ownImport, exported } = history;
-  if (ownImport === undefined || isAbsent) return false;
+  const { previousImport, exported } = history;
+  if (previousImport === undefined || isAbsent) return false;
   // The export does not have the row.
   if (exported === undefined) return true;
   return dataColumns(sheet).some((column) => {
     const exportedHash = exported.get(column.name) ?? hashText('');
-    const isChanged = (ownImport.mark.get(column.name) ?? exportedHash) !== exportedHash;
+    const isChanged = (previousImport.mark.get(column.name) ?? exportedHash) !== exportedHash;
     if (!isChanged || getValue(cells, column) === undefined) return false;
     return hashText(displayedText(column, cells)) !== exportedHash;
   });
@@ -113,11 +114,11 @@ function hasOwnCell({ isAbsent, history, sheet, cells }: Row): boolean {
 
 function hasOwnListValue(list: List): boolean {
   const { sheet, listing, rows } = list;
-  const { ownImport, exported } = listing.history;
-  if (ownImport === undefined || exported === undefined) return false;
+  const { previousImport, exported } = listing.history;
+  if (previousImport === undefined || exported === undefined) return false;
   const isChanged = (name: string, file: string) => {
     const exportedHash = exported.get(name);
-    const imported = ownImport.mark.get(name);
+    const imported = previousImport.mark.get(name);
     return imported !== undefined && imported !== exportedHash && hashText(file) !== exportedHash;
   };
   const order = rows.map(({ key }) => key).join(' ');

@@ -15,14 +15,14 @@ export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
       value.kind === 'cell' && value.row.stored !== undefined && isDistinct(value.column);
     if (!isCandidate) return [];
     const { file, store } = value.hashes;
-    return [{ ...value, theirs: file === EMPTY ? '' : file, ours: store }];
+    return [{ ...value, current: file === EMPTY ? '' : file, former: store }];
   });
   const byColumn = Map.groupBy(candidates, ({ column }) => column);
   return [...byColumn].flatMap(([column, cells]): ImportProblem[] => {
     const moved = findMovedValues(cells);
     const [first] = moved;
     if (first === undefined) return [];
-    const filled = cells.filter(({ theirs }) => theirs !== '').length;
+    const filled = cells.filter(({ current }) => current !== '').length;
     const message = `has the value of another row, as do ${moved.length} of the ${filled} changed cells in this column. The column seems to have been sorted or shifted on its own`;
     const hint = 'Sort all columns together, or use --many to import the file.';
     return [{ location: first.location, path: fieldPath(column), message, hint }];

@@ -9,7 +9,7 @@
 
 import { formatCount } from '../../command-line/plurals.ts';
 import { quote } from '../../command-line/printable.ts';
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import { getId } from '../match/assign.ts';
 import { getBaseHash, type History, type Row } from '../match/history.ts';
 import type { List, MatchedRecord } from '../match/match.ts';
@@ -181,7 +181,7 @@ export function quoteValue(value: Value): { file: string; store: string } {
   }
 }
 
-function quoteCell(column: Column, record: Patch): string {
+function quoteCell(column: Column, record: Fields): string {
   const cell = toCell(column, record);
   return cell === null ? 'no value' : quote(cell);
 }

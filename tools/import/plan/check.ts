@@ -9,14 +9,14 @@ import {
   formatLocation,
   type ImportProblem,
 } from '../read/problem.ts';
-import type { MergedFile, ParsedRecord } from './merge-with-store.ts';
+import type { CompleteFile, ParsedRecord } from './complete-records.ts';
 import type { References } from './record-changes.ts';
 
 const REFERENCE_LIST =
   '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities in their sheets, where a row adds one.';
 
 export function checkCatalogue(
-  file: MergedFile,
+  file: CompleteFile,
   stored: Catalogue,
   references: References,
 ): ImportProblem[] {
@@ -143,7 +143,7 @@ function takenId(
 
 /** Finds locations and amenities that neither the file nor the store has. */
 function findUnknownReferences(
-  { locations, amenities, properties }: MergedFile,
+  { locations, amenities, properties }: CompleteFile,
   references: References,
 ): ImportProblem[] {
   const fileLocations = locations.flatMap(({ keys }) => [keys.id, keys.slug]);

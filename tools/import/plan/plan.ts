@@ -12,8 +12,8 @@ import type { ListingsFile } from '../read/file.ts';
 import { type ImportProblem, mergeProblems } from '../read/problem.ts';
 import { findChanges, findConflicts, type ListingChange, type PlannedListing } from './changes.ts';
 import { checkCatalogue } from './check.ts';
+import { type CompleteFile, completeRecords } from './complete-records.ts';
 import { checkShare, listPublicIds } from './limits.ts';
-import { type MergedFile, mergeWithStore } from './merge-with-store.ts';
 import { divideUnnamed } from './prune.ts';
 import { findRecordChanges, type RecordChange, type References } from './record-changes.ts';
 
@@ -41,7 +41,7 @@ export type Effect = {
 
 export type RejectedImport = { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect };
 
-export type AcceptedPlan = { kind: 'accepted'; file: MergedFile; effect: Effect };
+export type AcceptedPlan = { kind: 'accepted'; file: CompleteFile; effect: Effect };
 
 export type Plan = RejectedImport | AcceptedPlan;
 
@@ -52,7 +52,7 @@ export function plan(
   author: Author,
 ): Plan {
   const { prunes = false, overwrite = false, many = false } = options;
-  const file = mergeWithStore(written, stored, { ...author, overwrite });
+  const file = completeRecords(written, stored, { ...author, overwrite });
   const { properties, removed } = file;
   const locations = findRecordChanges('location', stored.locations, removed, file.locations);
   const amenities = findRecordChanges('amenity', stored.amenities, removed, file.amenities);

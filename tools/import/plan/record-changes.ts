@@ -1,8 +1,8 @@
 /** The changes of locations and amenities, and the names by which listings refer to them. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
+import type { ParsedRecord } from './complete-records.ts';
 import { compareRecords, type Differences } from './differences.ts';
-import type { ParsedRecord } from './merge-with-store.ts';
 
 export type RecordChange = Differences & {
   kind: 'location' | 'amenity';

@@ -15,7 +15,7 @@
 import { isBlank } from '../../../src/properties/locale-map.ts';
 import { type RichText, toPlainText } from '../../../src/properties/rich-text.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import { type CellKind, type Column, getValue } from './columns.ts';
 import type { Reason } from './problem.ts';
 
@@ -42,7 +42,7 @@ const MAX_DIGITS = 15;
  * Converts a record's value in a column to a cell. Exports, comparisons and conflict messages use
  * it.
  */
-export function toCell(column: Column, record: Patch): ExportedCell {
+export function toCell(column: Column, record: Fields): ExportedCell {
   const value = getValue(record, column);
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ');
   if (typeof value === 'string') return toTextCell(value);
@@ -85,7 +85,7 @@ function toTextCell(text: string): string | null {
  * Returns a cell as an editor sees it. Spaces and tabs at the ends of lines are removed, because a
  * program that saves the workbook may drop them.
  */
-export function displayedText(column: Column, record: Patch): string {
+export function displayedText(column: Column, record: Fields): string {
   const empty = column.kind === 'boolean' ? 'no' : '';
   const lines = `${toCell(column, record) ?? empty}`.split('\n').map((line) => line.trim());
   return lines.join('\n').trim();

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { amenity, property } from '../../../src/properties/openapi/property.ts';
 import { isMap, photo, video } from '../catalogue/listing-schemas.ts';
-import { listingRecord, locationRecord, type Patch } from '../catalogue/records.ts';
+import { type Fields, listingRecord, locationRecord } from '../catalogue/records.ts';
 
 /**
  * The type of a column's cells. A `word` is a key or one of several choices, without outer spaces
@@ -132,7 +132,7 @@ export function dataColumns(sheet: SheetName): Column[] {
 }
 
 /** Returns the value of a column in a record or a row. */
-export function getValue(record: Patch, { field, locale }: Column): unknown {
+export function getValue(record: Fields, { field, locale }: Column): unknown {
   const value = record[field];
   if (locale === undefined) return value;
   return isMap(value) ? value[locale] : undefined;
@@ -143,7 +143,7 @@ export function fieldPath({ field, locale }: Column): string {
   return locale === undefined ? field : `${field}.${locale}`;
 }
 
-export function setValue(record: Patch, { field, locale }: Column, value: unknown): void {
+export function setValue(record: Fields, { field, locale }: Column, value: unknown): void {
   const texts = record[field];
   record[field] = locale === undefined ? value : { ...(isMap(texts) && texts), [locale]: value };
 }

@@ -8,7 +8,7 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import { displayedText } from './cells.ts';
 import { type Column, dataColumns, type ListName } from './columns.ts';
 
@@ -53,7 +53,7 @@ function findEntry(text: string, name: string): string | undefined {
 /** Formats a mark. `entries` are written before the hashes of the columns. */
 export function formatMark(
   columns: readonly Column[],
-  record: Patch,
+  record: Fields,
   entries: Readonly<Record<string, string>>,
 ): string {
   const hashes = columns.map(
@@ -80,7 +80,7 @@ export function hashDatabase({ lineage, generation }: Record<'lineage' | 'genera
 /**
  * Returns the text that the cells of a list entry display. The entry's position is not included.
  */
-export function formatContent(sheet: ListName, record: Patch): string {
+export function formatContent(sheet: ListName, record: Fields): string {
   return dataColumns(sheet)
     .map((column) => displayedText(column, record))
     .join('\n');
@@ -90,7 +90,7 @@ export function formatContent(sheet: ListName, record: Patch): string {
  * Returns the entries for one of a listing's lists in the listing's mark. They are a hash of the
  * list's order, and a hash of each entry's content after the entry's key.
  */
-export function formatListMark(sheet: ListName, rows: readonly { key: string; record: Patch }[]) {
+export function formatListMark(sheet: ListName, rows: readonly { key: string; record: Fields }[]) {
   const keys = rows.map(({ key }) => key);
   const contents = rows.map(({ key, record }) => key + hashText(formatContent(sheet, record)));
   return { [sheet]: hashText(keys.join(' ')), [`${sheet}.rows`]: contents.join(',') };

@@ -8,7 +8,7 @@
  */
 
 import { UserError } from '../../command-line/user-error.ts';
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import { displayedText } from './cells.ts';
 import { dataColumns, getValue, type SheetName } from './columns.ts';
 import { hashText, RowMark } from './marks.ts';
@@ -17,17 +17,17 @@ import { hashText, RowMark } from './marks.ts';
 const MIN_MOVED_SHARE = 0.9;
 const MIN_MOVED_CELLS = 3;
 
-type Row = { cells: Patch; markCell: unknown };
-type Change = { theirs: string; ours: string | undefined };
+type Row = { cells: Fields; markCell: unknown };
+type Change = { current: string; former: string | undefined };
 
 /**
  * Returns the changes that replace a value with the former value of another row, if most changes do
  * so. Otherwise returns an empty array.
  */
 export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
-  const filled = changes.filter(({ theirs }) => theirs !== '');
-  const formerValues = new Set(changes.map(({ ours }) => ours));
-  const moved = filled.filter(({ theirs }) => formerValues.has(theirs));
+  const filled = changes.filter(({ current }) => current !== '');
+  const formerValues = new Set(changes.map(({ former }) => former));
+  const moved = filled.filter(({ current }) => formerValues.has(current));
   const isMost = moved.length >= MIN_MOVED_SHARE * filled.length;
   return moved.length >= MIN_MOVED_CELLS && isMost ? moved : [];
 }
@@ -46,9 +46,9 @@ export function rejectPartialSort(sheet: SheetName, rows: readonly Row[]): void 
   const changes = rows.flatMap(({ cells, markCell }): Change[] => {
     const mark = RowMark.parse(markCell);
     if (mark === undefined) return [];
-    const theirs = columns.map((column) => hashText(displayedText(column, cells))).join(' ');
-    const ours = columns.map(({ name }) => mark.get(name)).join(' ');
-    return theirs === ours ? [] : [{ theirs, ours }];
+    const current = columns.map((column) => hashText(displayedText(column, cells))).join(' ');
+    const former = columns.map(({ name }) => mark.get(name)).join(' ');
+    return current === former ? [] : [{ current, former }];
   });
   if (findMovedValues(changes).length === 0) return;
   throw new UserError(

@@ -4,7 +4,7 @@ import type { Sheet } from 'hucre';
 import { closestMatch } from '../../command-line/plurals.ts';
 import { printable } from '../../command-line/printable.ts';
 import { UserError } from '../../command-line/user-error.ts';
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import { type Cell, readCell, toWord } from './cells.ts';
 import {
   AS_OF,
@@ -32,7 +32,7 @@ import { rejectPartialSort } from './sorted-alone.ts';
 export type SheetRow = {
   location: FileLocation;
   /** The values of the row's visible cells and its hidden id. */
-  cells: Patch;
+  cells: Fields;
   /** The content of the hidden cell `as of`, which holds the row mark: see marks.ts. */
   markCell: unknown;
 };
@@ -219,7 +219,7 @@ function readRow(
   columns: readonly (Column | undefined)[],
   cells: readonly Cell[],
 ): SheetRow & { fieldProblems: FieldProblem[] } {
-  const values: Patch = {};
+  const values: Fields = {};
   const fieldProblems: FieldProblem[] = [];
   for (const [at, column] of columns.entries()) {
     if (column === undefined) continue;

@@ -1,7 +1,7 @@
 /** Lists the records of an exported workbook by sheet, each with its row mark. */
 
 import type { Source } from '../../../src/properties/source.ts';
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import type { Catalogue } from '../catalogue/store.ts';
 import { type StoredRow, toListingRow, toListRows, toRecordRow } from '../match/stored-rows.ts';
 import { AS_OF, dataColumns, LIST_NAMES, type ListName, type SheetName } from '../read/columns.ts';
@@ -13,14 +13,14 @@ export function listSheetRecords(
   stored: StoredRecords,
   listings: readonly Source[],
   exportId: string,
-): Record<SheetName, readonly Patch[]> {
+): Record<SheetName, readonly Fields[]> {
   const { locations, amenities } = stored;
   const source = { export: hashText(exportId), database: hashDatabase(stored) };
   const withMark = (
     name: SheetName,
     { key, record }: StoredRow,
     others: Record<string, string> = {},
-  ): Patch => ({
+  ): Fields => ({
     ...record,
     [AS_OF.field]: formatMark(dataColumns(name), record, { key, ...source, ...others }),
   });
@@ -36,7 +36,7 @@ export function listSheetRecords(
         ...formatHero(listingRow),
       };
       return rows.map(
-        (row, index): Patch => ({
+        (row, index): Fields => ({
           // A feature does not store its position.
           order: index + 1,
           ...withMark(name, row, texts),

@@ -9,7 +9,7 @@ import {
   type CellValue as XlsxValue,
 } from 'hucre/xlsx';
 import type { Source } from '../../../src/properties/source.ts';
-import type { Patch } from '../catalogue/records.ts';
+import type { Fields } from '../catalogue/records.ts';
 import { toCell } from '../read/cells.ts';
 import { type Column, SHEET_NAMES, SHEETS, type SheetName } from '../read/columns.ts';
 import { readMeSheet } from './read-me.ts';
@@ -45,7 +45,7 @@ export async function writeWorkbook(
 
 function writeSheet(
   name: SheetName,
-  records: readonly Patch[],
+  records: readonly Fields[],
   lastRows: (name: SheetName) => number,
 ): WriteSheet {
   const { columns } = SHEETS[name];
@@ -120,7 +120,7 @@ function formatChoices({ kind, choices }: Column, lastRows: (name: SheetName) =>
  * Formats a cell for the library. Escapes `_x`, because an .xlsx would read text such as `_x0041_`
  * as a character code.
  */
-function formatCell(column: Column, record: Patch): XlsxValue {
+function formatCell(column: Column, record: Fields): XlsxValue {
   const cell = toCell(column, record);
   return typeof cell === 'string' ? cell.replaceAll(/_(?=x[\da-f]{4}_)/gi, '_x005F_') : cell;
 }

@@ -33,13 +33,13 @@ export type ParsedRecord<T> = Pick<InputRecord, 'location' | 'version' | 'isAbse
 };
 
 /** A file whose records are complete, and every problem of them. */
-export type MergedFile = ReturnType<typeof mergeWithStore>;
+export type CompleteFile = ReturnType<typeof completeRecords>;
 
 type MergedRecords = Pick<RecordsFile, 'exportId' | 'removed'> &
   Pick<RecordsFile, 'locations' | 'amenities' | 'properties' | 'problems'> &
   Partial<MergedWorkbook>;
 
-export function mergeWithStore(written: ListingsFile, stored: Catalogue, options: MergeOptions) {
+export function completeRecords(written: ListingsFile, stored: Catalogue, options: MergeOptions) {
   const { form } = written;
   const file: MergedRecords =
     written.form === 'workbook'
