@@ -1,7 +1,8 @@
 /**
- * Loads the source of the service for each simulated isolate. Each has its own modules, and its own
- * clock, timers and random numbers instead of Node's. A variant of the service is the source with
- * one mistake.
+ * Loads a separate copy of the service's modules for each simulated isolate. The copy uses the
+ * isolate's own clock, timers and random numbers instead of Node's.
+ *
+ * A variant of the service is its source with one deliberate mistake.
  */
 
 import { readFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { context } from 'esbuild';
 
-/** A plausible mistake in one file of the service. The changed source can call `makeWrong`. */
+/** A deliberate mistake in one source file. The changed source can call `makeWrong`. */
 export type Mistake = {
   file: string;
   change: (source: string) => string;
@@ -18,7 +19,6 @@ export type Mistake = {
 };
 
 type App = { fetch(request: Request, env: object, context: object): Promise<Response> };
-/** The methods of a Durable Object. */
 export type Instance = Record<string, (...values: unknown[]) => unknown>;
 
 export type Service = {
@@ -26,7 +26,7 @@ export type Service = {
   RateCounter: new (ctx: object, env: object) => Instance;
 };
 
-/** Loads the service with the global objects of one isolate. */
+/** Loads the service with the given global objects. */
 export type Source = (globals: object) => Service;
 
 const require = createRequire(import.meta.url);
@@ -34,14 +34,14 @@ const require = createRequire(import.meta.url);
 const ENTRY = `
   export { createApp } from './src/app.ts';
   export { RateCounter } from './src/rate-limit/counter.ts';`;
-/** Source that replaces the platform's class. */
+/** A replacement for the platform's base class. */
 const DURABLE_OBJECT = 'export class DurableObject { constructor(ctx) { this.ctx = ctx; } }';
 
-/** The mistake in the bundle that is being built; undefined for the real service. */
+/** The mistake in the bundle that is currently being built; undefined for the real service. */
 let mistake: Mistake | undefined;
 let bundling: ReturnType<typeof startBundling> | undefined;
 
-/** Starts esbuild, which reads the packages only once. Later bundles read only the changed file. */
+/** Starts esbuild. It reads the packages once; later bundles read only the changed file. */
 function startBundling() {
   return context({
     stdin: { contents: ENTRY, resolveDir: '.' },
@@ -66,7 +66,7 @@ function startBundling() {
   });
 }
 
-/** Bundles the source, with a mistake if one is given. Bundles must be built one after the other. */
+/** Bundles the service, optionally with a mistake. Do not call it concurrently. */
 export async function bundleSource(variant?: Mistake): Promise<Source> {
   mistake = variant;
   bundling ??= startBundling();
@@ -85,7 +85,7 @@ export async function endBundling(): Promise<void> {
   bundling = undefined;
 }
 
-// Node does not have these methods of workerd's byte arrays yet.
+// workerd has these methods, but Node does not have them yet.
 Object.defineProperty(Uint8Array.prototype, 'toHex', {
   configurable: true,
   value(this: Uint8Array) {

@@ -1,20 +1,25 @@
-/** Decides how a call behaves: when it takes effect, when its response arrives, and how it fails. */
+/**
+ * Draws how a simulated call behaves: when it takes effect, when its response arrives, and whether
+ * it fails.
+ */
 
 import type { Random } from './random.ts';
 
-/** The services that can be called. */
 export type Service = 'D1' | 'KV' | 'counter';
 
 export type Behaviour = {
   /** Milliseconds until the call takes effect. */
   before: number;
-  /** Milliseconds from then until its response arrives. */
+  /** Milliseconds between the effect and the arrival of the response. */
   after: number;
   takesEffect: boolean;
   response: 'result' | 'error' | 'none';
 };
 
-/** Range of the delay of a late call in milliseconds, around the service's time limit for the call. */
+/**
+ * How late a call can be, in milliseconds. Each range includes the service's time limit for the
+ * call.
+ */
 const LATE_MS: Record<Service, readonly [number, number]> = {
   D1: [1_000, 14_000],
   KV: [500, 4_000],
@@ -22,8 +27,8 @@ const LATE_MS: Record<Service, readonly [number, number]> = {
 };
 
 /**
- * Draws the behaviour of a call. `faultRate` is the share of calls that fail or are late. Other calls
- * take less than a second, and less than 0.1 s if `isSwift` is set.
+ * Draws the behaviour of a call. `faultRate` is the share of calls that fail or are late. The other
+ * calls take less than a second, or less than 0.1 s if `isSwift` is set.
  */
 export function drawBehaviour(
   service: Service,
@@ -49,7 +54,7 @@ export function drawBehaviour(
   return { ...behaviour, takesEffect: isEarly, response: 'none' };
 }
 
-/** Draws a delay of up to 450 milliseconds, usually a few. */
+/** Draws a delay of at most 450 milliseconds. Most delays are below 25 milliseconds. */
 function drawDelay(random: Random): number {
   const share = random.next();
   if (share < 0.7) return random.between(0, 25);

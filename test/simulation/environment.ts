@@ -1,4 +1,7 @@
-/** A simulated deployment: isolates that run the real service, and the dependencies that they call. */
+/**
+ * A simulated deployment: isolates that run the real service, and simulated versions of the
+ * dependencies that the service calls.
+ */
 
 import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
@@ -14,7 +17,7 @@ import { Random } from './random.ts';
 import { type Owner, Scheduler, START } from './scheduler.ts';
 
 const API_KEY = 'the-simulated-key';
-/** The vars of every run. A run can replace them. */
+/** The default vars of a run. */
 const VARS = {
   ...TEST_VARS,
   RATE_LIMIT_DEFAULT: '1000000',
@@ -22,14 +25,14 @@ const VARS = {
   API_KEY,
 };
 
-/** Share of the writes that KV acknowledges and loses. */
+/** Share of writes that KV acknowledges but loses. */
 const LOST_WRITES = 0.05;
 
 const CONTEXT = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 
-/** The isolates that all runs share, because loading the source takes time. */
+/** A pool of isolates that all runs share, because loading the source takes time. */
 export class IsolatePool {
-  /** The isolate of all Durable Objects. */
+  /** The isolate in which all Durable Objects run. */
   readonly objects: Isolate;
   readonly #source: Source;
   readonly #isolates: Isolate[] = [];
@@ -45,27 +48,26 @@ export class IsolatePool {
   }
 }
 
-/** A request. It is a POST if it has a body, otherwise a GET. */
+/** A simulated request: a POST if it has a body, otherwise a GET. */
 type SimulatedRequest = {
   path: string;
   client?: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Milliseconds until the client hangs up; undefined if it waits. */
+  /** Milliseconds until the client hangs up; undefined if the client waits for the response. */
   hangUpMs?: number | undefined;
 };
 
-/** A request and its response. Without a response, `status` is undefined. */
+/** A request and its response. If there was no response, `status` is undefined. */
 export type Exchange = {
   task: string;
   request: SimulatedRequest;
-  /** Name of the instance that got the request. */
+  /** Name of the instance that received the request. */
   instance: string;
-  /** Start by the clock of that isolate, in milliseconds since the epoch. */
+  /** Time of the request by the isolate's clock, in milliseconds since the epoch. */
   clock: number;
-  /** True time of the start. */
   start: number;
-  /** True time of the response; infinite without a response. */
+  /** True time of the response; infinite if there was no response. */
   end: number;
   status?: number;
   headers?: Headers;
@@ -75,25 +77,33 @@ export type Exchange = {
 export type EnvironmentOptions = {
   seed: string;
   vars?: Record<string, string>;
-  /** The isolates. `clockOffset` is the milliseconds by which a clock is ahead of the true time. */
+  /**
+   * One entry per isolate. `clockOffset` says by how many milliseconds its clock is ahead of the
+   * true time.
+   */
   isolates: readonly { clockOffset: number; place: string }[];
-  /** Milliseconds by which the clock of the counters is ahead of the true time. */
+  /** Milliseconds by which the counters' clock is ahead of the true time. */
   counterOffset?: number;
-  /** Whether to record what happens, which takes time. */
+  /** Whether to record the history, which takes time. */
   hasHistory?: boolean;
-  /** Whether calls without a fault take less than 0.1 s. Otherwise they take less than a second. */
+  /**
+   * Whether a call without a fault takes less than 0.1 s. Otherwise it takes less than a second.
+   */
   isSwift?: boolean;
 };
 
 export class Environment {
   readonly scheduler = new Scheduler();
-  /** D1, on a real SQLite. A batch is a transaction. */
+  /** The D1 database, backed by a real SQLite database. A batch is a transaction. */
   readonly database = new Database('simulated').migrate();
   readonly exchanges: Exchange[] = [];
-  /** A line for each event of the run, if `hasHistory` is set. A failed test shows them. */
+  /**
+   * One line per event of the run, for the message of a failed test. Empty unless `hasHistory` is
+   * set.
+   */
   readonly history: string[] = [];
   readonly objects = new Map<string, CounterObject>();
-  /** Reporter id → one of the requests that it counts. */
+  /** Maps a reporter id to one of the requests that the reporter counted. */
   readonly reporters = new Map<string, Exchange>();
   readonly #pool: IsolatePool;
   readonly #options: EnvironmentOptions;
@@ -114,19 +124,18 @@ export class Environment {
     }
   }
 
-  /** Adds a line to the history. */
   log(describe: () => string): void {
     if (this.#options.hasHistory) {
       this.history.push(`${formatTime(this.scheduler.now)} ${describe()}`);
     }
   }
 
-  /** Runs a task. Its random numbers depend only on the seed and on the name of the task. */
+  /** Runs a task. The task's random numbers depend only on its name and on the seed. */
   run<T>(name: string, faultRate: number, work: () => T): T {
     return tasks.run({ name, random: this.#random.fork(name), faultRate }, work);
   }
 
-  /** Kills the running instance of an isolate, and starts another. */
+  /** Kills the running instance of an isolate and starts a new one. */
   kill(index: number): void {
     const isolate = this.#pool.isolate(index);
     this.log(() => `${isolate.instance.name} is killed`);
@@ -134,20 +143,19 @@ export class Environment {
     this.#start(isolate);
   }
 
-  /** Sets the clocks of all isolates back. */
   setClocksBack(milliseconds: number): void {
     this.log(() => `all clocks are set back by ${milliseconds} ms`);
     this.scheduler.clockError -= milliseconds;
   }
 
-  /** Evicts the counter of an address, or of `key NAME`. */
+  /** Evicts the counter of a client: an address, or `key` and the name of an API key. */
   evict(client: string): void {
     this.log(() => `the counter of ${client} is evicted`);
     const addressHash = createHmac('sha256', API_KEY).update(client).digest('hex');
     this.objects.get(client.startsWith('key ') ? client : addressHash)?.evict();
   }
 
-  /** Makes all calls of a service fail for a time. */
+  /** Makes all calls to a service fail for the given time. */
   startOutage(service: Service, milliseconds: number): void {
     this.log(() => `${service}: down for ${milliseconds} ms`);
     this.#outageUntil.set(service, this.scheduler.now + milliseconds);
@@ -198,7 +206,7 @@ export class Environment {
     });
   }
 
-  /** Calls a service. The call takes effect even if its caller has been killed by then. */
+  /** Calls a service. The call takes effect even if its caller has been killed in the meantime. */
   #call<T>(service: Service, caller: Owner, effect: () => T): Promise<T> {
     const { random, faultRate } = getTask();
     const behaviour = drawBehaviour(service, random, faultRate, this.#options.isSwift ?? false);
@@ -235,7 +243,7 @@ export class Environment {
     return object;
   }
 
-  /** Records that a reporter counts the request of the current task. */
+  /** Records that the reporter counted the current task's request. */
   #addReporter(id: string): void {
     if (this.reporters.has(id)) return;
     const { name } = getTask();
@@ -283,7 +291,7 @@ export class Environment {
   }
 }
 
-/** Formats a true time as seconds since the start. */
+/** Formats a time as seconds since the start of the run. */
 export function formatTime(time: number): string {
   return `+${((time - START) / 1_000).toFixed(3)}`;
 }

@@ -1,7 +1,8 @@
 /**
- * Plans that stress the ingest, and its guarantees (docs/reference/events.md). The responses to the
- * requests with one key must be linearizable (Herlihy and Wing), which means that a service that
- * handles one request after another can give the same responses.
+ * Makes plans that stress the ingest, and checks the guarantees of docs/reference/events.md.
+ *
+ * The responses to all requests with the same key must be linearizable (Herlihy and Wing): a
+ * service that handled one request at a time could have given the same responses.
  */
 
 import { deriveEventId } from '../support/keys.ts';
@@ -10,10 +11,10 @@ import { Random } from './random.ts';
 import { makeIsolates, type Operation, type Plan, type Violation } from './simulation.ts';
 
 const RETENTION_MS = 60_000;
-/** Maximum difference of a clock from the true time. */
+/** Maximum difference between a clock and the true time. */
 const MAX_CLOCK_ERROR_MS = 2_000;
 
-/** Name of a body → guests in its payload. The schema rejects the last one. */
+/** Maps the name of a body to the guests in its payload. The schema rejects the body `invalid`. */
 const BODIES = { A: 1, B: 2, C: 3, invalid: -1 };
 type BodyName = keyof typeof BODIES;
 
@@ -40,7 +41,7 @@ export function events(seed: string): Plan {
     });
   const pickIsolate = () => random.between(0, isolates.length - 1);
   const hangUpMs = () => (random.chance(0.1) ? random.between(1, 500) : undefined);
-  // Bursts come at the start, within the retention, around its end, and after it.
+  // Bursts start at the beginning, during the retention period, around its end, and after it.
   const bursts = [0, random.between(1_000, 56_000), random.between(57_000, 66_000), 125_000];
   for (const [burst, startMs] of bursts.entries()) {
     const spreadMs = random.pick([5, 100, 2_000, 9_000]);
@@ -59,8 +60,8 @@ export function events(seed: string): Plan {
       add(at(), name, ingest(pickIsolate(), null, batch, hangUpMs()));
     }
   }
-  // In another data centre, another body gets the expired key. Then the first body comes again, where
-  // KV may have cached its entry.
+  // The key expires and a different body uses it in another data centre. Then the first body is sent
+  // again to the first data centre, where KV may still have cached its entry.
   const otherPlace = isolates.findIndex(({ place }) => place !== isolates[0]?.place);
   if (otherPlace > 0) {
     for (const [atMs, isolate, body] of [
@@ -88,7 +89,7 @@ export function events(seed: string): Plan {
   return { seed, isolates, vars, operations, endMs: 200_000, findViolations };
 }
 
-/** Makes the events of a batch. The schema rejects at most one of them. */
+/** Makes a batch. At most one of its events is invalid. */
 function makeBatch(random: Random): Batch {
   const keys = random.pick([
     ['k', 'l'],
@@ -106,7 +107,7 @@ function makeBatch(random: Random): Batch {
 
 const INGEST = '/api/public/events/ingest';
 
-/** Makes an operation that sends an event or a batch. A batch has no key of its own. */
+/** Makes an operation that sends one event or a batch. A batch has no key of its own. */
 function ingest(isolate: number, key: string | null, sent: SentEvent | Batch, hangUpMs?: number) {
   const path = 'events' in sent ? `${INGEST}/batch` : INGEST;
   const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) };
@@ -124,8 +125,8 @@ type Row = {
 };
 
 /**
- * An event that a request sent, and its response. An item of a batch has the status that it would
- * get in a request of its own.
+ * One event of a request, with its response. An event of a batch has the status that a separate
+ * request would have got.
  */
 type Attempt = {
   task: string;
@@ -139,7 +140,7 @@ type Attempt = {
 
 const STATUSES: Record<string, number> = { accepted: 202, replayed: 200, conflict: 409 };
 
-/** Lists the events of a request with their responses. */
+/** Lists the events of a request, each with its response. */
 function listAttempts({ task, start, end, request, status, body }: Exchange): Attempt[] {
   const sent: SentEvent | Batch = JSON.parse(request.body ?? '');
   const times = { task, start, end };
@@ -152,7 +153,7 @@ function listAttempts({ task, start, end, request, status, body }: Exchange): At
     if (result !== undefined) {
       return [{ ...times, key, event, status: STATUSES[result.outcome], id: result.event?.id }];
     }
-    // A rejected batch stores nothing. Only the invalid item gets a 400 of its own.
+    // A rejected batch stores nothing. Only the invalid item would also get a 400 in a separate request.
     const isValidItem = status === 400 && event.payload.guests !== BODIES.invalid;
     return isValidItem ? [] : [{ ...times, key, event, status }];
   });
@@ -181,7 +182,10 @@ function findLostOrRepeated(rows: readonly Row[], attempts: readonly Attempt[]):
   return [...missing, ...twice].map((how) => ({ promise, how }));
 }
 
-/** Finds batches whose events are not next to each other in the order sent. All have one receipt. */
+/**
+ * Finds batches whose events were stored apart or in a different order. The events of a batch share
+ * one receipt.
+ */
 function findSplitBatches(rows: readonly Row[], requests: readonly Exchange[]): Violation[] {
   const promise = 'the events of a batch are stored next to each other, in the order sent, or not';
   const stored = rows.map(({ id }) => id).join();
@@ -198,19 +202,19 @@ function findSplitBatches(rows: readonly Row[], requests: readonly Exchange[]): 
     .map((ids) => ({ promise, how: `${ids} in ${stored}` }));
 }
 
-/** The stored events with a key, oldest first. The key belongs to the last one. */
+/** The stored events with the same key, oldest first. The newest event holds the key. */
 type State = readonly { body: string; id: string; at: number }[];
 
-/** A response that the promises allow, and the state after it. */
+/** A permitted response, and the state after it. */
 type Allowed = { status: number; id?: string; next: State };
 
-/** Lists the responses that the guarantee allows for a request in a state of its key. */
+/** Lists the responses that the guarantees permit for an attempt in a given state. */
 function listAllowed(state: State, attempt: Attempt, rows: readonly Row[]): Allowed[] {
   const body = JSON.stringify(attempt.event.payload);
-  // The range of the clock readings of the request.
+  // The range of times that the isolate's clock can have shown during the request.
   const earliest = attempt.start - MAX_CLOCK_ERROR_MS;
   const latest = attempt.end + MAX_CLOCK_ERROR_MS;
-  // An event whose key has just expired may still have it by the clock of another isolate.
+  // If a key has just expired, it may still be valid by another isolate's clock.
   const allowed = state
     .filter(({ at }) => at + RETENTION_MS > earliest)
     .map((event): Allowed => {
@@ -224,7 +228,7 @@ function listAllowed(state: State, attempt: Attempt, rows: readonly Row[]): Allo
   if (attempt.event.payload.guests === BODIES.invalid) {
     return [...allowed, { status: 400, next: state }];
   }
-  // The rows show when each event was stored. Events can only be accepted in this order.
+  // Events must have been accepted in the order in which their rows were stored.
   const row = rows[state.length];
   if (row?.payload !== body || row.created_at < earliest || row.created_at > latest) return allowed;
   const event = { body, id: row.id, at: row.created_at };
@@ -251,7 +255,7 @@ function findUnexplained(
   return [{ promise, how: [`key ${key}, ${stored.length} events`, ...lines].join('\n') }];
 }
 
-/** Whether an order of the attempts explains all responses (Wing and Gong's search). */
+/** Whether some order of the attempts explains all responses. Uses the search of Wing and Gong. */
 function hasOrder(
   left: readonly Attempt[],
   state: State,
@@ -266,7 +270,7 @@ function hasOrder(
   for (const attempt of left.filter(({ start }) => start <= firstEnd)) {
     const rest = left.filter((other) => other !== attempt);
     const isPossible = listAllowed(state, attempt, rows)
-      // An attempt without a response changes the state only if it was accepted.
+      // An attempt without a response changes the state only if the service accepted it.
       .filter(({ status }) => status === (isDecided(attempt) ? attempt.status : 202))
       .filter(({ id }) => !isDecided(attempt) || id === undefined || id === attempt.id)
       .some(({ next }) => hasOrder(rest, next, rows, failed));
@@ -276,7 +280,7 @@ function hasOrder(
   return false;
 }
 
-/** Whether the response shows if the event was stored. A 500 does not. */
+/** Whether the response shows if the event was stored. A 500 does not show it. */
 function isDecided({ status }: Attempt): boolean {
   return status !== undefined && status < 500;
 }

@@ -1,4 +1,4 @@
-/** A simulated isolate: the source of the service, with its own clock, timers and random numbers. */
+/** A simulated isolate. It runs the service with its own clock, timers and random numbers. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, createHmac } from 'node:crypto';
@@ -7,7 +7,7 @@ import type { Service, Source } from './bundle.ts';
 import { Random } from './random.ts';
 import { type Event, type Owner, Scheduler } from './scheduler.ts';
 
-/** The task that the running code belongs to. A task has its own random numbers. */
+/** A task, with its own random numbers. Every call of the service belongs to one task. */
 type Task = { name: string; random: Random; faultRate: number };
 
 export const tasks = new AsyncLocalStorage<Task>();
@@ -17,7 +17,7 @@ export function getTask(): Task {
   return tasks.getStore() ?? OUTSIDE;
 }
 
-/** The running app of an isolate. After it is killed, none of its calls and timers continue. */
+/** The running app of an isolate. Once it is killed, none of its calls and timers continue. */
 type AppInstance = Owner & { name: string; serve: (request: Request) => Promise<Response> };
 
 export class Isolate {
@@ -25,7 +25,7 @@ export class Isolate {
   clockOffset = 0;
   place = '';
   scheduler = new Scheduler();
-  /** The current instance. A restart replaces it, but does not load the source again. */
+  /** The current instance. A restart replaces the instance without loading the source again. */
   instance: AppInstance = { isAlive: true, name: 'none', serve: async () => Response.error() };
   readonly service: Service;
 
@@ -33,7 +33,6 @@ export class Isolate {
     this.service = source(this.#globals());
   }
 
-  /** Returns the time by the isolate's clock. */
   now(): number {
     return this.scheduler.now + this.scheduler.clockError + this.clockOffset;
   }
@@ -62,7 +61,10 @@ export class Isolate {
   }
 }
 
-/** The platform's `crypto`. Its promises settle immediately, but Node's wait for other threads. */
+/**
+ * A replacement for the platform's `crypto`. Its promises settle immediately. Node's would wait for
+ * other threads, and then a run could not be repeated exactly.
+ */
 const CRYPTO = {
   subtle: {
     digest: async (_: string, bytes: Uint8Array) =>

@@ -3,12 +3,14 @@ const CACHED_MS = 60_000;
 type Entry = { value: string | null; until: number };
 
 /**
- * A simulated KV. The last write wins. Each data centre caches a value that it has read, or a miss,
- * for a minute. Until then it does not see the writes of other data centres.
+ * A simulated KV namespace. The last write wins.
+ *
+ * After a read, a data centre caches the value, or its absence, for a minute. During this minute it
+ * does not see the writes of other data centres.
  */
 export class Kv {
   readonly #entries = new Map<string, Entry>();
-  /** Data centre and key → cached value. */
+  /** Maps a data centre and a key to the cached value. */
   readonly #cached = new Map<string, Entry>();
 
   get(place: string, key: string, now: number): string | null {

@@ -1,22 +1,23 @@
 /**
- * Simulated Durable Objects: an instance of the real class per name, whose storage outlives it. An
- * evicted object loses its memory.
+ * Simulates Durable Objects with the real class. An evicted object loses its memory, but keeps its
+ * storage.
  */
 
 import type { Instance } from './bundle.ts';
 import type { Isolate } from './isolate.ts';
 import type { Random } from './random.ts';
 
-/** Time without a call after which an object loses its memory. */
+/** Idle time after which an object loses its memory. */
 const IDLE_MS = 10_000;
-/** Maximum delay of an alarm. */
 const MAX_ALARM_DELAY_MS = 2_000;
 
-/** Stored value of a counter: bucket → reporter → number of requests. */
+/**
+ * The stored value of a counter. `spans` maps each bucket to the number of requests per reporter.
+ */
 type Stored = { spans: ReadonlyMap<number, ReadonlyMap<string, number>> };
 
 export class CounterObject {
-  /** Bucket → reporter → largest number of requests that was stored in this run. */
+  /** The largest stored number of requests in this run, by bucket and reporter. */
   readonly largestCounts = new Map<number, Map<string, number>>();
   readonly #isolate: Isolate;
   readonly #random: Random;
@@ -40,7 +41,7 @@ export class CounterObject {
     this.#instance = undefined;
   }
 
-  /** Calls a synchronous method. Copies its arguments and its result, as the platform does. */
+  /** Calls a synchronous method. Like the platform, it copies the arguments and the result. */
   call(method: string, values: readonly unknown[]): object {
     const result = this.#getInstance()[method]?.(...structuredClone([...values]));
     return { ...structuredClone(Object(result)), [Symbol.dispose]: () => {} };
@@ -83,7 +84,7 @@ export class CounterObject {
     });
   }
 
-  /** Returns the running instance, or starts one after an eviction. */
+  /** Returns the running instance. Starts a new one after an eviction. */
   #getInstance(): Instance {
     const isolate = this.#isolate;
     if (isolate.scheduler.now >= this.#idleFrom) this.evict();

@@ -1,4 +1,4 @@
-/** Random numbers that depend only on a seed, so that a run can be repeated. */
+/** Generates random numbers that depend only on a seed, so that a run can be repeated. */
 
 /** A stream of random numbers (mulberry32). */
 export class Random {
@@ -15,12 +15,12 @@ export class Random {
     this.#state = hash;
   }
 
-  /** Returns a separate stream. Draws from one stream do not change the other. */
+  /** Returns an independent stream. Drawing from one stream does not affect the other. */
   fork(label: string): Random {
     return new Random(`${this.#seed}/${label}`);
   }
 
-  /** Returns a number from 0 up to, but not including, 1. */
+  /** Returns a number that is at least 0 and less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -28,7 +28,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** Returns a whole number from `low` to `high`, including both. */
+  /** Returns a whole number between `low` and `high`, inclusive. */
   between(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }

@@ -1,4 +1,4 @@
-/** Finds requests and counts that break a guarantee of the rate limit. */
+/** Finds violations of the rate limit's guarantees in the requests and counts of a run. */
 
 import { WINDOW_SECONDS } from '../support/vars.ts';
 import { type Environment, type Exchange, formatTime } from './environment.ts';
@@ -6,15 +6,18 @@ import type { Violation } from './simulation.ts';
 
 export const WINDOW_MS = WINDOW_SECONDS * 1_000;
 export const BUCKET_MS = 5_000;
-/** A request counts for a window, minus the part of its bucket that was over when it began. */
+/**
+ * The shortest time for which a request counts. A request counts until its bucket leaves the
+ * window, and its bucket may have begun up to `BUCKET_MS` before it.
+ */
 const SHORTEST_WINDOW_MS = WINDOW_MS - BUCKET_MS;
-/** Maximum wait of a request for its counter. */
+/** How long a request may wait for its counter. */
 export const LONGEST_WAIT_MS = 300;
 
 const isAdmitted = ({ status }: Exchange) => status !== 429;
 const isRejected = ({ status }: Exchange) => status === 429;
 
-/** The times at which admitted requests began, in ascending order. */
+/** The start times of the admitted requests, in ascending order. */
 class Admissions {
   readonly #starts: readonly number[];
 
@@ -23,7 +26,7 @@ class Admissions {
     this.#starts = starts.sort((a, b) => a - b);
   }
 
-  /** Counts the requests that began after `from`, and not after `until`. */
+  /** Counts the requests that began after `from` and no later than `until`. */
   countBetween(from: number, until: number): number {
     return Math.max(0, this.#countUntil(until) - this.#countUntil(from));
   }
@@ -39,7 +42,7 @@ class Admissions {
   }
 }
 
-/** Finds times at which more than `most` requests of a client are in a window. */
+/** Finds windows in which a client had more than `most` admitted requests. */
 export function findExcess(
   exchanges: readonly Exchange[],
   most: number,
@@ -57,9 +60,9 @@ export function findExcess(
 }
 
 /**
- * Finds requests that were rejected although their window had fewer admitted requests than the limit.
- * With several isolates, `slackMs` allows for late reports, and for a request of another isolate that
- * got the last permit.
+ * Finds rejected requests in whose window fewer requests had been admitted than the limit permits.
+ * With several isolates, `slackMs` allows for late reports, and another isolate may have used the
+ * last permit.
  */
 export function findUnfairRejections(
   exchanges: readonly Exchange[],
@@ -81,7 +84,10 @@ export function findUnfairRejections(
     }));
 }
 
-/** Finds rejected requests whose client would be rejected again after `Retry-After`. */
+/**
+ * Finds rejected requests whose `Retry-After` is too short, because a retry would be rejected
+ * again.
+ */
 export function findShortRetries(exchanges: readonly Exchange[], limit: number): Violation[] {
   const admissions = new Admissions(exchanges);
   return exchanges
@@ -96,7 +102,9 @@ export function findShortRetries(exchanges: readonly Exchange[], limit: number):
     }));
 }
 
-/** Finds requests that waited too long. Ignores those whose isolate was killed. */
+/**
+ * Finds requests that waited too long for their counter. Ignores requests whose isolate was killed.
+ */
 export function findLongWaits(exchanges: readonly Exchange[]): Violation[] {
   return exchanges
     .filter(({ status }) => status !== undefined)
@@ -107,7 +115,7 @@ export function findLongWaits(exchanges: readonly Exchange[]): Violation[] {
     }));
 }
 
-/** Finds counts that are larger than the number of admitted requests in their bucket. */
+/** Finds stored counts that exceed the number of requests admitted in their bucket. */
 export function findCountedRejections({ exchanges, objects, reporters }: Environment): Violation[] {
   const makeKey = ({ instance, request }: Exchange, bucket: number) =>
     `${instance}, client ${request.client}, bucket ${bucket}`;

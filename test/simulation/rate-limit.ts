@@ -1,8 +1,8 @@
 /**
- * Plans that stress the rate limit, and its guarantees (docs/reference/conventions.md). On one
- * isolate, a client gets exactly its limit, whatever the counter does. On several isolates, it gets
- * at least its limit, and only slightly more while the counter responds. Rejected requests do not
- * count.
+ * Makes plans that stress the rate limit, and checks the guarantees of
+ * docs/reference/conventions.md. A client that uses one isolate gets exactly its limit, whether or
+ * not the counter works. A client that uses several isolates gets at least its limit, and only
+ * slightly more while the counter responds. Rejected requests do not count.
  */
 
 import { createHash } from 'node:crypto';
@@ -21,9 +21,12 @@ import {
 import { START } from './scheduler.ts';
 import { makeIsolates, type Operation, type Plan } from './simulation.ts';
 
-/** The limit of an address. */
+/** The number of requests that a client address may send per window. */
 const LIMIT = 50;
-/** The limit of a key. It is high enough to reach the bounds of 25 unreported and 60 unacknowledged requests. */
+/**
+ * The number of requests that the named key may send per window. The number is high enough to reach
+ * the maximum of 25 unreported and 60 unacknowledged requests.
+ */
 const KEY_LIMIT = 400;
 const KEY = 'simulated-site-key';
 const API_KEYS = JSON.stringify([
@@ -34,28 +37,28 @@ const API_KEYS = JSON.stringify([
     rate_limit: KEY_LIMIT,
   },
 ]);
-/** Maximum difference between the clocks of two isolates. */
-const CLOCKS_DIFFER_MS = 4_000;
-/** Returns how many requests an isolate can admit without a permit. */
+const MAX_CLOCK_DIFFERENCE_MS = 4_000;
+/** Returns how many requests an isolate may admit without a permit. */
 const getAllowance = (limit: number) => Math.min(limit / 5, 60);
-/** Maximum duration of a report in a plan with faults. */
+/** How long a report to the counter can take in a plan with faults. */
 const LATEST_REPORT_MS = 3_500;
 const HOUR_MS = 3_600_000;
 
-/**
- *     kind       isolates per client   faults
- *     several    two or three          none
- *     one        one                   any
- *     any        two or three          any
- *     edge       two or three          none; requests wait while a full bucket leaves the window
- *     set back   one                   any, and all clocks are set back by an hour
- *
- * The first seeds have the kinds that find most mistakes.
- */
+// kind       isolates per client   faults
+// several    two or three          none
+// one        one                   any
+// any        two or three          any
+// edge       two or three          none; requests wait while a full bucket leaves the window
+// set back   one                   any, and all clocks are set back by an hour
+//
+// The first seeds have the kinds that reveal most mistakes.
 const KINDS = ['any', 'edge', 'several', 'set back', 'one', 'any', 'several', 'one'] as const;
-/** One seed in ten uses the key, because its large limit takes longer. */
+/** One seed in ten uses the named key. Runs with its large limit take longer. */
 const SEEDS_PER_KEY = 10;
-/** Requests within `spreadMs`, to one isolate or to all. `size` applies to a limit of `LIMIT`. */
+/**
+ * Requests that are sent within `spreadMs`, to one isolate or to all of them. `size` is the number
+ * of requests for a limit of `LIMIT`, and grows with the limit.
+ */
 type Burst = {
   startMs: number;
   size: number;
@@ -66,9 +69,12 @@ type Burst = {
 const SIZES = [1, 1, 3, 8, 25, 120];
 const SPREADS_MS = [0, 5, 200, 3_000];
 const PAUSES_MS = [1, 50, 900, 4_000, 11_000, 30_000, 59_000, 59_990];
-/** First bursts of a client on several isolates. The last isolate must get the remaining permits. */
+/**
+ * The first bursts of a client that uses several isolates. The last isolate must get the remaining
+ * permits.
+ */
 const BEGINNINGS: readonly (readonly Burst[])[] = [
-  // Some requests wait across the edge of a bucket, and must count once.
+  // Some requests still wait when the next bucket begins. Each must count only once.
   [
     { startMs: 5_000, size: 30, spreadMs: 0, isolate: 0, isOverEdge: true },
     { startMs: 15_000, size: 4, spreadMs: 0, isolate: 0 },
@@ -81,15 +87,15 @@ const BEGINNINGS: readonly (readonly Burst[])[] = [
   ],
 ];
 
-/** Clients of an `edge` plan. Each has its own bucket that leaves the window. */
+/** Number of clients in an `edge` plan. Each client has its own bucket that leaves the window. */
 const EDGE_CLIENTS = 12;
-/** Maximum milliseconds between a request and the edge of the bucket. */
+/** Maximum time between a request and the moment at which the bucket leaves the window. */
 const EDGE_MS = 30;
 
 /**
  * Makes requests that fill the limit on one isolate. Their bucket leaves the window while requests
- * wait on a second isolate, so that some permits are denied and later ones are granted. Finally, the
- * first isolate must get what the second one has left.
+ * wait on a second isolate, so that some permits are denied and later ones are granted. Finally,
+ * the first isolate must get the permits that the second one has not used.
  */
 function makeEdgeRequests(
   random: Random,
@@ -106,7 +112,7 @@ function makeEdgeRequests(
     const fillMs = random.between(5_000, 60_000);
     const fullBucket = Math.floor((START + fillMs + firstOffset) / BUCKET_MS);
     const endMs = fullBucket * BUCKET_MS + WINDOW_MS - START;
-    // The full bucket leaves the window by the clock of the isolate, or by the clock of the counter.
+    // The full bucket leaves the window either by the isolate's clock or by the counter's clock.
     const edgeMs = endMs - random.pick([secondOffset, counterOffset - LONGEST_WAIT_MS]);
     const send = (name: string, isolate: number, size: number, atMs: () => number) => {
       for (let index = size; index > 0; index -= 1) {
@@ -165,7 +171,7 @@ export function rateLimit(seed: string): Plan {
     for (const burst of bursts) {
       const { startMs, size, spreadMs, isOverEdge } = burst;
       const isolate = isOnOneIsolate ? client : burst.isolate;
-      // The first request comes shortly before the edge of a bucket, by the clock of its isolate.
+      // The first request is sent shortly before its bucket ends by the isolate's clock.
       const clock = startMs + (isolates[isolate ?? 0]?.clockOffset ?? 0);
       const firstMs = isOverEdge ? startMs + BUCKET_MS - (clock % BUCKET_MS) - 20 : startMs;
       for (let index = (size * limit) / LIMIT; index > 0; index -= 1) {
@@ -182,7 +188,8 @@ export function rateLimit(seed: string): Plan {
     operations.push({ name, atMs, perform });
   if (kind === 'set back') {
     const setBackMs = lastMs / 2;
-    // The counter denies a permit across the jump, because its bucket is ahead of the window.
+    // A request that waits while the clocks are set back would be denied a permit, because its bucket
+    // would be ahead of the window.
     operations = operations.filter(
       ({ atMs }) => atMs < setBackMs - LONGEST_WAIT_MS || atMs > setBackMs,
     );
@@ -203,7 +210,7 @@ export function rateLimit(seed: string): Plan {
   const findViolations = (environment: Environment) => {
     const { exchanges, objects } = environment;
     const byClient = Map.groupBy(exchanges, ({ request }) => request.client);
-    const differMs = isOnOneIsolate ? 0 : CLOCKS_DIFFER_MS;
+    const differMs = isOnOneIsolate ? 0 : MAX_CLOCK_DIFFERENCE_MS;
     const lateMs = kind === 'any' ? LATEST_REPORT_MS : 0;
     const additionalIsolates = isOnOneIsolate ? 0 : isolates.length - 1;
     const most = limit + additionalIsolates * getAllowance(limit);

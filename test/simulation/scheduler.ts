@@ -1,12 +1,12 @@
 /**
- * Virtual time. Each call or timer that the service waits for is an event. Events happen one after
- * the other. All work that an event starts ends before the next event.
+ * Simulates time. Each call or timer that the service waits for is an event. Events happen one at a
+ * time, and all work that an event starts ends before the next event.
  */
 
-/** Milliseconds since the epoch at which every run begins. */
+/** The start of every run, in milliseconds since the epoch. */
 export const START = Date.parse('2027-01-15T09:30:00.000Z');
 
-/** The instance that waits for an event. The event does not happen after the instance was killed. */
+/** The instance that waits for an event. The event is skipped if the instance has been killed. */
 export type Owner = { isAlive: boolean };
 
 export type Event = { at: number; owner: Owner; happen: () => void };
@@ -14,13 +14,16 @@ export type Event = { at: number; owner: Owner; happen: () => void };
 export class Scheduler {
   /** The true time, in milliseconds since the epoch. */
   now = START;
-  /** Milliseconds by which all clocks are ahead of the true time, in addition to their own offsets. */
+  /**
+   * Milliseconds by which all clocks are ahead of the true time, in addition to their individual
+   * offsets.
+   */
   clockError = 0;
-  /** The latest event comes first, so that the next event can be popped. */
+  /** Sorted with the latest event first, so that the next event can be popped. */
   readonly #events: Event[] = [];
   #readings = 0;
 
-  /** Schedules an event in `delay` milliseconds, rounded up. */
+  /** Schedules an event after `delay` milliseconds, rounded up. */
   schedule(delay: number, happen: () => void, owner: Owner = { isAlive: true }): Event {
     const at = this.now + Math.ceil(Math.max(0, delay));
     const event = { at, owner, happen };
@@ -28,7 +31,7 @@ export class Scheduler {
     return event;
   }
 
-  /** Returns the index behind all events that are later than a time. */
+  /** Returns the index after all events that are later than the given time. */
   #findIndex(at: number): number {
     let [low, high] = [0, this.#events.length];
     while (low < high) {
@@ -39,7 +42,7 @@ export class Scheduler {
     return low;
   }
 
-  /** Stops the time while a body is read, because Node reads parts of it on other threads. */
+  /** Stops the clock while a body is read, because Node reads parts of it on other threads. */
   async read<T>(work: Promise<T>): Promise<T> {
     this.#readings += 1;
     try {
@@ -49,7 +52,7 @@ export class Scheduler {
     }
   }
 
-  /** Runs all events up to a time. */
+  /** Runs all events up to and including the given time. */
   async runUntil(end: number): Promise<void> {
     await this.#settle();
     for (let event = this.#events.at(-1); event && event.at <= end; event = this.#events.at(-1)) {
@@ -62,7 +65,7 @@ export class Scheduler {
     this.now = Math.max(this.now, end);
   }
 
-  /** Waits until all promises are settled, or wait for an event. */
+  /** Waits until every promise has settled or depends on a later event. */
   async #settle(): Promise<void> {
     do await new Promise((resolve) => setImmediate(resolve));
     while (this.#readings > 0);

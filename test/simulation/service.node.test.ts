@@ -1,4 +1,4 @@
-/** Tests the promises of the service in virtual time, with faults: docs/explain/simulation.md. */
+/** Tests the service's promises in virtual time and with faults. See docs/explain/simulation.md. */
 
 import { afterAll, describe, expect, it } from 'vitest';
 import { bundleSource, endBundling, type Mistake } from './bundle.ts';
@@ -8,16 +8,16 @@ import { rateLimit } from './rate-limit.ts';
 import { explain, type Part, run } from './simulation.ts';
 import { BAD_EVENTS, BAD_RATE_LIMIT } from './variants.ts';
 
-/** Number of seeds by default. One of them must find each variant. */
+/** Default number of seeds. At least one of them must reveal the mistake of each variant. */
 const RUNS = 30;
-/** Number of seeds of the real service. */
+/** Number of seeds for the service without a mistake. */
 const COUNT = process.env.FULL === '1' ? 1_000 : RUNS;
-/** A busy computer takes a minute for five seconds of work. */
+/** Generous, because a busy computer can take a minute for five seconds of work. */
 const TIMEOUT_MS = 600_000;
 
 function testPromises(part: Part, variants: Record<string, Mistake>): void {
   it(
-    `keeps its promises in each of ${COUNT} runs`,
+    `keeps its promises in ${COUNT} runs`,
     async () => {
       const pool = new IsolatePool(await bundleSource());
       let [requests, successes] = [0, 0];
@@ -37,7 +37,7 @@ function testPromises(part: Part, variants: Record<string, Mistake>): void {
     TIMEOUT_MS,
   );
 
-  it('repeats a run with the same seed exactly', async () => {
+  it('behaves identically in two runs with the same seed', async () => {
     const pool = new IsolatePool(await bundleSource());
     const runOnce = async () => (await run(part, pool, '7', { hasHistory: true })).environment;
     const { history } = await runOnce();
@@ -45,7 +45,7 @@ function testPromises(part: Part, variants: Record<string, Mistake>): void {
     expect((await runOnce()).history).toEqual(history);
   });
 
-  describe(`finds within ${RUNS} runs that`, () => {
+  describe(`breaks a promise within ${RUNS} runs if`, () => {
     it.each(Object.entries(variants))(
       '%s',
       async (_, mistake) => {
@@ -64,5 +64,5 @@ function testPromises(part: Part, variants: Record<string, Mistake>): void {
 
 afterAll(endBundling);
 
-describe('the ingest, simulated', () => testPromises(events, BAD_EVENTS));
-describe('the rate limit, simulated', () => testPromises(rateLimit, BAD_RATE_LIMIT));
+describe('the simulated ingest', () => testPromises(events, BAD_EVENTS));
+describe('the simulated rate limit', () => testPromises(rateLimit, BAD_RATE_LIMIT));

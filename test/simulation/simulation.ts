@@ -1,37 +1,36 @@
-/** Runs plans, finds broken promises, and shortens a plan that breaks one. */
+/** Runs plans and finds broken promises. Shortens a plan that breaks a promise. */
 
 import { Environment, type EnvironmentOptions, type IsolatePool } from './environment.ts';
 import type { Random } from './random.ts';
 import { START } from './scheduler.ts';
 
-/** A request, or another event that the plan of a run contains. */
+/** One step of a plan, such as a request or an outage. */
 export type Operation = {
-  /** Time after the start of the run. */
   atMs: number;
-  /** Unique in its plan. The random numbers of the operation depend only on it and on the seed. */
+  /**
+   * Unique name in the plan. The operation's random numbers depend only on its name and the seed.
+   */
   name: string;
-  /** Share of its calls that fail or are late, from 0 to 1. */
+  /** Share of the operation's calls that fail or are late, from 0 to 1. */
   faultRate?: number;
   perform: (environment: Environment) => unknown;
 };
 
-/** A broken promise. `how` describes the case. */
+/** A broken promise. `how` describes what happened. */
 export type Violation = { promise: string; how: string };
 
-/** The operations of one run, and the check of its promises. */
+/** The operations of one run, and a function that finds the promises that the run breaks. */
 export type Plan = EnvironmentOptions & {
   operations: readonly Operation[];
   endMs: number;
   findViolations: (environment: Environment) => Violation[];
 };
 
-/** Makes the plan of one run from a seed. */
 export type Part = (seed: string) => Plan;
 
-/** `without` has the names of the operations to skip. */
+/** `without` contains the names of the operations to skip. */
 type RunOptions = { without?: ReadonlySet<string>; hasHistory?: boolean };
 
-/** Runs the plan of a seed. */
 export async function run(
   part: Part,
   pool: IsolatePool,
@@ -51,8 +50,8 @@ export async function run(
 }
 
 /**
- * Explains a broken promise by the history of a short plan, for the message of the failed test. Drops
- * each operation that is not needed to break the promise.
+ * Returns the message of a failed test: the broken promise, and the history of a shortened plan
+ * that still breaks it. Drops every operation that is not needed to break the promise.
  */
 export async function explain(part: Part, pool: IsolatePool, seed: string, promise: string) {
   const without = new Set<string>();
@@ -69,7 +68,9 @@ export async function explain(part: Part, pool: IsolatePool, seed: string, promi
   return [`seed ${seed} breaks: ${promise}`, how, clocks, ...environment.history].join('\n');
 }
 
-/** Returns isolates in one or two data centres. Their clocks are up to 2 s from the true time. */
+/**
+ * Makes isolates in one or two data centres. Their clocks differ from the true time by up to 2 s.
+ */
 export function makeIsolates(random: Random, count: number): Plan['isolates'] {
   return Array.from({ length: count }, () => ({
     clockOffset: random.chance(0.3) ? 0 : random.between(-2_000, 2_000),

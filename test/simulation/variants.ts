@@ -1,6 +1,6 @@
 /**
- * Variants of the service with one plausible mistake. The simulation must find every mistake,
- * because a check that finds none proves nothing.
+ * Defines variants of the service with one plausible mistake each. The simulation must reveal every
+ * mistake, because a check that never fails proves nothing.
  */
 
 import type { firstWithin } from '../../src/deadline.ts';
@@ -13,10 +13,10 @@ import type {
 } from '../../src/rate-limit/counter-arithmetic.ts';
 import type { Mistake } from './bundle.ts';
 
-/** Description of a mistake → the mistake. */
+/** Maps the description of a mistake to the mistake. */
 type Variants = Record<string, Mistake>;
 
-/** Replaces an exported function of a file by the result of `makeWrong`. */
+/** Makes a mistake that replaces an exported function of a file with the result of `makeWrong`. */
 const badFunction =
   <F>(file: string, name: string) =>
   (makeWrong: (real: F) => F): Mistake => ({
@@ -26,7 +26,10 @@ const badFunction =
     makeWrong,
   });
 
-/** Replaces text in a function that cannot be wrapped, such as a private method. */
+/**
+ * Makes a mistake that replaces a piece of source text, for code that cannot be wrapped, such as a
+ * private method.
+ */
 const badText =
   (file: string) =>
   (right: string, wrong: string): Mistake => ({
@@ -46,7 +49,7 @@ const badReplay = badFunction<typeof findCachedResponse>(
 );
 
 export const BAD_EVENTS: Variants = {
-  'the key is checked, then the event is inserted': badAccept(
+  'the event is inserted in a separate step after the key is checked': badAccept(
     (accept) => async (database, requests, context) => {
       const keys = JSON.stringify(requests.map(({ keyId }) => keyId));
       const existingEvent = await database
@@ -66,7 +69,7 @@ export const BAD_EVENTS: Variants = {
       return decisions;
     },
   ),
-  'an entry of KV is valid for as long as KV has it': badReplay(
+  'a cached response stays valid for as long as KV stores it': badReplay(
     (find) => (cache, identity, context) =>
       find(cache, identity, { ...context, keysValidSince: 0 }),
   ),
@@ -85,51 +88,51 @@ export const BAD_RATE_LIMIT: Variants = {
     const next = [...counts].map(([bucket, count]) => [bucket + 1, count] as const);
     return add(state, { ...report, counts: new Map([...next, ...counts]) }, ...rest);
   }),
-  'a report replaces the counts even if it was overtaken': badReport(
-    (add) =>
-      (state, report, ...rest) => {
-        const buckets = new Map(state?.spans);
-        for (const [bucket, reporters] of buckets) {
-          const others = [...reporters].filter(([reporter]) => reporter !== report.record);
-          buckets.set(bucket, new Map(others));
-        }
-        return add(state && { ...state, spans: buckets }, report, ...rest);
-      },
-  ),
+  'a report replaces the counts of a newer report': badReport((add) => (state, report, ...rest) => {
+    const buckets = new Map(state?.spans);
+    for (const [bucket, reporters] of buckets) {
+      const others = [...reporters].filter(([reporter]) => reporter !== report.record);
+      buckets.set(bucket, new Map(others));
+    }
+    return add(state && { ...state, spans: buckets }, report, ...rest);
+  }),
   'a permit is granted without being counted': badPermit((acquire) => (...values) => ({
     ...acquire(...values),
     nextState: undefined,
   })),
-  "an isolate gets its own requests as the others'": badReport(
+  'an isolate receives its own counts as the counts of the others': badReport(
     (add) =>
       (state, report, ...rest) => ({
         ...add(state, report, ...rest),
         others: new Map(report.counts),
       }),
   ),
-  'isolates share no counts': badReport((add) => (...values) => ({
+  'isolates do not share their counts': badReport((add) => (...values) => ({
     ...add(...values),
     others: new Map(),
   })),
-  'a permit is decided in the latest window': badLine(
+  'a permit is granted or denied by the latest window': badLine(
     'if (!isInWindow(bucket, end)) continue;',
     'if (end !== Math.max(...buckets.keys())) continue;',
   ),
-  'a bucket is dropped as soon as it has left the window of the counter': badLine(
+  'a bucket is dropped as soon as it leaves the window by the clock of the counter': badLine(
     'bucketAt(now - MAX_WAIT_MS) - MAX_BUCKETS_APART -',
     'bucketAt(now - MAX_WAIT_MS) -',
   ),
   'a bucket never leaves the window': badWindow(() => () => true),
-  'the counts of a clock that was set back are kept': badMethod(
+  'counts from the future are kept after a clock is set back': badMethod(
     'let bucket = current + MAX_BUCKETS_APART;',
     'let bucket = Math.max(current, ...this.#buckets.keys());',
   ),
-  'only the counter ends the wait': badWait(
+  'a request waits until the counter responds': badWait(
     (within) => (work, milliseconds, late) => within(work, 3 * milliseconds, late),
   ),
   'pending requests are not counted': badMethod('counts.pending += 1;', ''),
-  'any number of requests can be unacknowledged': badMethod('if (!isFailing && ', 'if (false && '),
-  'a permit counts in a later bucket': badMethod(
+  'the number of unacknowledged requests is unlimited': badMethod(
+    'if (!isFailing && ',
+    'if (false && ',
+  ),
+  'a request counts in the bucket in which it gets its permit': badMethod(
     'counts.pending -= 1;',
     `counts.pending -= 1;
      const later = Math.floor(Date.now() / BUCKET_MS);
