@@ -1,4 +1,4 @@
-/** Reads with the current commands what the commands of the previous release wrote. */
+/** Tests that the current commands can read what the previous release's commands wrote. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,14 +39,14 @@ beforeAll(async () => {
   const ledger = ['--ledger', file('ledger.jsonl')];
   const done = await runOn(restored.binding, restore, file('backup.sql'), ...ledger);
   expect(done).toMatchObject({ code: 0, stderr: '' });
-  // The rules of a later version render every listing again, but change none of its fields.
+  // A later version of the rules renders every listing again, but does not change its fields.
   const renew = "UPDATE properties SET rendering = ? || substr(rendering, instr(rendering, ' '))";
   restored.sqlite.prepare(renew).run(String(RULES_VERSION));
 }, 60_000);
 afterAll(() => release.remove());
 
 describe('the current version', () => {
-  it('restores a backup with its erasures', () => {
+  it('restores a backup and repeats its erasures', () => {
     expect(rows('SELECT count(*) AS stored FROM properties')).toEqual([{ stored: 71 }]);
     expect(rows("SELECT aggregate_id FROM events WHERE payload = '{}'")).toEqual([
       { aggregate_id: 'bk_erased' },
@@ -54,7 +54,7 @@ describe('the current version', () => {
     expect(rows('SELECT count(*) AS stored FROM events')).toEqual([{ stored: 8 }]);
   });
 
-  it('imports an unchanged export without a change', async () => {
+  it('finds no changes in an unedited export', async () => {
     const args = [file('listings.json'), '--no-undo'];
     const { stdout } = await runOn(restored.binding, importListings, ...args);
     expect(stdout).toContain('Nothing changed: the store already holds all of it.');
@@ -70,8 +70,8 @@ describe('the current version', () => {
   });
 });
 
-describe('the command that undoes a deployment in the runbook', () => {
-  it('restores only code, without settings and migrations', () => {
+describe("the runbook's command for undoing a deployment", () => {
+  it('restores neither settings nor migrations', () => {
     const command = getCodeBlocks('docs/operate/runbook.md', 'sh')
       .flatMap((block) => block.split('\n'))
       .find((line) => line.startsWith('git restore --source=COMMIT'));

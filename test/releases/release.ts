@@ -1,6 +1,6 @@
 /**
- * The previous release: the code of the latest tag with the current packages, and a folder in which
- * its commands run. If there is no tag or no git, it is the working copy.
+ * Runs the commands of the previous release in a temporary folder: the code of the latest git tag
+ * with the current packages. Without a tag or git, runs the working copy's code instead.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { openLocal, wrapSqlite } from '../../tools/database/local.ts';
 import { migrate } from '../../tools/database/migrations.ts';
 
-/** The module of the working copy that makes imports of packages faster. */
+/** The working copy's module that makes package imports faster. */
 const OWN_NODE = pathToFileURL('tools/own-node.js');
 const FILES = ['src', 'tools', 'migrations', 'package.json', 'wrangler.toml'];
 const DESCRIBE = ['describe', '--tags', '--abbrev=0'];
@@ -20,10 +20,10 @@ const tag = described.status === 0 ? described.stdout.trim() : '';
 
 export class Release {
   readonly folder = mkdtempSync(join(tmpdir(), 'release-'));
-  /** Folder of the local database, KV and objects. */
+  /** Folder of the local database, KV namespace and Durable Objects. */
   readonly state = join(this.folder, '.wrangler/state/v3');
 
-  /** Creates the folder. Its database has the sample listings. */
+  /** Creates the folder and a database with the sample listings. */
   constructor() {
     if (tag === '') {
       for (const name of FILES) cpSync(name, join(this.folder, name), { recursive: true });
@@ -35,9 +35,8 @@ export class Release {
     this.run('import-listings', 'tools/samples/listings.json', '--no-undo');
   }
 
-  /** Runs a command of the release in its folder. */
   run(command: string, ...args: string[]): void {
-    // The folder of the programs differs between releases.
+    // Releases can store their programs in different folders.
     const { scripts } = JSON.parse(readFileSync(join(this.folder, 'package.json'), 'utf8'));
     const [path] = /tools\/[\w/-]+\.ts$/.exec(scripts[command]) ?? [''];
     const program = [`--import=${OWN_NODE}`, path, ...args];

@@ -1,6 +1,7 @@
 /**
- * The Workers of the previous release and of the working copy, side by side as during a deployment.
- * They share one database, one KV and the same counters, which are objects of either version.
+ * Runs the Workers of the previous release and of the working copy side by side, as during a
+ * deployment. They share one database, one KV namespace and the same counters. The counters run the
+ * code of either version.
  */
 
 import { dirname, join } from 'node:path';
@@ -33,7 +34,7 @@ const vars = {
   FEED_CACHE_SECONDS: '60',
 };
 
-describe.each(VERSIONS)('both versions, with counters of the %s one,', (owner) => {
+describe.each(VERSIONS)('two versions that share the counters of the %s version', (owner) => {
   const release = new Release();
   let miniflare: Miniflare;
   const origins: Record<Version, string> = { previous: '', current: '' };
@@ -107,7 +108,7 @@ describe.each(VERSIONS)('both versions, with counters of the %s one,', (owner) =
     });
   }
 
-  it('store an event once when it is sent to both concurrently', async () => {
+  it('store an event once if both receive it concurrently', async () => {
     const keys = Array.from({ length: 20 }, (_, index) => `${owner}-${index}`);
     const statuses = await Promise.all(
       keys.map(async (key) => {
@@ -122,23 +123,29 @@ describe.each(VERSIONS)('both versions, with counters of the %s one,', (owner) =
     expect(data).toHaveLength(20);
   });
 
-  it.each(['D1', 'only KV'])('replay an event of the previous version from %s', async (store) => {
-    const key = `${owner} in ${store}`;
-    const first = await (await post('previous', key)).json<{ id: string }>();
-    if (store !== 'D1') {
-      const kv = await miniflare.getKVNamespace('IDEMPOTENCY', 'previous');
-      await expect.poll(() => kv.get(first.id)).not.toBeNull();
-      const database = await miniflare.getD1Database('DB', 'previous');
-      await database.prepare('DELETE FROM events WHERE id = ?').bind(first.id).run();
-    }
-    const replay = await post('current', key);
-    expect([replay.status, await replay.json()]).toEqual([200, { ...first, status: 'idempotent' }]);
-  });
+  it.each(['D1', 'only KV'])(
+    'replay an event that the previous version stored in %s',
+    async (store) => {
+      const key = `${owner} in ${store}`;
+      const first = await (await post('previous', key)).json<{ id: string }>();
+      if (store !== 'D1') {
+        const kv = await miniflare.getKVNamespace('IDEMPOTENCY', 'previous');
+        await expect.poll(() => kv.get(first.id)).not.toBeNull();
+        const database = await miniflare.getD1Database('DB', 'previous');
+        await database.prepare('DELETE FROM events WHERE id = ?').bind(first.id).run();
+      }
+      const replay = await post('current', key);
+      expect([replay.status, await replay.json()]).toEqual([
+        200,
+        { ...first, status: 'idempotent' },
+      ]);
+    },
+  );
 
   it.each([
     ['a named key', { 'x-api-key': site.key }],
     ['an address', { 'x-api-key': 'unknown', 'CF-Connecting-IP': '203.0.113.9' }],
-  ])('together give %s at least its limit', async (_, headers) => {
+  ])('together admit at least the limit of %s', async (_, headers) => {
     let admitted = 0;
     for (let sent = 0; sent < 2 * LIMIT; sent += 1) {
       const responses = await Promise.all(
@@ -151,7 +158,7 @@ describe.each(VERSIONS)('both versions, with counters of the %s one,', (owner) =
       }
     }
     expect(admitted).toBeGreaterThanOrEqual(LIMIT);
-    // The second isolate adds a fifth, and one or two permits when calls cross.
+    // The second isolate can add a fifth of the limit, and one or two permits if calls cross.
     expect(admitted).toBeLessThanOrEqual(LIMIT + LIMIT / 5 + 2);
   });
 
@@ -164,7 +171,7 @@ describe.each(VERSIONS)('both versions, with counters of the %s one,', (owner) =
     '/api/v1/events?order=asc&limit=3',
     '/api/v1/events?order=asc&limit=1&type=booking.created&aggregate_id=side-by-side',
     '/api/v1/web/property-changes?limit=4',
-  ])('accept a cursor of the other version for %s', async (path) => {
+  ])('accept a cursor from the other version for %s', async (path) => {
     const param = path.includes('changes') ? 'after' : 'cursor';
     for (const [from, to] of [VERSIONS, VERSIONS.toReversed()] as [Version, Version][]) {
       const { next_cursor } = await readJson(await send(from, path));

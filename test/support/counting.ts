@@ -1,4 +1,4 @@
-/** Counts the cost of requests: calls of each binding, and the rows that D1 reads and writes. */
+/** Counts what requests cost: calls to each binding, and the rows that D1 reads and writes. */
 
 import { interceptD1, interceptMethods, interceptObjects } from './interceptor.ts';
 
@@ -13,7 +13,7 @@ export const NOTHING = {
 
 export type Costs = typeof NOTHING;
 
-/** Returns the bindings of `env`. Their calls are added to `costs`. */
+/** Returns the bindings of `env`. Each call to them is added to `costs`. */
 export function countCosts(env: Env, costs = { ...NOTHING }): { env: Env; costs: Costs } {
   const counted: Env = {
     ...env,

@@ -1,4 +1,7 @@
-/** Isolates of the feed in one data centre, whose one listing an import or a rewind changes. */
+/**
+ * Runs isolates of the feed in one simulated data centre. An import, a restore or Time Travel can
+ * change the one listing that they serve.
+ */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, vi } from 'vitest';
@@ -13,13 +16,19 @@ import { watchLog } from './log.ts';
 export const LIST = '/api/v1/web/properties';
 const START = Date.parse('2030-01-01T00:00:00Z');
 
-/** The current test's own data centre, whose edge cache is empty, and its own listing. */
+/**
+ * The current test's host name, listing and first isolate. The host is new, so its edge cache is
+ * empty.
+ */
 const here = { host: '', slug: '', one: isolate() };
 let faultLines: ReturnType<typeof watchLog>;
-/** Returns the log lines of the requests of the current test. */
+/** Returns the lines that the service has logged in the current test. */
 export let logLines: ReturnType<typeof watchLog>;
 
-/** Prepares each test of a file. The isolate `one` has read the listing, whose name is `Before`. */
+/**
+ * Prepares a data centre before each test of the calling file. The isolate `one` has already read
+ * the listing, whose name is `Before`.
+ */
 export function useDataCentre(): Readonly<typeof here> {
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START });
@@ -41,13 +50,15 @@ export function setSecond(seconds: number) {
   vi.setSystemTime(START + seconds * 1_000);
 }
 
-/** Stops the clock and the timers at a time after the start. */
+/** Stops the clock and all timers at the given time after the start. */
 export function stopAtSecond(seconds: number) {
   const toFake = ['Date', 'setTimeout', 'clearTimeout'] as const;
   vi.useFakeTimers({ toFake: [...toFake], now: START + seconds * 1_000 });
 }
 
-/** Renames the listing, and changes the version as an import or a rewind does. */
+/**
+ * Renames the listing and changes the catalogue version like an import, a restore or Time Travel.
+ */
 export async function turnInto(name: string, added: number, generation = '') {
   const sql = `UPDATE database_identity SET catalogue_number = catalogue_number + ?,
     catalogue_import = ?, generation = coalesce(nullif(?, ''), generation)`;
@@ -58,29 +69,29 @@ export async function turnInto(name: string, added: number, generation = '') {
   ]);
 }
 
-/** Renames the listing, and changes the version as an import does. */
+/** Renames the listing like an import. */
 export const rename = (name: string) => turnInto(name, 1);
 
 type Sent = { path?: string; headers?: Record<string, string> };
 
-/** Makes an isolate that counts its round trips to D1, and the rows that they read. */
+/** Makes an isolate that counts its round trips to D1 and the rows that they read. */
 export function isolate(settings: Partial<Env> = {}) {
   const app = createApp();
   const costs = { ...NOTHING };
-  /** Does not wait for the work after the response. */
+  /** Sends a request. Does not wait for the work that continues after the response. */
   function send(changes: Partial<Env> = {}, { path = listingPath(), headers }: Sent = {}) {
     const { DB } = countCosts({ ...env, ...changes }, costs).env;
     const bindings = { FEED_CACHE_SECONDS: '60', ...settings, ...changes, DB };
     const init = { headers: { 'CF-Connecting-IP': freshAddress(), ...headers } };
     return callWith(bindings, `https://${here.host}${path}`, init, app);
   }
-  /** Waits for all work. */
+  /** Sends a request, and waits until all work has ended. */
   async function get(changes: Partial<Env> = {}, sent: Sent = {}): Promise<Response> {
     const { response, settled } = await send(changes, sent);
     await settled;
     return response;
   }
-  /** Returns the name in the response, and the caches that it came from. */
+  /** Reads the listing. Returns its name and the response's `Cache-Status` and `Age`. */
   async function read(changes: Partial<Env> = {}): Promise<string> {
     return describeResponse(await get(changes));
   }
@@ -94,7 +105,10 @@ export async function describeResponse(response: Response): Promise<string> {
   return `${name}: ${response.headers.get('Cache-Status')}${age === null ? '' : `, Age ${age}`}`;
 }
 
-/** Returns a database that responds after `open`. `called` resolves at its first call. */
+/**
+ * Returns a database that responds once `open` has been called. `called` resolves at the database's
+ * first call.
+ */
 export function stalling() {
   const opened = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
@@ -105,7 +119,7 @@ export function stalling() {
   return { DB, open: opened.resolve, called: called.promise };
 }
 
-/** Returns the current results of the primary for a read of the listing. */
+/** Returns what the primary currently returns when the isolate reads the listing. */
 export async function readPrimary(): Promise<D1Result[]> {
   const recorded: D1Result[][] = [];
   const recording = interceptD1(env.DB, async (call) => {
@@ -117,7 +131,10 @@ export async function readPrimary(): Promise<D1Result[]> {
   return recorded[0] ?? [];
 }
 
-/** Returns a database whose replica returns `getState()`, or the current results if it is undefined. */
+/**
+ * Returns a database with a lagging replica. The replica returns the results of `getState`, or the
+ * current results if `getState` returns undefined.
+ */
 export async function laggingReplica(getState?: () => D1Result[]): Promise<D1Database> {
   const now = await readPrimary();
   return interceptD1(env.DB, async (call, constraint) =>
@@ -126,8 +143,8 @@ export async function laggingReplica(getState?: () => D1Result[]): Promise<D1Dat
 }
 
 /**
- * The lines about D1. The moved clock may also end a real call of the edge cache, which has another
- * line.
+ * Returns the logged D1 failures. Ignores other errors, because moving the clock can also interrupt
+ * a call to the edge cache.
  */
 export const faultsOfD1 = () =>
   faultLines().filter(({ message }) => message.includes('D1 failed or stalled'));

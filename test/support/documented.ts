@@ -1,9 +1,10 @@
 /**
- * Compares a response with the OpenAPI document: the status, each header and the body. http.ts
- * does so for every response that a test gets.
+ * Compares a response with the OpenAPI document: its status, headers and body. `http.ts` checks
+ * every response that a test gets.
  *
- * Uses the JSON schemas of the document's strict form, instead of the zod schemas that they were
- * generated from. Zod parses them, because other validators generate code, which workerd forbids.
+ * The checks use the JSON schemas of the strict document, not the zod schemas that they were
+ * generated from. Zod is the validator, because other validators generate code at run time, which
+ * workerd forbids.
  */
 
 import * as z from 'zod';
@@ -37,7 +38,7 @@ const partsByReference = new Map<unknown, unknown>(
   ),
 );
 
-/** The document, with all references resolved except those to schemas. */
+/** The OpenAPI document with all references resolved, except references to schemas. */
 export const document = documentShape.parse(
   resolveReferences({ ...strict, components: { schemas } }),
 );
@@ -48,19 +49,18 @@ function resolveReferences(value: unknown): unknown {
   );
 }
 
-/** The path templates of the document, with the patterns of their paths. */
+/** The document's path templates and the patterns that match their paths. */
 const patterns = Object.keys(document.paths).map((template) => ({
   template,
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Returns the names of an operation's query parameters. */
 export function getQueryNames(path: string, method = 'get'): string[] {
   const parameters = document.paths[path]?.[method]?.parameters ?? [];
   return parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
 }
 
-/** Headers of the transport, which OpenAPI describes in other fields or not at all. */
+/** Transport headers. OpenAPI describes them in other fields or not at all. */
 const TRANSPORT_HEADERS = [
   'connection',
   'content-length',
@@ -69,7 +69,7 @@ const TRANSPORT_HEADERS = [
   'transfer-encoding',
 ];
 
-/** Headers that the introduction of the document describes, with their values. */
+/** Patterns for the headers that the document's introduction describes. */
 const INTRODUCED_HEADERS: Readonly<Record<string, RegExp>> = {
   'cache-control': /^no-store$/,
   'x-content-type-options': /^nosniff$/,
@@ -85,7 +85,7 @@ const INTRODUCED_HEADERS: Readonly<Record<string, RegExp>> = {
 };
 const OPTIONAL = ['server-timing', 'access-control', 'vary'];
 
-/** Returns a line for each difference between the response and the document. */
+/** Returns one line for each difference between a response and the document. */
 export async function differencesFromDocument(
   method: string,
   path: string,
@@ -108,7 +108,10 @@ function describe(method: string, path: string, status: number): Described | und
     : describeNoOperation(operations !== undefined, status);
 }
 
-/** Describes the response to an undocumented path or method, as the document's introduction does. */
+/**
+ * Returns the description of a response to an undocumented path or method. The document's
+ * introduction promises these responses.
+ */
 function describeNoOperation(hasPath: boolean, status: number): Described | undefined {
   if (![hasPath ? 405 : 404, 429, 500].includes(status)) return undefined;
   const [any] = Object.values(document.paths).flatMap((operations) => Object.values(operations));
@@ -168,7 +171,10 @@ async function bodyDifferences(
   ];
 }
 
-/** Compares the error code with the names of the examples, which are all codes of the status. */
+/**
+ * Checks that the error code is the name of a documented example. The examples of a status cover
+ * all of its codes.
+ */
 function codeDifferences(examples: object, body: unknown): string[] {
   const parsed = z.object({ error: z.object({ code: z.string() }) }).safeParse(body);
   if (!parsed.success || Object.keys(examples).length === 0) return [];
@@ -178,7 +184,7 @@ function codeDifferences(examples: object, body: unknown): string[] {
 
 const validators = new WeakMap<object, z.ZodType>();
 
-/** Returns a line for each difference between a value and a schema of the document. */
+/** Returns one line for each way in which a value violates a schema of the document. */
 export function findProblems(schema: z.infer<typeof jsonSchema>, value: unknown): string[] {
   let validator = validators.get(schema);
   if (validator === undefined) {
@@ -190,9 +196,9 @@ export function findProblems(schema: z.infer<typeof jsonSchema>, value: unknown)
 }
 
 /**
- * Returns a schema together with the document's components, if it refers to any. Drops
- * `format: uuid`, because zod would also require a version, which ids of other systems may not have.
- * The `pattern` of the same schema checks the rest.
+ * Returns a schema that includes the document's components if it refers to any. Removes `format:
+ * uuid`, because zod would also check the version, and ids from other systems may not have one. The
+ * `pattern` next to it still checks the form.
  */
 function standalone(schema: object) {
   const alone = JSON.stringify(schema);

@@ -1,11 +1,9 @@
-/** Sends and reads events in tests. */
-
 import { event, makeEventList, storedEvent } from '../../src/events/openapi/event.ts';
 import { expectStatus, get, send } from './http.ts';
 
 type Body = Record<string, unknown>;
 
-/** Returns a valid event. `fields` replace its own fields. */
+/** Returns a valid event. `fields` replace or add fields. */
 export function bookingCreated(fields: Body = {}): Body {
   return {
     event_type: 'booking.created',
@@ -16,12 +14,15 @@ export function bookingCreated(fields: Body = {}): Body {
   };
 }
 
-/** Returns an event for a batch, with a new key. */
+/** Returns an event for a batch, with a new idempotency key. */
 export function batchItem(fields: Body = {}): Body {
   return bookingCreated({ idempotency_key: crypto.randomUUID(), ...fields });
 }
 
-/** Returns the options of a request that ingests a body. A string is sent unchanged. */
+/**
+ * Returns the request options for ingesting a body. A string is sent unchanged; any other value is
+ * sent as JSON.
+ */
 export function ingestInit(
   body: unknown,
   key?: string,
@@ -38,18 +39,17 @@ export function ingestInit(
   };
 }
 
-/** Posts a body to the ingest endpoint. */
 export function ingest(body: unknown, key?: string): Promise<Response> {
   return send('/api/public/events/ingest', ingestInit(body, key));
 }
 
-/** Expects a status and a valid event resource, and returns the resource. */
+/** Checks the status and the form of an event response. Returns the event. */
 export async function expectEvent(response: Response, status: number) {
   await expectStatus(response, status);
   return event.parse(await response.json());
 }
 
-/** Returns one page of the list. `query` has no `?`. */
+/** Returns one page of the event list. `query` does not begin with `?`. */
 export async function listEvents(query = '') {
   const response = await get(`/api/v1/events?${query}`);
   await expectStatus(response, 200);

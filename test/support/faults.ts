@@ -1,22 +1,21 @@
-/** Bindings that misbehave in one way, and otherwise do what the real binding does. */
+/** Makes bindings that misbehave in one way and otherwise act like the real ones. */
 
 import { env } from 'cloudflare:workers';
 import { type Call, interceptD1 } from './interceptor.ts';
 
-/** D1's message for a transient error. */
+/** A D1 error message that the service treats as transient. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
-/** A message that is not in D1's list of transient errors. */
+/** A D1 error message that the service does not treat as transient. */
 export const OUT_OF_ORDER = 'D1_ERROR: out of order';
 
 type Fault = {
-  /** Whether the statements run before their response is lost. */
+  /** Whether the statements take effect before the round trip fails. */
   isAfterCommit?: boolean;
   message?: string;
-  /** Number of round trips that fail; undefined for all of them. */
+  /** Number of round trips that fail; undefined if all of them fail. */
   times?: number;
 };
 
-/** Returns a database whose round trips fail. */
 export function failingD1(database: D1Database, fault: Fault = {}): D1Database {
   let left = fault.times ?? Number.POSITIVE_INFINITY;
   return interceptD1(database, async (call) => {
@@ -27,7 +26,7 @@ export function failingD1(database: D1Database, fault: Fault = {}): D1Database {
   });
 }
 
-/** The bindings of a service whose database fails. */
+/** Bindings with a database that always fails. */
 export const DOWN = { DB: failingD1(env.DB) };
 
 /** Returns a database that waits for `signal` before each round trip. */
@@ -38,12 +37,12 @@ export function delayD1(database: D1Database, signal: Promise<unknown>): D1Datab
   });
 }
 
-/** Makes, fails or delays the call of a binding. */
+/** Makes, fails or delays a call to a binding. */
 export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
 
 const SLOW_MS = 900;
 
-/** The ways in which a binding can misbehave. Each use creates a new one. */
+/** The ways in which a binding can misbehave. Each function starts with a fresh state. */
 export const MODES = {
   'fails at once': () => failImmediately,
   'never responds': () => () => new Promise(() => {}),
@@ -57,7 +56,6 @@ export const MODES = {
   },
 } satisfies Record<string, () => Misbehaviour>;
 
-/** Throws a transient error of D1. */
 async function failImmediately(): Promise<never> {
   throw new Error(CONNECTION_LOST);
 }

@@ -1,4 +1,4 @@
-/** Requests to the Worker under test, in workerd. */
+/** Sends requests to the Worker under test, in workerd. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
@@ -9,14 +9,15 @@ import { differencesFromDocument } from './documented.ts';
 
 export const API_KEY = 'test-key-number-one';
 
-/** Sends a GET. See `send`. */
+/** Sends a GET request. See `send`. */
 export function get(path: string, init: RequestInit = {}): Promise<Response> {
   return send(path, init);
 }
 
 /**
- * Sends a request to the service. It has a valid `x-api-key` and a new client address, unless
- * `headers` set others. Fails the test if the OpenAPI document does not describe the response.
+ * Sends a request to the service, with a valid `x-api-key` and a new client address unless
+ * `headers` contain their own. Fails the test if the OpenAPI document does not describe the
+ * response.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const request = createRequest(path, init);
@@ -27,23 +28,25 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
 
 export type Call = {
   response: Response;
-  /** Resolves when all work has ended, including the work after the response. */
+  /** Resolves once all work has ended, including work that continues after the response. */
   settled: Promise<void>;
 };
 
-/** Bindings and vars that replace the configured ones. `API_KEYS` is not in wrangler.toml. */
+/**
+ * Bindings and vars that replace the configured ones. `API_KEYS` is declared separately because
+ * wrangler.toml does not contain it.
+ */
 export type Changes = Omit<Partial<Env>, 'API_KEYS'> & {
   API_KEYS?: unknown;
 };
 
-/** An app, or the Worker of `npm run dev`. */
 type Service = {
   fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response>;
 };
 
 /**
- * Sends a request to a service with changed bindings or vars: a new one, or `app`. Does not wait for
- * the work after the response.
+ * Sends a request to `app`, or to a new app, with changed bindings or vars. Does not wait for work
+ * that continues after the response.
  */
 export async function callWith(...sent: Parameters<typeof fetchWith>): Promise<Call> {
   const { request, ...call } = await fetchWith(...sent);
@@ -51,14 +54,14 @@ export async function callWith(...sent: Parameters<typeof fetchWith>): Promise<C
   return call;
 }
 
-/** Does the same as `callWith`, and waits for all work to end. */
+/** Like `callWith`, but waits until all work has ended. */
 export async function sendWith(...sent: Parameters<typeof fetchWith>): Promise<Response> {
   const { response, settled } = await callWith(...sent);
   await settled;
   return response;
 }
 
-/** Does the same as `sendWith` for a response that the OpenAPI document does not describe. */
+/** Like `sendWith`, but for a response that the OpenAPI document does not describe. */
 export async function sendUndescribed(...sent: Parameters<typeof fetchWith>): Promise<Response> {
   const { response, settled } = await fetchWith(...sent);
   await settled;
@@ -77,7 +80,7 @@ async function fetchWith(
   return { request, response, settled: waitOnExecutionContext(ctx) };
 }
 
-/** Creates a request. `path` may be a complete URL. */
+/** Creates a request. `path` can also be a complete URL. */
 function createRequest(path: string, init: RequestInit): Request {
   const headers = new Headers(init.headers);
   if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);
@@ -86,7 +89,10 @@ function createRequest(path: string, init: RequestInit): Request {
   return new Request(url, { ...init, headers });
 }
 
-/** Expects that the OpenAPI document describes a response. It does not describe preflights. */
+/**
+ * Checks that the OpenAPI document describes a response. Ignores preflights, which the document
+ * does not describe.
+ */
 export async function expectDocumented(request: Request, response: Response): Promise<void> {
   const isOptions = request.method === 'OPTIONS';
   if (isOptions && request.headers.has('Access-Control-Request-Method')) return;
@@ -95,19 +101,19 @@ export async function expectDocumented(request: Request, response: Response): Pr
   expect(differences, `${request.method} ${pathname}`).toEqual([]);
 }
 
-/** Returns a client address that no test has used yet. */
+/** Returns a client address that no other test uses. */
 export function freshAddress(): string {
   const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
   return `10.${a}.${b}.${c}`;
 }
 
-/** Expects a status. Otherwise shows the body. */
+/** Checks the status of a response. If the status differs, the failure shows the body. */
 export async function expectStatus(response: Response, status: number): Promise<void> {
   const body = response.status === status ? '' : await response.clone().text();
   expect({ status: response.status, body }).toEqual({ status, body: '' });
 }
 
-/** Expects a complete, consistent error envelope. Returns its `error`. */
+/** Checks that a response has a complete and consistent error envelope. Returns its `error`. */
 export async function expectError(response: Response, status: number, code: string) {
   await expectStatus(response, status);
   const body = errorResource.parse(await response.json());
@@ -124,8 +130,8 @@ export async function expectError(response: Response, status: number, code: stri
 }
 
 /**
- * Expects a `validation_error` with these paths in its `details`, and the first one as its `param`.
- * Returns the messages.
+ * Checks that a response is a `validation_error` with these paths in `details` and the first path
+ * as `param`. Returns the messages.
  */
 export async function expectProblems(response: Response, paths: readonly string[]) {
   const { type, param, details = [] } = await expectError(response, 400, 'validation_error');
@@ -135,7 +141,10 @@ export async function expectProblems(response: Response, paths: readonly string[
   return details.map(({ message }) => message);
 }
 
-/** Reads a list to its end. `read` gets the additional query of the next page, e.g. `&cursor=…`. */
+/**
+ * Yields all pages of a list. `read` receives the query parameter for the next page, e.g.
+ * `&cursor=…`, or an empty string for the first page.
+ */
 export async function* readAllPages<Page extends { has_more: boolean; next_cursor: string | null }>(
   read: (next: string) => Promise<Page>,
   pager = 'cursor',

@@ -1,15 +1,14 @@
 /**
- * Intercepts calls of bindings. The test gets each call of the real binding, and makes it or does
- * something else. counting.ts and faults.ts use these functions.
+ * Intercepts calls to bindings. An interceptor receives each call, and makes it or replaces it.
+ * `counting.ts` and `faults.ts` are built on this module.
  */
 
-/** Makes one call of the real binding, and returns its result. */
+/** Makes the call to the real binding and returns its result. */
 export type Call<Result> = () => Promise<Result>;
 
-/** Makes the call, or replaces it. */
 type Interceptor = (call: Call<unknown>, method: string) => Promise<unknown>;
 
-/** Makes a round trip to D1, or replaces it. The session has the constraint. */
+/** Makes a round trip to D1, or replaces it. `constraint` is the constraint of the D1 session. */
 type D1Interceptor = (call: Call<D1Result[]>, constraint?: string) => Promise<D1Result[]>;
 
 /** Returns a database whose round trips are intercepted. A batch is one round trip. */
@@ -44,7 +43,7 @@ export function interceptD1(database: D1Database, intercept: D1Interceptor): D1D
   return interceptSession(database);
 }
 
-/** Returns Durable Objects whose remote calls are intercepted. */
+/** Returns a namespace whose Durable Objects have intercepted methods. */
 export function interceptObjects<T extends Rpc.DurableObjectBranded>(
   namespace: DurableObjectNamespace<T>,
   intercept: Interceptor,
@@ -54,7 +53,7 @@ export function interceptObjects<T extends Rpc.DurableObjectBranded>(
   });
 }
 
-/** Returns an object, e.g. KV or a cache, whose method calls are intercepted. */
+/** Returns an object, such as KV or a cache, whose method calls are intercepted. */
 export function interceptMethods<T extends object>(object: T, intercept: Interceptor): T {
   return new Proxy(object, {
     get: (target, name) => {
@@ -66,7 +65,7 @@ export function interceptMethods<T extends object>(object: T, intercept: Interce
   });
 }
 
-/** Returns the object with some methods replaced. The others are called on the object itself. */
+/** Returns the object with some of its methods replaced. */
 export function withMethods<T extends object>(object: T, methods: Record<string, unknown>): T {
   return new Proxy(object, {
     get: (target, name) => {

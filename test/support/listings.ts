@@ -1,4 +1,4 @@
-/** Makes listings from a few fields, and stores them as an import does. */
+/** Makes listings from a few fields and stores them like an import. */
 
 import * as z from 'zod';
 import { amenity, location } from '../../src/properties/openapi/property.ts';
@@ -8,10 +8,9 @@ import { renderRow } from '../../tools/import/plan/rows.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 
-/** The time of the last change of every stored listing: 2027-01-15T08:00:00.000Z. */
+/** The time at which every stored listing was last changed: 2027-01-15T08:00:00.000Z. */
 const CHANGED_AT = 1_800_000_000_000;
 
-/** The schema of a stored listing. */
 export const source: z.ZodType<Source> = z.strictObject({
   ...listingFields,
   location: location.nullable(),
@@ -20,7 +19,7 @@ export const source: z.ZodType<Source> = z.strictObject({
 
 type Fields = Partial<Source> & { display_order?: number };
 
-/** Makes a listing. Missing fields have their defaults. */
+/** Makes a listing. Missing fields get default values. */
 export function makeListing(fields: Fields = {}): Source {
   const id = fields.id ?? crypto.randomUUID();
   return source.parse({
@@ -36,8 +35,8 @@ export function makeListing(fields: Fields = {}): Source {
 }
 
 /**
- * Stores or replaces listings, a hundred rows per statement. The public listings become the newest
- * changes, in the given order.
+ * Stores listings, and replaces listings with the same id. Writes 100 rows per statement. The
+ * public listings become the newest changes in the given order.
  */
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {

@@ -1,7 +1,7 @@
-/** Reads the project's documents. Runs in Node and in workerd. */
+/** Reads the project's Markdown documents, both in Node and in workerd. */
 
 const TEXTS = import.meta.glob<string>(
-  ['../../README.md', '../../CONTRIBUTING.md', '../../docs/**/*.md', '../conformance.md'],
+  ['../../README.md', '../../CONTRIBUTING.md', '../../docs/{,**/}*.md', '../conformance.md'],
   { query: '?raw', import: 'default', eager: true },
 );
 
@@ -10,7 +10,7 @@ export const DOCUMENTS = Object.keys(TEXTS)
   .filter((path) => path.startsWith('../../'))
   .map((path) => path.replace('../../', ''));
 
-/** The document that `npm run dev` does not show. */
+/** The only document that `npm run dev` does not show. */
 export const CONFORMANCE = 'test/conformance.md';
 
 export function readDocument(path: string): string {
@@ -19,7 +19,7 @@ export function readDocument(path: string): string {
   return text;
 }
 
-/** Returns the contents of a document's fenced code blocks in one language. */
+/** Returns the code of a document's fenced blocks in the given language. */
 export function getCodeBlocks(path: string, language: string): string[] {
   const blocks = readDocument(path).matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm);
   return [...blocks].flatMap(([, tag, code = '']) => (tag === language ? [code] : []));
@@ -30,7 +30,7 @@ export function getProse(path: string): string {
   return readDocument(path).replaceAll(/^ *```\w*\n[\s\S]*?^ *```$/gm, '');
 }
 
-/** Returns the anchors that GitHub gives a document's headings. */
+/** Returns the anchors that GitHub generates for a document's headings. */
 export function getAnchors(path: string): string[] {
   const headings = getProse(path).matchAll(/^#{1,6} (.+)$/gm);
   return [...headings].map(([, heading = '']) =>
@@ -41,7 +41,7 @@ export function getAnchors(path: string): string[] {
   );
 }
 
-/** Returns a document's tables in order, with trimmed cells. */
+/** Returns a document's tables in order. The cells are trimmed. */
 export function getTables(path: string): { heads: string[]; rows: string[][] }[] {
   const blocks = getProse(path).match(/(?:^ *\|.*\|$\n?)+/gm) ?? [];
   return blocks.map((block) => {
@@ -50,14 +50,17 @@ export function getTables(path: string): { heads: string[]; rows: string[][] }[]
   });
 }
 
-/** Returns the only table of a document whose first column has this head. Otherwise throws. */
+/**
+ * Returns the table whose first column has the given header. Throws unless the document has exactly
+ * one such table.
+ */
 export function getTable(path: string, firstHead: string) {
   const [table, ...others] = getTables(path).filter(({ heads }) => heads[0] === firstHead);
   if (table && others.length === 0) return table;
   throw new Error(`${path} has not one table headed "${firstHead}"`);
 }
 
-/** Returns the parts of a text that are in backticks. */
+/** Returns the strings that are in backticks. */
 export function getCodes(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }

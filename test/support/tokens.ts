@@ -1,11 +1,9 @@
-/** A fake identity provider, which signs tokens. */
-
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { TEST_VARS } from './vars.ts';
 
 type Claims = Record<string, unknown>;
 
-/** Creates a provider with one signing key. */
+/** Creates a fake identity provider with one signing key. */
 export async function createProvider(kid = 'key-1', alg = 'ES256') {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg };
@@ -13,9 +11,12 @@ export async function createProvider(kid = 'key-1', alg = 'ES256') {
   return {
     jwk,
     jwks,
-    /** Vars with which the service accepts this provider's tokens. */
+    /** Vars that make the service accept this provider's tokens. */
     vars: { JWT_JWKS: jwks },
-    /** Signs a token that gives access to the feed for an hour. Undefined claims are left out. */
+    /**
+     * Signs a token that permits reading the feed for an hour. Claims that are undefined are left
+     * out.
+     */
     sign(claims: Claims = {}, header: Claims = {}): Promise<string> {
       const now = Math.floor(Date.now() / 1_000);
       const usualClaims = {

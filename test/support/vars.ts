@@ -1,7 +1,7 @@
-/** The documented window of the rate limit. */
+/** The documented length of a rate-limit window. */
 export const WINDOW_SECONDS = 60;
 
-/** The vars of the tests and of the simulation. */
+/** The Worker's vars in tests and in the simulation. */
 export const TEST_VARS = {
   ENVIRONMENT: 'production',
   PUBLIC_SITE_URL: 'https://www.example.com',

@@ -1,4 +1,4 @@
-/** Runs Vitest with the reporter of `npm test`. */
+/** Runs Vitest with the reporter that `npm test` uses. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Runs a project with test files. */
+/** Runs Vitest on a temporary project with the given files. */
 function run(files: Record<string, string>, ...args: string[]) {
   const root = mkdtempSync(join(tmpdir(), 'vitest-'));
   const config = {
@@ -26,7 +26,7 @@ function run(files: Record<string, string>, ...args: string[]) {
 }
 
 describe('the last line of a run', () => {
-  it('counts a file that cannot be loaded as a failure', () => {
+  it('counts a file that fails to load as one failure', () => {
     const { status, lines } = run({
       'a.test.js':
         "it('a', () => {}); it('b', () => expect(1).toBe(2)); it('c', ({ skip }) => skip('git'));",

@@ -1,4 +1,4 @@
-/** Prints the last line of a run, such as `1204 passed, 0 failed, 7 skipped`. */
+/** Prints the last line of a test run, such as `1204 passed, 0 failed, 7 skipped`. */
 
 import { existsSync } from 'node:fs';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
@@ -6,7 +6,7 @@ import type { Reporter, TestModule, Vitest } from 'vitest/node';
 const CHROMIUM = '/usr/bin/chromium';
 
 export default class ClosingLine implements Reporter {
-  /** Whether the run has a name pattern (`-t`), which skips all other tests. */
+  /** Whether a name pattern (`-t`) selects the tests. All other tests then count as skipped. */
   #hasNamePattern = false;
 
   onInit({ config }: Vitest): void {

@@ -9,12 +9,15 @@ import { describeError } from '../../tools/command-line/user-error.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import LongFilesFirst from './long-files-first.ts';
 
-/** Tests that run in Node: all tests of the tools, and tests with `.node` in their name. */
-const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
+/**
+ * Patterns for tests that run in Node: all tests of the tools, and tests with `.node` in their file
+ * name.
+ */
+const NODE_TESTS = ['test/tools/{,**/}*.test.ts', 'test/{,**/}*.node.test.ts'];
 
 /**
- * One worker more than processors, because many tests wait for a program or a time limit. With more
- * workers a run takes longer. Both projects share the workers.
+ * One more worker than processors, because many tests wait for a program or a time limit. A run
+ * takes longer with more workers. The two test projects share the workers.
  */
 const MAX_WORKERS = availableParallelism() + 1;
 
@@ -26,32 +29,30 @@ try {
 }
 // The tests use the configuration that all environments share.
 delete process.env.CLOUDFLARE_ENV;
-// Tests only call servers on localhost, also with curl and Python.
+// Tests call only servers on localhost, and curl and Python would use a proxy.
 for (const name of ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']) {
   delete process.env[name];
 }
 Object.assign(process.env, WRANGLER_ENVIRONMENT, {
   WRANGLER_WRITE_LOGS: 'false',
-  // Vitest would keep a token in the user's home.
+  // Otherwise Vitest stores a token in the user's home directory.
   XDG_DATA_HOME: resolve('.wrangler/own'),
-  // Otherwise git rejects a checkout that belongs to another user, as in a container.
+  // Otherwise git rejects a checkout that belongs to another user, which is common in containers.
   GIT_CONFIG_COUNT: '1',
   GIT_CONFIG_KEY_0: 'safe.directory',
   GIT_CONFIG_VALUE_0: '*',
 });
 
-/**
- *     project   runs in   tests
- *     worker    workerd   the service with real bindings
- *     node      Node      programs, documents, and the service over real HTTP
- */
+// project   runs in   tests
+// worker    workerd   the service with real bindings
+// node      Node      programs, documents, and the service over real HTTP
 export default defineConfig({
   test: {
-    // Shows the log of the service only for failed tests.
+    // Shows the service's log only if a test fails.
     silent: 'passed-only',
     globalSetup: ['./test/vitest/run-directory.ts', './test/vitest/shared-browser.ts'],
     reporters: ['default', './test/vitest/closing-line.ts'],
-    // Otherwise slow tests are listed although they pass.
+    // Otherwise Vitest also lists slow tests that pass.
     slowTestThreshold: Number.POSITIVE_INFINITY,
     maxWorkers: MAX_WORKERS,
     sequence: { sequencer: LongFilesFirst },
@@ -63,7 +64,7 @@ export default defineConfig({
             miniflare: {
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations('./migrations'),
-                // These replace the values in .dev.vars and wrangler.toml.
+                // The test vars replace the values in .dev.vars and wrangler.toml.
                 ...TEST_VARS,
                 TEST_NAUGHTY_STRINGS: naughtyStrings,
                 API_KEY: 'test-key-number-one,test-key-number-two',
@@ -75,11 +76,11 @@ export default defineConfig({
         ],
         test: {
           name: 'worker',
-          // Otherwise the text of a style sheet is empty.
+          // Otherwise imported style sheets are empty.
           css: true,
-          include: ['test/**/*.test.ts'],
+          include: ['test/{,**/}*.test.ts'],
           exclude: NODE_TESTS,
-          // The files of a worker share its runtime. worker-setup.ts keeps them apart.
+          // All files of a worker share one runtime. worker-setup.ts isolates them from each other.
           isolate: false,
           setupFiles: ['./test/vitest/watch-log.ts', './test/vitest/worker-setup.ts'],
           // A test with a hundred requests can take more than five seconds on a busy computer.
@@ -91,9 +92,9 @@ export default defineConfig({
         test: {
           name: 'node',
           include: NODE_TESTS,
-          // The files of a worker share its modules. node-setup.ts keeps them apart.
+          // All files of a worker share its modules. node-setup.ts isolates them from each other.
           isolate: false,
-          // Imports drizzle-orm in a tenth of the time, as for the commands.
+          // As for the commands, this makes importing drizzle-orm ten times as fast.
           execArgv: ['--import', './tools/own-node.js'],
           setupFiles: ['./test/vitest/node-setup.ts'],
           // A program can take a minute on a busy computer.

@@ -1,8 +1,11 @@
-/** Starts the test files that take longest before the others, so that no run waits for one at its end. */
+/** Starts the slowest test files first, so that a run does not end by waiting for one of them. */
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Longest first. In a new checkout Vitest has no durations, and would sort the files by size. */
+/**
+ * The slowest test files, slowest first. In a new checkout, Vitest does not know their durations
+ * and would sort the files by size.
+ */
 const LONG_FILES = ['test/docs/examples.node.test.ts'];
 
 export default class LongFilesFirst extends BaseSequencer {

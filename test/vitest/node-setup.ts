@@ -1,18 +1,18 @@
 /**
- * Runs with each test file in Node. Resets environment variables and the clock after each file,
- * because the files of one worker share its process.
+ * Runs before each test file in Node. Restores the environment variables and the clock after the
+ * file, because all files of a worker share one process.
  */
 
 import { join } from 'node:path';
 import { afterAll, inject, vi } from 'vitest';
 
-// Node caches compiled code for the next program, because tests start many. Vitest's own processes
-// do not, because they would write it after the directory has been removed.
+// Tests start many programs, which can share Node's cache of compiled code. Vitest's own processes do
+// not use the cache, because they would write to it after the directory has been removed.
 process.env.NODE_COMPILE_CACHE = join(inject('runDirectory'), 'compiled');
 
 const environment = { ...process.env };
 
-// Runs after the hooks of the file, because it is registered first.
+// Registered before the file's own hooks, so it runs after them.
 afterAll(() => {
   vi.useRealTimers();
   for (const name of Object.keys(process.env)) {

@@ -1,6 +1,6 @@
 /**
- * The directory of a test run, which its workers and their programs share. It is removed with its
- * contents when the process ends, also by a signal.
+ * Creates the directory that all workers and programs of a test run share. The directory is removed
+ * when the process ends, even if a signal ends it.
  */
 
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
@@ -10,17 +10,17 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The path of the directory. */
+    /** The path of the directory that all workers of the run share. */
     runDirectory: string;
   }
 }
 
-/** A file system in memory on Linux. */
+/** A file system in memory; only on Linux. */
 const MEMORY = '/dev/shm';
-/** More than the files of a run need. */
+/** More than the files of a run ever need. */
 const ROOM_BYTES = 1_024 ** 3;
 
-/** Vitest calls this before it starts a worker. */
+/** Creates the directory. Vitest calls this function before it starts a worker. */
 export default function setup(project: TestProject): void {
   const directory = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'tests-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
@@ -28,7 +28,10 @@ export default function setup(project: TestProject): void {
   project.provide('runDirectory', directory);
 }
 
-/** Whether memory has room for the hundreds of databases of a run, whose writes would wait for a disk. */
+/**
+ * Whether the hundreds of databases of a run fit into memory. On disk, writing to them would be
+ * slower.
+ */
 function hasRoomInMemory(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);

@@ -1,6 +1,6 @@
 /**
- * One Chromium for all test files of a run that open pages. It starts when the first file requests
- * it, because many runs open no page.
+ * Runs one Chromium for all test files of a run. Chromium starts when the first file requests it,
+ * because many runs do not need it.
  */
 
 import { once } from 'node:events';
@@ -12,15 +12,17 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A URL that returns the WebSocket endpoint of the browser. */
+    /** A URL whose response is the browser's WebSocket endpoint. */
     browserUrl: string;
   }
 }
 
-/** Debian's Chromium. */
 const CHROMIUM = '/usr/bin/chromium';
 
-/** Vitest calls this before it starts a worker, and the returned function after the run. */
+/**
+ * Serves the browser's endpoint. Vitest calls this function before it starts a worker, and the
+ * returned function after the run.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let launching: Promise<BrowserServer> | undefined;
   const server = createServer(async (_, response) => {
@@ -42,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function launch(): Promise<BrowserServer> {
   const { chromium } = await import('playwright-core');
-  // Chromium keeps only crash reports in this folder.
+  // Chromium stores nothing but crash reports in this folder.
   const env = { ...process.env, XDG_CONFIG_HOME: tmpdir() };
   return chromium.launchServer({ executablePath: CHROMIUM, args: ['--no-sandbox'], env });
 }

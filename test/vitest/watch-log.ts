@@ -1,9 +1,9 @@
 /**
- * Fails a test in workerd if a line of the log contains a credential, an Idempotency-Key or a value
- * of a body. Collects these values from every `Request` that a test makes.
- * test/http/hostile-http.node.test.ts reads the log over real HTTP.
+ * Fails a test in workerd if the log contains a credential, an idempotency key or a value from a
+ * request body. Collects these values from every `Request` that the test creates.
+ * test/http/hostile-http.node.test.ts checks the log over real HTTP.
  *
- * Hides the thousands of lines of the access log.
+ * Also hides the thousands of lines of the access log.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -12,17 +12,20 @@ import { afterAll, afterEach, expect } from 'vitest';
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'idempotency-key', 'cookie'];
 const MAX_VALUES_PER_BODY = 50;
 const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
-/** Shorter values are words that any log line can contain. */
+/** Minimum length of a watched value. Shorter values can be ordinary words. */
 const MIN_CHARACTERS = 8;
-/** Event types, and words of routes and of JavaScript, which a log line can contain too. */
+/**
+ * Values that log lines contain for other reasons: event types, and words from routes and from
+ * JavaScript.
+ */
 const HARMLESS =
   /^(booking\.\w+|property|properties|property-changes|locations|detailed|undefined|function|constructor)$/;
 
-/** Values of the last requests. Lines about earlier ones no longer come. */
+/** Values of the most recent requests. Lines about older requests are no longer expected. */
 const values = new LRUCache<string, true>({ max: 500 });
 let leaks: string[] = [];
 
-/** Remembers a value, and its form in JSON. */
+/** Remembers a value and its JSON form. */
 function remember(value: string): void {
   if (value.length < MIN_CHARACTERS || HARMLESS.test(value)) return;
   values.set(value, true);
@@ -38,7 +41,7 @@ function rememberRequest(request: Request, init: RequestInit | undefined): void 
   listStrings(init.body).slice(0, MAX_VALUES_PER_BODY).forEach(remember);
 }
 
-/** Lists the string values of a JSON body. Another body is one string. */
+/** Lists the strings in a JSON body. Returns any other body as one string. */
 function listStrings(body: string): string[] {
   const strings: string[] = [];
   try {
@@ -52,7 +55,10 @@ function listStrings(body: string): string[] {
   }
 }
 
-/** Describes each remembered value in a line. Ignores the request id and the times. */
+/**
+ * Returns one description for each remembered value in a log line. Ignores the request id and the
+ * durations.
+ */
 function findSecrets(logged: string): string[] {
   const line = logged
     .replace(/"request_id":"(?:[^"\\]|\\.)*"/, '"request_id":""')
@@ -79,7 +85,7 @@ globalThis.console = new Proxy(console, {
     return (...args: unknown[]) => {
       const line = args.map(String).join(' ');
       leaks.push(...findSecrets(line));
-      // The spy of a test is an own property.
+      // A spy of a test is an own property of the console.
       const isUnspied = !Object.hasOwn(target, name);
       if (isUnspied && line.startsWith(ACCESS_LOG_LINE)) return undefined;
       return Reflect.apply(method, target, args);
@@ -93,7 +99,7 @@ afterEach(() => {
   expect(currentLeaks).toEqual([]);
 });
 
-// The next test file of this isolate installs its own proxies.
+// The next test file in this isolate installs its own proxies.
 afterAll(() => {
   Object.assign(globalThis, originals);
 });

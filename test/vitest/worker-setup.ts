@@ -1,19 +1,19 @@
 /**
- * Runs with each test file in workerd. Creates empty tables for each file, because the files of one
- * worker share its runtime.
+ * Runs before each test file in workerd. Empties the storage and creates the tables, because all
+ * files of a worker share one runtime.
  */
 
 import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, vi } from 'vitest';
 
-/** Two resets have always been enough. */
+/** Maximum number of resets. In practice, at most two are needed. */
 const MAX_RESETS = 5;
 
 await emptyStorage();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
-// Removes the fake clock and the spies of the test.
+// Removes the test's fake clock and spies.
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();

@@ -1,4 +1,4 @@
-/** A D1 database on SQLite in memory, for `FakeCloudflare` and for commands. */
+/** A fake D1 database in memory, for `FakeCloudflare` and for tests of commands. */
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -6,17 +6,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { createD1Database } from '../../../tools/database/d1.ts';
 import { listMigrations } from '../../../tools/database/migrations.ts';
 
-/** A statement of D1's REST API, which sends parameters as strings. */
+/** A statement in D1's REST API, in which all parameters are strings. */
 export type Statement = { sql: string; params?: string[] };
 
-/** A database. Its public fields are the fields that D1's API returns. */
+/** A fake D1 database. The API returns its public fields. */
 export class Database {
   readonly uuid = randomUUID();
   readonly name: string;
   readonly primary_location_hint: unknown;
   readonly jurisdiction: unknown;
   read_replication = { mode: 'disabled' };
-  /** Size in bytes. */
   file_size = 0;
   sqlite = new DatabaseSync(':memory:');
 
@@ -26,7 +25,7 @@ export class Database {
     this.jurisdiction = jurisdiction;
   }
 
-  /** Applies the project's migrations, and records them as wrangler does. */
+  /** Applies the project's migrations and records them like wrangler. */
   migrate(): this {
     this.sqlite.exec('CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)');
     for (const file of listMigrations()) {
@@ -40,24 +39,23 @@ export class Database {
   keep(): () => void {
     const state = this.sqlite.serialize();
     return () => {
-      // A connection that has been used would not survive `deserialize`.
+      // `deserialize` does not work on a connection that has been used.
       this.sqlite.close();
       this.sqlite = new DatabaseSync(':memory:');
       this.sqlite.deserialize(state);
     };
   }
 
-  /** Returns the rows of a query. */
   rows(sql: string): Record<string, unknown>[] {
     return this.sqlite.prepare(sql).all();
   }
 
-  /** Returns the D1 interface that commands use with `--remote`, but without requests. */
+  /** Returns the D1 binding that commands use with `--remote`, but without HTTP requests. */
   get binding(): D1Database {
     return createD1Database(async (queries) => this.query(queries));
   }
 
-  /** Runs statements as one transaction, and returns the rows of each. */
+  /** Runs statements in one transaction. Returns the rows of each statement. */
   query(statements: readonly Statement[]): Record<string, unknown>[][] {
     this.sqlite.exec('BEGIN');
     try {

@@ -1,4 +1,4 @@
-/** Runs `deploy` in a scratch folder against `FakeCloudflare`, with a fake of wrangler. */
+/** Runs `deploy` in a temporary folder, against `FakeCloudflare` and a fake wrangler. */
 
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,26 +12,26 @@ import { FakeCloudflare } from './fake-cloudflare.ts';
 
 export const NAME = 'events-and-property-feed';
 export const STAGING = `${NAME}-staging`;
-/** wrangler.toml with an operator's site, because `deploy` rejects an example as the site. */
+/** The project's wrangler.toml with a plausible site URL, because `deploy` rejects example URLs. */
 export const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8')).replaceAll(
   /https:\/\/(www|staging)\.example\.com/g,
   'https://www.sa-punta.test',
 );
-/** wrangler.toml with a replaced string. */
+/** Returns `CONFIG` with a replaced string. */
 export const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
 
 export const STAGING_ARGS = ['--env', 'staging'];
 const DOMAIN = '{ pattern = "api.sa-punta.test", custom_domain = true }';
-/** wrangler.toml with a custom domain for staging. */
+/** `CONFIG` with a custom domain for staging. */
 export const WITH_DOMAIN = set('[env.staging]', `[env.staging]\nroutes = [${DOMAIN}]`);
-/** The time and the author that `FakeCloudflare` reports for every deployment. */
+/** How `deploy` describes every deployment of `FakeCloudflare`. */
 export const DEPLOYED = 'deployed by anna@example.com at 2026-11-20T10:00:00Z';
 
 export let cloudflare: FakeCloudflare;
 export let directory: string;
 let failsAt: 'build' | 'upload' | undefined;
 
-/** Creates `cloudflare` and `directory` before each test of the file that calls it. */
+/** Creates `cloudflare` and `directory` before each test of the calling file. */
 export function useDeployer(): void {
   beforeEach(async () => {
     cloudflare = await new FakeCloudflare().start();
@@ -45,12 +45,12 @@ export function useDeployer(): void {
 export const configure = (config: string) =>
   writeFileSync(join(directory, 'wrangler.toml'), config);
 
-/** Makes the fake wrangler fail at a step, until it is called with undefined. */
+/** Makes the fake wrangler fail at a step. `failAt(undefined)` stops the failures. */
 export const failAt = (step: typeof failsAt) => {
   failsAt = step;
 };
 
-/** Changes the account as wrangler would, and returns the lines that `deploy` reads. */
+/** Acts as wrangler: changes the fake account and prints the lines that `deploy` reads. */
 async function wrangler(args: readonly string[]) {
   const value = (option: string) => args[args.indexOf(option) + 1] ?? '';
   const step = args.includes('--dry-run') ? 'build' : 'upload';
@@ -66,7 +66,7 @@ async function wrangler(args: readonly string[]) {
     bound: [settings.d1_databases[0].database_id, settings.kv_namespaces[0].id],
     script: '',
   });
-  // Wrangler uses workers.dev by default if there is no route.
+  // Without routes, wrangler deploys to workers.dev by default.
   const usesWorkersDev = settings.workers_dev ?? !settings.routes?.length;
   const address = usesWorkersDev ? 'https://feed.example.workers.dev' : '';
   return { isDone: true, output: `  ${address}\nCurrent Version ID: ${id}` };
@@ -76,7 +76,7 @@ const run = (request: Parameters<typeof command.run>[0]) =>
   command.run(request, { directory, wrangler, healthTimeoutMs: 0 });
 export const deploy = (...args: string[]) => runHere({ ...command, run }, ...args);
 
-/** Deploys successfully, and returns the output. */
+/** Runs `deploy`, expects success and returns the output. */
 export async function expectDeployed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await deploy(...args);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -92,7 +92,7 @@ export function copyAccount(): unknown {
 
 export const git = (...args: string[]) => runGit(directory, ...args);
 export const commit = (subject: string) => git('commit', '-q', '--allow-empty', '-m', subject);
-/** Makes a repository with one commit of the folder. */
+/** Commits the folder to a new git repository. */
 export const makeRepository = () => {
   skipWithoutGit();
   git('init', '-q');
@@ -100,7 +100,7 @@ export const makeRepository = () => {
   commit(`a long subject, ${'and more '.repeat(20)}`);
 };
 
-/** Deploys the second of two commits, and then changes the working copy. */
+/** Deploys the second of two commits. Then changes the working copy. */
 export async function deployLater(change: () => unknown): Promise<void> {
   makeRepository();
   commit('later');

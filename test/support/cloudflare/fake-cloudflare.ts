@@ -1,8 +1,8 @@
 /**
- * A fake of Cloudflare's API on loopback, for wrangler and the project's commands. It implements the
- * calls that they make, stores D1 databases in SQLite, and can fail any request on demand.
+ * Fakes Cloudflare's API on loopback for wrangler and the project's commands. Implements the calls
+ * that they make, stores D1 databases in SQLite, and can make any request fail.
  *
- * docs/operate/runbook.md lists the behaviour of the real service that it cannot reproduce.
+ * docs/operate/runbook.md lists the behaviour of the real service that the fake does not reproduce.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -12,25 +12,36 @@ import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
 import { Database, type Statement } from './database.ts';
 
-/** developers.cloudflare.com/fundamentals/api-rate-limits, as of November 2026. */
+/**
+ * Cloudflare's limit per user and five minutes, from
+ * developers.cloudflare.com/fundamentals/api-rate-limits in November 2026.
+ */
 const MAX_REQUESTS = 1_200;
 const FIVE_MINUTES_MS = 300_000;
 
 export const ACCOUNT_ID = 'a'.repeat(32);
 
-/** An error for which Cloudflare responds with 404. */
 class NotFoundError extends Error {}
 
 const DEPLOYED_AT = '2026-11-20T10:00:00Z';
 const DEPLOYED_BY = 'anna@example.com';
 
-/** The response to a failed request. With `isAfter`, the request is carried out before it fails. */
+/**
+ * The response to a request that fails. If `isAfter` is set, the request takes effect before it
+ * fails.
+ */
 export type Fault = { status: number; isAfter?: boolean; retryAfter?: string };
 
-/** `bound` has the ids of the database and of the namespace; `script` is the complete upload. */
+/**
+ * A version of a Worker. `bound` contains the ids of its database and its KV namespace. `script` is
+ * the complete upload.
+ */
 type Version = { id: string; tag: string; message: string; bound: unknown[]; script: string };
 
-/** The key set of an identity provider. Its first two keys are usable. The third is not, because it is private. */
+/**
+ * An identity provider's key set. The first two keys are usable. The third is private, and the
+ * fourth has no type.
+ */
 const KEY_SET = {
   keys: [{ kty: 'RSA' }, { kty: 'EC' }, { kty: 'RSA', d: 'AQAB' }, { kid: 'no-type' }],
 };
@@ -43,34 +54,37 @@ export class FakeCloudflare {
   readonly accounts = [{ id: ACCOUNT_ID }];
   readonly databases: Database[] = [];
   readonly namespaces: Namespace[] = [];
-  /** The custom domains, each with its Worker. */
+  /** The custom domains, and the Worker that each belongs to. */
   readonly domains: { hostname: string; service: string }[] = [];
-  /** The active version of each Worker. */
+  /** Maps a Worker's name to its active version. */
   readonly workers = new Map<string, Version>();
-  /** Calls for which the token does not have the permission. */
+  /** Matches the requests that the token has no permission for. */
   denied: RegExp | undefined;
-  /** The states of its dependencies that the latest deployed Worker reports. */
+  /** The dependency states in the health response of the latest deployed Worker. */
   health: Record<string, 'ok' | 'down'> = { database: 'ok', rate_limiter: 'ok' };
-  /** All requests, as `METHOD /path`. */
+  /** All requests so far, in the form `METHOD /path`. */
   readonly requests: string[] = [];
-  /** The clock for counting requests, in milliseconds. */
+  /** Returns the time in milliseconds that the request limit uses. */
   now = () => Date.now();
-  /** Times of the requests in the last five minutes. */
+  /** Times of the requests in the past five minutes. */
   #received: number[] = [];
   #blockedUntil = 0;
-  /** Decides which requests fail. */
+  /** Returns the fault of a request; undefined if the request must succeed. */
   fault: (request: string, body: string) => Fault | undefined = () => undefined;
   #latest: string | undefined;
   readonly #server: Server = createServer((request, response) => {
     void this.#serve(request, response);
   });
 
-  /** The origin that also serves the deployed Worker's health, for `SERVICE_ORIGIN`. */
+  /**
+   * The origin of the fake. It also serves the health of the deployed Worker, so `SERVICE_ORIGIN`
+   * can name it.
+   */
   get origin(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Starts the server, and makes this process and its child processes use it as Cloudflare. */
+  /** Starts the server. This process and its child processes then use it instead of Cloudflare. */
   async start(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
     vi.stubEnv('CLOUDFLARE_API_BASE_URL', `${this.origin}/client/v4`);
@@ -98,7 +112,7 @@ export class FakeCloudflare {
     return version;
   }
 
-  /** Deploys a version, as wrangler's upload does, and returns its id. */
+  /** Deploys a version like wrangler's upload, and returns the version's id. */
   upload(worker: string, version: Omit<Version, 'id'>): string {
     const id = randomUUID();
     this.workers.set(worker, { ...version, id });
@@ -156,7 +170,7 @@ export class FakeCloudflare {
     'POST /workers/scripts/:name/subdomain': () => ({ enabled: true }),
   };
 
-  /** Handles wrangler's first upload of a Worker, which also deploys it. */
+  /** Handles the first upload of a Worker, which also deploys it. */
   #upload(name: string, body: string): object {
     const [, metadata = ''] = /name="metadata"[^{]*(\{.*\})/.exec(body) ?? [];
     const { bindings, annotations } = JSON.parse(metadata);
@@ -171,7 +185,7 @@ export class FakeCloudflare {
     return { id, deployment_id: id, startup_time_ms: 5 };
   }
 
-  /** Returns the health that the deployed Worker would report. The bundle itself does not run. */
+  /** Returns the health that the deployed Worker would report. The Worker itself does not run. */
   #detailedHealth(): object {
     const states = Object.entries(this.health);
     const isDegraded = states.some(([, status]) => status === 'down');
@@ -198,14 +212,17 @@ export class FakeCloudflare {
       : fault
         ? rejection(fault.status, 10_001, 'a fault')
         : carryOut();
-    // At 500 and above, a proxy in front of the API responds.
+    // Statuses from 500 come from a proxy in front of the API.
     const isProxy = status >= 500;
     if (fault?.retryAfter) response.setHeader('Retry-After', fault.retryAfter);
     response.writeHead(status, { 'Content-Type': isProxy ? 'text/html' : 'application/json' });
     response.end(isProxy ? '<html></html>' : JSON.stringify(payload));
   }
 
-  /** Counts requests of the user, whose other programs count too. One too many blocks all of them. */
+  /**
+   * Counts requests of the user, including requests from other programs. If the count exceeds the
+   * limit, blocks all requests for five minutes.
+   */
   count(requests: number): void {
     const now = this.now();
     if (now < this.#blockedUntil) return;
@@ -219,7 +236,7 @@ export class FakeCloudflare {
   #respond(request: string, query: URLSearchParams, body: string): Reply {
     if (request === 'GET /api/health/detailed')
       return { status: 200, body: this.#detailedHealth() };
-    // Replaces an identity provider.
+    // The key set URL of an identity provider.
     if (request === 'GET /api/keys') return { status: 200, body: KEY_SET };
     for (const [route, handler] of Object.entries(this.#routes)) {
       const match = new RegExp(`^${route.replaceAll(':name', '(?<name>[^/]+)')}$`).exec(request);
@@ -233,7 +250,7 @@ export class FakeCloudflare {
         return rejection(400, 7_500, String(error));
       }
     }
-    // 10007 is the code for a Worker that does not exist.
+    // Cloudflare's code for a Worker that does not exist is 10007.
     return rejection(404, 10_007, `FakeCloudflare does not implement ${request}`);
   }
 }

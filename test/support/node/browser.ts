@@ -1,4 +1,4 @@
-/** Pages in Chromium, and axe, which finds what excludes people with a disability. */
+/** Opens pages in Chromium and checks their accessibility with axe. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { inject } from 'vitest';
 import * as z from 'zod';
 import { copyWithStore } from './stores.ts';
 
-/** Whether Chromium is installed. Otherwise the tests of pages are skipped. */
+/** Whether Chromium is installed. If not, tests that open pages are skipped. */
 export const hasChromium = existsSync('/usr/bin/chromium');
 
-/** Connects to the browser of this run. Closing the connection closes its pages. */
+/** Connects to the browser that this test run shares. Closing the connection closes its pages. */
 export async function openBrowser(): Promise<Browser> {
   const response = await fetch(inject('browserUrl'));
   const endpoint = await response.text();
@@ -20,22 +20,21 @@ export async function openBrowser(): Promise<Browser> {
 
 export type Samples = Awaited<ReturnType<typeof openSamples>>;
 
-/** Serves the sample listings, for tests of pages. */
+/** Serves the sample listings and connects to the browser. */
 export async function openSamples() {
   const project = await copyWithStore('samples');
   const [service, browser] = await Promise.all([project.serve(), openBrowser()]);
   return {
     service,
-    /** Opens a page, and records what its console prints and which origins it requests. */
+    /** Opens a page. Records its console messages and the origins that it requests. */
     async openPage() {
       const page = await browser.newPage();
-      /** The errors and warnings of the page's console. */
+      /** Errors and warnings in the page's console. */
       const complaints: string[] = [];
-      /** The origins that the page has requested. */
       const requested = new Set<string>();
       page.setDefaultTimeout(110_000);
       page.on('console', (message) => {
-        // A test has aborted the request of a photo.
+        // Tests abort requests for photos on purpose.
         if (message.text().includes('net::ERR_FAILED')) return;
         if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
       });
@@ -55,8 +54,8 @@ export async function openSamples() {
 const violations = z.array(z.object({ id: z.string(), html: z.string() }));
 
 /**
- * Returns the violations that axe finds on the page, or in a context of axe, each with the first
- * element that has it.
+ * Returns the accessibility violations that axe finds, each with the first element that causes it.
+ * `context` limits the check to a part of the page.
  */
 export async function findViolations(page: Page, context = 'document') {
   await page.evaluate(readFileSync(join('node_modules', 'axe-core', 'axe.min.js'), 'utf8'));

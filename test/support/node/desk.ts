@@ -1,7 +1,7 @@
 /**
- * An editors' desk on plain objects: the steps of an import and an export as functions, without a
- * database, a spreadsheet file or arguments. It has the methods of `openMemoryImports`, so that a story
- * can run on both.
+ * Runs the steps of imports and exports as plain functions, without a database, a spreadsheet file
+ * or command-line arguments. Has the same methods as `openMemoryImports`, so that a test can run
+ * against both.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -82,7 +82,7 @@ export function openDesk() {
   }
 
   return {
-    /** Imports sheets, JSON or the bytes of a file. */
+    /** Imports a listings file, given as sheets, JSON or bytes. */
     async load(content: unknown, ...options: string[]): Promise<Finished> {
       try {
         return await importFile(await readContent(content, options), 'import-listings', options);
@@ -101,12 +101,11 @@ export function openDesk() {
     },
     run: (path: string, ...options: string[]) =>
       importFile(readListingsFile(readFileSync(path)), 'import-listings', options),
-    /** Returns the stored listing. */
     async stored(slug: string) {
       const stored = [...catalogue.listings.values()].find((listing) => listing.slug === slug);
       return stored && source.parse(stored.listing);
     },
-    /** Returns the stored records, without hidden listings. */
+    /** Returns the stored catalogue without hidden listings. */
     catalogue: () => {
       const { listings, locations, amenities } = catalogue;
       const shown = [...listings.values()].filter(({ status }) => status !== 'hidden');
@@ -119,7 +118,7 @@ export function openDesk() {
       const file = { ...catalogue, export_id: exportId };
       return [...writeListingsFile(file, listings.map(toWrittenListing))].join('');
     },
-    /** Returns the cells of an exported workbook. */
+    /** Returns the cells of the workbook that an export would write. */
     async exportedWorkbook(): Promise<TestSheet[]> {
       const { exportId, listings } = prepareExport(catalogue);
       const records = listSheetRecords(catalogue, listings, exportId);
@@ -130,7 +129,7 @@ export function openDesk() {
       });
       return [...sheets, { name: READ_ME, rows: [[EXPORT_LABEL, exportId]] }];
     },
-    /** Returns a function that restores the current state of the catalogue. */
+    /** Returns a function that restores the current catalogue. */
     keep() {
       const state = catalogue;
       return () => {
@@ -153,7 +152,7 @@ async function readContent(content: unknown, options: string[]): Promise<Listing
   return await readCatalogueFile(Buffer.from(text), form);
 }
 
-/** Applies the changes as write/apply.ts does in SQL. */
+/** Applies an import's changes like the SQL in `write/apply.ts`. */
 function applyEffect(
   catalogue: Catalogue,
   { listings: changes, recordChanges, importedRows }: Effect,
@@ -193,7 +192,7 @@ function nameImportedRow({ export_id, who, record }: Effect['importedRows'][numb
   return `${export_id} ${who} ${record}`;
 }
 
-/** Removes current slugs from the previous slugs of other listings. */
+/** Removes every slug that a listing currently has from the previous slugs of other listings. */
 function releaseSlugs(listings: ReadonlyMap<string, StoredListing>): Map<string, StoredListing> {
   const slugs = new Set([...listings.values()].map(({ slug }) => slug));
   const entries = [...listings].map(([id, listing]) => {

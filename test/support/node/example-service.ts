@@ -1,6 +1,6 @@
 /**
- * A service with the sample listings for the programs of docs/examples. The programs call it through
- * a proxy, which a test can make fail.
+ * Runs a service with the sample listings for the programs in docs/examples. The programs call the
+ * service through a proxy that can make requests fail.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -31,13 +31,14 @@ import { runImportOn } from './in-process.ts';
 import { copyWithStore } from './stores.ts';
 
 export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
-/** A key that may only read the feed, for the script of a page. */
+/** A key that may only read the feed, for the script of a web page. */
 export const SITE_KEY = 'epf_site_of-the-cards-page';
 
 /**
- * A fault of the next response. The service handles the request, and then its response is `lost`, is
- * cut off within its `headers` or its `body`, `stalls` within its body, or arrives as a complete
- * message with `half` of the body. An object is a response that something else sends instead.
+ * A fault of the next response. An object replaces the response without calling the service. For
+ * the other faults, the service handles the request first. Then its response is lost, ends within
+ * its headers or its body, stalls within its body, or is complete but contains only half of the
+ * body.
  */
 export type Fault =
   | 'lost'
@@ -48,11 +49,11 @@ export type Fault =
   | { status: number; headers?: Record<string, string>; body?: string };
 
 type Reply = { status: number; headers: Record<string, string>; body: string };
-/** Replacements in the text of an example, by the name of the example. */
+/** Maps the name of an example to replacements in its text. */
 type Changes = Record<string, readonly (readonly [text: string, replacement: string])[]>;
 type TestService = Awaited<ReturnType<typeof startTestService>>;
 
-/** A firewall in front of the service, which rejects a body that looks like an attack. */
+/** The firewall in front of the service. It rejects a body that looks like an attack. */
 const FIREWALL = {
   rejects: '<script',
   reply: {
@@ -62,7 +63,7 @@ const FIREWALL = {
   },
 };
 
-/** Replaces each second of a pause by a hundredth. */
+/** Shortens the pauses of the examples, usually to a hundredth. */
 const SHORT_PAUSES: Changes = {
   'call.ts': [['SECOND_MS = 1_000', 'SECOND_MS = 10']],
   'outbox.ts': [['await pause(1_000)', 'await pause(50)']],
@@ -82,34 +83,34 @@ const SHORT_PAUSES: Changes = {
 };
 
 /**
- * The path of Python itself. Where a version manager is installed, `python3` is a script that takes
+ * The path of the Python executable. With a version manager, `python3` is a script that takes
  * longer to start.
  */
 const PYTHON = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], {
   encoding: 'utf8',
 });
 
-/** The command that runs an example, by the extension of its name. */
+/** The command that runs an example, by file extension. */
 const RUNTIMES: Record<string, string[]> = {
   ts: [process.execPath, '--no-warnings'],
   py: [PYTHON.stdout?.trim() || 'python3'],
   php: ['php'],
 };
 
-/** A command that fails where examples cannot run, by the extension of their names. */
+/** A command that succeeds only if examples with this file extension can run. */
 const REQUIREMENTS: Record<string, string[]> = {
   py: [...(RUNTIMES.py ?? []), '--version'],
   php: ['php', '-r', "curl_init(); new PDO('sqlite::memory:');"],
 };
 
-/** Skips the tests of a `describe` where their program cannot run. */
+/** Skips the tests of a `describe` if the program cannot run on this computer. */
 export function skipUnlessRunnable(program: string): void {
   const [command, ...args] = REQUIREMENTS[extname(program).slice(1)] ?? [];
   const isRunnable = command === undefined || spawnSync(command, args).status === 0;
   beforeEach(({ skip }) => skip(!isRunnable, `${command} with its usual extensions`));
 }
 
-/** Returns the cancellation of a booking, in the form of a batch and of `send-events.ts`. */
+/** Returns a cancelled booking in the form that batches and `send-events.ts` use. */
 export const cancelBooking = (idempotency_key: string, aggregate_id: string) => ({
   idempotency_key,
   event_type: 'booking.cancelled',
@@ -122,7 +123,7 @@ let service: TestService | undefined;
 let isUsed = false;
 
 /**
- * Starts the service for the tests of a file, once for all modules that the file imports. Returns a
+ * Starts the service for the tests of a file. All modules that the file imports share it. Returns a
  * function that returns the service.
  */
 export function useTestService(): () => TestService {
@@ -138,7 +139,6 @@ export function useTestService(): () => TestService {
   return getService;
 }
 
-/** Serves requests on a free port. */
 async function listen(listener: RequestListener) {
   const server = createServer(listener).listen(0);
   await once(server, 'listening');
@@ -146,7 +146,7 @@ async function listen(listener: RequestListener) {
   return { origin: `http://localhost:${port}`, close: () => server.close() };
 }
 
-/** Sends a response with a fault. */
+/** Sends a response that has the given fault. */
 function damage(fault: string, reply: Reply, response: ServerResponse): void {
   const { socket } = response;
   if (fault === 'lost') socket?.destroy();
@@ -163,7 +163,7 @@ function damage(fault: string, reply: Reply, response: ServerResponse): void {
 
 async function startTestService() {
   const directory = mkdtempSync(join(tmpdir(), 'examples-'));
-  /** Responds to the requests of a site's visitors. */
+  /** Responds to requests for the site's pages. */
   let respondAsSite: RequestListener = (_, response) => response.writeHead(404).end();
   const site = await listen((request, response) => respondAsSite(request, response));
 
@@ -181,14 +181,14 @@ async function startTestService() {
   project.write('.dev.vars', vars.join('\n'));
   const { origin, database } = await project.serve();
 
-  // What the proxy has seen during the current test, and what it does with the next requests. A
-  // promise holds its request back.
+  // What the proxy has received in the current test, and the faults of the next requests. A promise
+  // delays its request until it resolves.
   const requests: string[] = [];
   const statuses: number[] = [];
   const agents = new Set<string | undefined>();
   const faults: (Fault | Promise<undefined> | undefined)[] = [];
 
-  /** Returns the service's complete response. Rejects when the client hangs up. */
+  /** Returns the service's complete response. Rejects if the client hangs up. */
   async function forward(request: IncomingMessage, signal: AbortSignal): Promise<Reply> {
     const {
       host: _,
@@ -234,7 +234,7 @@ async function startTestService() {
     return folder;
   }
 
-  /** Copies the examples, with short pauses and other changes, into a folder. */
+  /** Copies the examples into a folder. Shortens their pauses and applies other changes. */
   function copyExamples(folder: string, changes: Changes = {}): string {
     cpSync('docs/examples', folder, { recursive: true });
     for (const [name, replacements] of [SHORT_PAUSES, changes].flatMap(
@@ -263,7 +263,6 @@ async function startTestService() {
     statuses,
     agents,
     faults,
-    /** Runs a statement on the database. */
     rows: (statement: string) => project.rows(statement),
 
     /** The origin of a site whose pages may call the service from a browser. */
@@ -276,7 +275,7 @@ async function startTestService() {
       for (const list of [requests, statuses, faults]) list.length = 0;
       agents.clear();
     },
-    /** Ends all programs, so that none of their requests meets a fault of the next test. */
+    /** Kills all programs, so that none of them sends a request during the next test. */
     async killPrograms() {
       for (const { child, ended } of programs.splice(0)) {
         child.kill('SIGKILL');
@@ -290,14 +289,17 @@ async function startTestService() {
       rmSync(directory, { recursive: true });
     },
 
-    /** The folder of the examples with short pauses. */
+    /** The folder with the examples, whose pauses are short. */
     examples,
-    /** Returns a new folder of the examples with short pauses and other changes. */
+    /** Copies the examples with short pauses and other changes. Returns the new folder. */
     changeExamples: (changes: Changes) =>
       copyExamples(mkdtempSync(join(directory, 'changed-')), changes),
-    /** Returns the path of a folder in which programs run, and creates the folder. */
+    /** Creates a folder for running programs. Returns its path. */
     makeFolder,
-    /** Starts an example by its name, or a program by its path. Collects the lines that it prints. */
+    /**
+     * Starts an example, given by its name, or another program, given by its path. Collects the
+     * lines that it prints.
+     */
     start(
       program: string,
       folder: string,
@@ -326,7 +328,9 @@ async function startTestService() {
       const finished = await runImportOn(database, importCommand, file, '--patch', ...options);
       expect(finished).toMatchObject({ code: 0 });
     },
-    /** Undoes changes as a restore does, after which the database has a new generation. */
+    /**
+     * Runs a statement that undoes changes. Gives the database a new generation, as a restore does.
+     */
     async rewind(undo: string): Promise<void> {
       const renew = database.prepare('UPDATE database_identity SET generation = ?');
       await database.batch([database.prepare(undo), renew.bind(crypto.randomUUID())]);

@@ -1,9 +1,11 @@
 import { createD1Database } from '../../../tools/database/d1.ts';
 
-/** Message of a failed call. */
 export const GONE = 'the connection is gone';
 
-/** Returns a database whose calls fail before or after they take effect, as `behave` decides. */
+/**
+ * Returns a database whose calls can fail. `behave` decides whether a call fails before or after it
+ * takes effect.
+ */
 export function failingDatabase(
   database: D1Database,
   behave: (sql: string) => 'before' | 'after' | undefined,

@@ -1,4 +1,4 @@
-/** A fake clock for commands. A pause advances it and takes no time. */
+/** A fake clock for commands. Sleeping advances the clock without waiting. */
 export class FakeClock {
   sleptMs = 0;
   readonly #startedAt: number;

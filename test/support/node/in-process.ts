@@ -1,4 +1,4 @@
-/** Runs the project's commands in this process, from their arguments to their exit code. */
+/** Runs the project's commands in the test's process, with arguments, output and exit code. */
 
 import { format } from 'node:util';
 import { vi } from 'vitest';
@@ -6,7 +6,7 @@ import { type Command, runToExitCode } from '../../../tools/command-line/command
 import type { WithDatabase } from '../../../tools/database/open.ts';
 import type { Finished } from './project-copy.ts';
 
-/** Runs a command to its end. Commands must not run concurrently, because they share the console. */
+/** Runs a command. Commands must not run concurrently, because they share the console. */
 export async function runHere<Request>(
   command: Command<Request>,
   ...args: string[]
@@ -35,7 +35,7 @@ type DatabaseCommand<Request> = Command<Request> & {
   run: (request: Request, open: WithDatabase) => Promise<number>;
 };
 
-/** Runs a command to its end on the database that `open` opens. */
+/** Runs a command on the database that `open` provides. */
 export function runWith<Request>(
   open: WithDatabase,
   { run, ...command }: DatabaseCommand<Request>,
@@ -44,7 +44,7 @@ export function runWith<Request>(
   return runHere({ ...command, run: (request) => run(request, open) }, ...args);
 }
 
-/** Runs a command to its end on a database, and ignores the target in its arguments. */
+/** Runs a command on a database. Ignores the target in the arguments. */
 export function runOn<Request>(
   database: D1Database,
   command: DatabaseCommand<Request>,
@@ -53,7 +53,9 @@ export function runOn<Request>(
   return runWith((_target, work) => work(database), command, ...args);
 }
 
-/** Runs `import-listings` or `set-status`. Adds `--no-undo` unless the arguments have `--undo`. */
+/**
+ * Runs `import-listings` or `set-status`. Adds `--no-undo` unless the arguments include `--undo`.
+ */
 export function runImportOn<Request>(
   database: D1Database,
   command: DatabaseCommand<Request>,

@@ -1,5 +1,3 @@
-/** Edits and saves workbooks with LibreOffice. */
-
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,8 +9,8 @@ export const hasLibreOffice = spawnSync('soffice', ['--version']).status === 0;
 type Form = 'xlsx' | 'ods';
 
 /**
- * Runs each of the named edits of a Basic module in its own copy of a workbook, in LibreOffice with
- * the given language. Returns the saved copies in the same order.
+ * Runs a Basic module in LibreOffice in the given language. The module applies each of the named
+ * edits to its own copy of the workbook. Returns the edited copies in the order of `edits`.
  */
 export function editWorkbooks(
   basic: string,
@@ -33,7 +31,7 @@ export function editWorkbooks(
   try {
     mkdirSync(user);
     writeFileSync(join(user, 'registrymodifications.xcu'), settings(locale));
-    // The first start writes a library without modules.
+    // On its first start, LibreOffice creates an empty macro library.
     run('--terminate_after_init');
     for (const [name, text] of moduleFiles(basic)) {
       writeFileSync(join(user, 'basic', 'Standard', name), text);
@@ -48,7 +46,7 @@ export function editWorkbooks(
   }
 }
 
-/** Returns the files of a Basic module and of its library. */
+/** Returns the files that LibreOffice needs for a Basic module and its library. */
 function moduleFiles(basic: string): [name: string, text: string][] {
   const code = basic.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   const head = (type: string, name: string) =>
@@ -64,7 +62,7 @@ function moduleFiles(basic: string): [name: string, text: string][] {
   ];
 }
 
-/** Returns settings with the language of numbers, dates and the interface. */
+/** Returns LibreOffice settings that set the language of the interface, of numbers and of dates. */
 function settings(locale: string): string {
   const item = (name: string) =>
     `<item oor:path="/org.openoffice.Setup/L10N"><prop oor:name="${name}" oor:op="fuse"><value>${locale}</value></prop></item>`;

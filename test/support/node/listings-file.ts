@@ -1,5 +1,3 @@
-/** Makes listings files from a few fields. */
-
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { importListings } from '../../../tools/import/import.ts';
@@ -13,7 +11,7 @@ export function makeProperty(fields: Record<string, unknown> & { slug: string })
   return { id: randomUUID(), name: 'Home', status: 'listed', display_order: 0, ...fields };
 }
 
-/** Makes a file with one location, the bay, and one amenity, wifi. */
+/** Makes the content of a listings file with one location, the bay, and one amenity, Wi-Fi. */
 export function makeFile(
   properties: readonly Property[],
   names: { bay?: string; wifi?: string } = {},
@@ -25,7 +23,7 @@ export function makeFile(
   };
 }
 
-/** Imports a file without the command, because commands of one process cannot run concurrently. */
+/** Imports a file directly, because two commands cannot run concurrently in one process. */
 export async function importInto(database: D1Database, content: object): Promise<void> {
   const file = readListingsFile(Buffer.from(JSON.stringify(content)));
   const outcome = await importListings(file, {

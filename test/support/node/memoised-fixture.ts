@@ -1,13 +1,18 @@
-/** Directories that are filled once per test run, by the first test that needs them. */
+/**
+ * Shares directories between all tests of a run. The first test that needs a directory fills it.
+ */
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject, vi } from 'vitest';
 
-/** Longer than building a bundle takes on a busy computer. */
+/** Longer than a busy computer needs to build a bundle. */
 const DEADLINE_MS = 100_000;
 
-/** Returns a directory. The first caller fills it, and the others wait. */
+/**
+ * Returns the path of a directory. The first caller fills the directory while all other callers
+ * wait.
+ */
 export async function makeOnce(
   name: string,
   fill: (directory: string) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Runs the commands of an editor in this process, on a database in memory. */
+/** Runs an editor's commands in the test's process, on a database in memory. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { Database } from '../cloudflare/database.ts';
 import { source } from '../listings.ts';
 import { runImportOn } from './in-process.ts';
 
-/** Opens an empty database, and closes it after the tests of the calling file or `describe`. */
+/** Opens an empty database. Closes it after the tests of the calling file or `describe`. */
 export function openMemoryImports() {
   const store = new Database('in-memory');
   store.migrate();
@@ -27,7 +27,7 @@ export function openMemoryImports() {
   };
   return {
     database,
-    /** Imports a file. Strings and bytes are written unchanged, other values as JSON. */
+    /** Imports a file. Strings and bytes are written unchanged, and other values as JSON. */
     load(content: unknown, ...options: string[]) {
       const path = join(directory, 'listings.json');
       const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -35,15 +35,13 @@ export function openMemoryImports() {
       return runImportOn(database, importCommand, path, ...options);
     },
     setStatus: (...args: string[]) => runImportOn(database, statusCommand, ...args),
-    /** Runs `import-listings` with these arguments. */
     run: (...args: string[]) => runImportOn(database, importCommand, ...args),
     rows: (query: string) => store.rows(query),
-    /** Returns the stored listing. */
     async stored(slug: string) {
       const [row] = store.rows(`SELECT source FROM properties WHERE slug = '${slug}'`);
       return row && source.parse(JSON.parse(String(row.source)));
     },
-    /** Returns the complete catalogue as a listings file in JSON. */
+    /** Returns the complete catalogue as a JSON listings file. */
     exported: async () => (await exportAs('json')).toString(),
     exportedWorkbook: () => exportAs('workbook'),
     /** Returns a function that restores the current state of the database. */

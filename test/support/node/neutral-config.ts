@@ -1,12 +1,14 @@
-/** Replaces the operator's settings in wrangler.toml by the settings of the tests. */
+/** Replaces the operator's settings in wrangler.toml with the settings of the tests. */
 
 import { parse, stringify } from 'smol-toml';
 import { TEST_VARS } from '../vars.ts';
 
-/** Fields, at any depth, that identify something in one account. */
+/**
+ * Names of fields that identify something in a Cloudflare account. They are removed at any depth.
+ */
 const ACCOUNT_FIELDS = ['account_id', 'database_id', 'id', 'route', 'routes'];
 
-/** Returns the text of wrangler.toml with the vars of the tests, and without an account. */
+/** Returns the text of wrangler.toml with the vars of the tests and without account ids. */
 export function neutralConfig(text: string): string {
   const config = withoutAccount(parse(text)) as Record<string, unknown>;
   return stringify({ ...config, vars: { ...(config.vars as object), ...TEST_VARS } });

@@ -1,4 +1,4 @@
-/** Runs the project's commands in a scratch copy, which has its own state. */
+/** Runs the project's commands in a temporary copy that has its own state. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import {
@@ -24,21 +24,20 @@ import { neutralConfig } from './neutral-config.ts';
 
 const COPIED =
   'src tools migrations docs README.md CONTRIBUTING.md CHANGELOG.md package.json tsconfig.json .dev.vars.example';
-/** The beginning of every command, as in package.json. */
+/** The start of every command line, as in package.json. */
 export const NODE = [process.execPath, '--import', './tools/own-node.js'];
 const READY_DEADLINE_MS = 60_000;
-/** The last line that `dev` prints when it is ready. */
+/** Matches the last line that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
 
-/** A running program. It leads a process group with all processes that it starts. */
+/** A running program. It leads the process group of all processes that it starts. */
 type Program = {
   child: ChildProcessByStdio<null, Readable, Readable>;
   ended: Promise<number | null>;
 };
 
-/** A running `dev`. */
 export type Service = Awaited<ReturnType<ProjectCopy['serveByDev']>>;
 
 export class ProjectCopy {
@@ -54,7 +53,7 @@ export class ProjectCopy {
     symlinkSync(join(process.cwd(), 'node_modules'), join(this.directory, 'node_modules'));
   }
 
-  /** Writes strings and bytes unchanged, other values as JSON. Returns the path of the file. */
+  /** Writes a file: strings and bytes unchanged, other values as JSON. Returns the file's path. */
   write(name: string, content: unknown): string {
     const path = join(this.directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -62,19 +61,17 @@ export class ProjectCopy {
     return path;
   }
 
-  /** Runs a statement on the local database. */
   rows(statement: string): Record<string, unknown>[] {
     using database = new DatabaseSync(this.databaseFile());
     return database.prepare(statement).all();
   }
 
-  /** Returns the file of the local database. */
+  /** Returns the path of the local database. */
   databaseFile(): string {
     const files = join(this.directory, '.wrangler/state/v3/d1/*/*.sqlite');
     return globSync(files).find((name) => /\/[0-9a-f]{64}\.sqlite$/.test(name)) ?? '';
   }
 
-  /** Runs a command to its end. */
   async run(program: string, ...args: string[]): Promise<Finished> {
     const { child, ended } = this.#start([...NODE, join('tools/commands', program), ...args]);
     const printed = Promise.all([text(child.stdout), text(child.stderr)]);
@@ -83,9 +80,9 @@ export class ProjectCopy {
   }
 
   /**
-   * Serves the copy with a workerd of this process until `stop` or `remove`, with a key pair for
-   * tokens as `dev` generates one. Starts ten times as fast as `dev`, which builds a bundle and starts
-   * a proxy.
+   * Serves the copy in a workerd that belongs to this process, until `stop` or `remove` is called.
+   * Generates a key pair for tokens, like `dev`. Starts ten times as fast as `dev`, which also
+   * starts a proxy and builds a bundle.
    */
   async serve() {
     createDevVars(this.directory);
@@ -116,11 +113,11 @@ export class ProjectCopy {
     const [origin = ''] = /http:\/\/localhost:\d+/.exec(output) ?? [];
     return {
       origin,
-      /** Id of the process group of `dev` and its child processes. */
+      /** Id of the process group that contains `dev` and its child processes. */
       group: child.pid ?? 0,
-      /** Returns the complete output so far. */
+      /** Returns everything printed so far. */
       output: () => output,
-      /** Sends a signal to the program only. Returns its exit code. */
+      /** Sends a signal to `dev`, but not to its child processes. Returns the exit code. */
       stop(signal: NodeJS.Signals) {
         child.kill(signal);
         return ended;
@@ -128,7 +125,7 @@ export class ProjectCopy {
     };
   }
 
-  /** Ends all running programs, waits for their last lines, and removes the copy. */
+  /** Ends all running programs, waits for their last output, and removes the copy. */
   async remove(): Promise<void> {
     for (const program of this.#programs) killAll(program);
     await Promise.all(this.#programs.map(({ ended }) => ended));

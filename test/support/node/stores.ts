@@ -1,4 +1,4 @@
-/** Local databases that are made once per test run, and copied for each test that needs one. */
+/** Makes local databases once per test run, and copies them for each test that needs one. */
 
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ const FILES = { empty: 'none.json', samples: 'tools/samples/listings.json' };
 const STATE = '.wrangler/state/v3/d1';
 
 /**
- * Returns a scratch copy of the project with a migrated local database: `empty`, or with the sample
- * listings.
+ * Returns a temporary copy of the project. Its local database is migrated, and is empty or contains
+ * the sample listings.
  */
 export async function copyWithStore(kind: 'empty' | 'samples'): Promise<ProjectCopy> {
   const stores = await makeOnce('stores', makeStores);
@@ -19,7 +19,7 @@ export async function copyWithStore(kind: 'empty' | 'samples'): Promise<ProjectC
   return project;
 }
 
-/** Makes both databases with `import-listings`, which creates a missing database. */
+/** Makes both databases with `import-listings`, which creates the database if it is missing. */
 async function makeStores(directory: string): Promise<void> {
   const project = new ProjectCopy();
   project.write(FILES.empty, { export_id: 'an empty store' });

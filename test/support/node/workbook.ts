@@ -1,4 +1,4 @@
-/** Makes and changes workbooks as an editor does. */
+/** Makes workbooks and edits their rows. */
 
 import { crc32 } from 'node:zlib';
 import { type Cell, readXlsx, type Sheet, type WriteSheet, writeXlsx } from 'hucre/xlsx';
@@ -6,7 +6,10 @@ import { type Cell, readXlsx, type Sheet, type WriteSheet, writeXlsx } from 'huc
 type Value = string | number | boolean | Date | null;
 type Rows = readonly (readonly Value[])[];
 
-/** Makes a workbook. `options` has settings of a sheet, e.g. a formula in `cells` at `0,1`. */
+/**
+ * Makes a workbook. `options` contains settings for each sheet, such as a formula in `cells` at
+ * `0,1`.
+ */
 export async function workbook(
   sheets: Record<string, Rows>,
   options: Record<string, Partial<WriteSheet>> = {},
@@ -21,13 +24,8 @@ export async function workbook(
 }
 
 /**
- * Parses sheets from lines with `|` between the cells. A cell is JSON, other text, or `DAY`.
- *
- * @example parseSheets(`
- * slug | price_from
- * casa-marea | 121000
- * == photos
- * listing | url`)
+ * Parses sheets from text. A line such as `== photos` starts a new sheet; the first sheet is
+ * `listings`. Cells are separated by `|`. A cell is JSON, plain text, or `DAY` for a date.
  */
 export function parseSheets(text: string): Record<string, Value[][]> {
   const sheets: Record<string, Value[][]> = {};
@@ -52,7 +50,7 @@ export function parseCell(cell: string): Value {
   }
 }
 
-/** Returns a cell with a formula and its last result. */
+/** Returns a cell that contains a formula and the formula's last result. */
 export function formulaCell(formula: string, formulaResult?: string | number): Cell {
   return {
     value: null,
@@ -63,11 +61,14 @@ export function formulaCell(formula: string, formulaResult?: string | number): C
 }
 
 type Row = Record<string, Value>;
-/** Sheet → rows, whose cells are named by the headers of their columns. */
+/** Maps the name of a sheet to its rows. The keys of a row are the column headers. */
 type SheetRows = Record<string, Row[]>;
 export type Edit = (sheets: SheetRows) => void;
 
-/** Changes cells in the row of a slug. In a sheet such as `photos`, `at` selects a row of the listing. */
+/**
+ * Changes cells in the row that belongs to a slug. If a listing has several rows in the sheet, such
+ * as its photos, `at` is the index of the row.
+ */
 export function change(sheet: string, slug: string, cells: Row, at = 0): Edit {
   return ({ [sheet]: rows = [] }) => {
     const row = rows.filter(({ listing = null, slug: rowSlug }) => (listing ?? rowSlug) === slug)[
@@ -82,7 +83,7 @@ export function add(sheet: string, ...rows: Row[]): Edit {
   return ({ [sheet]: sheetRows }) => sheetRows?.push(...rows);
 }
 
-/** Returns the sheets that `workbook` would write, as they are read. */
+/** Returns the sheets that a reader gets from a file written by `workbook`. */
 export function toSheets(tables: Record<string, Rows>): TestSheet[] {
   return Object.entries(tables).map(([name, rows]) => ({
     name,
@@ -90,7 +91,7 @@ export function toSheets(tables: Record<string, Rows>): TestSheet[] {
   }));
 }
 
-/** Opens a workbook, applies edits to its rows, and saves it. */
+/** Opens a workbook, edits its rows, and saves it. */
 export async function editWorkbook(bytes: Uint8Array, ...edits: Edit[]): Promise<Uint8Array> {
   const { sheets } = await readXlsx(bytes);
   const edited = editSheets(sheets, ...edits).map(({ name, rows }) => [name, rows] as const);
@@ -99,7 +100,7 @@ export async function editWorkbook(bytes: Uint8Array, ...edits: Edit[]): Promise
 
 export type TestSheet = Pick<Sheet, 'name' | 'rows'>;
 
-/** Returns sheets with edited rows. The given sheets stay unchanged. */
+/** Returns a copy of the sheets with edited rows. */
 export function editSheets(sheets: readonly TestSheet[], ...edits: Edit[]): TestSheet[] {
   const edited = Object.fromEntries(sheets.map((sheet) => [sheet.name, toRows(sheet)]));
   for (const edit of edits) edit(edited);
@@ -122,7 +123,10 @@ function toRows({ rows: [header = [], ...rows] }: TestSheet): Row[] {
   );
 }
 
-/** Makes a ZIP archive. `size` replaces the unpacked sizes in its directory (APPNOTE 4.3). */
+/**
+ * Makes a ZIP archive. `size` replaces the uncompressed sizes in its central directory (APPNOTE
+ * 4.3).
+ */
 export function zip(entries: Record<string, string>, size?: number): Buffer {
   const local: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -154,7 +158,7 @@ export function zip(entries: Record<string, string>, size?: number): Buffer {
   return Buffer.concat([...local, ...directory, Buffer.from('PK\x05\x06'), end]);
 }
 
-/** Makes an .ods with one sheet, `listings`. `rows` is its XML. */
+/** Makes an .ods file with the sheet `listings`. `rows` is the XML of the sheet's rows. */
 export function openDocument(rows: string): Buffer {
   const type = 'application/vnd.oasis.opendocument.spreadsheet';
   const spreadsheet = `<office:spreadsheet><table:table table:name="listings">${rows}</table:table></office:spreadsheet>`;
