@@ -4,7 +4,7 @@
  */
 
 import { existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
-// Not named imports, because an older Node does not have all of them and would print a stack trace.
+// A default import, because an older Node does not have all names and would print a stack trace.
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 

@@ -6,7 +6,7 @@
  *     INSERT INTO "events" (...) VALUES (...);
  *     -- end {"events":2} 5f0c…
  *
- * The last line counts the rows of each table, and has the SHA-256 hash of the lines before it.
+ * The last line counts the rows of each table, and states the SHA-256 hash of the lines before it.
  */
 
 import { createHash } from 'node:crypto';
@@ -50,7 +50,7 @@ export async function dump(
   } while ((await readState(database)) !== stateBefore);
 }
 
-/** Reads what every import, restore and rewind changes. */
+/** Reads the values that change with every import, restore and rewind. */
 async function readState(database: D1Database): Promise<string> {
   const statement = database.prepare(
     `SELECT generation, (SELECT import_id FROM import_staging WHERE kind = 'applied') AS last_import

@@ -13,7 +13,7 @@ import { applyLedger, declareWithLedger, OR_NO_LEDGER, readLedger } from '../era
 
 const program = declareWithLedger(
   'after-time-travel',
-).description(`Finish the work after Time Travel has rewound the database. It repeats the erasures of the ledger,
+).description(`Finish the work after Time Travel has rewound the database. The command repeats the erasures of the ledger,
 and begins a new generation, so that readers whose cursor is from the undone period start again.
 
 Changes: payloads that the ledger lists, and the generation. The command can be repeated.

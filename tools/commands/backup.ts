@@ -10,7 +10,7 @@ const program = declareWithTarget('backup')
   .description(`Back up the database into one file of SQL, then load the file into a scratch database to compare it.
 The service can keep running. The file contains personal data.
 
-Changes: nothing, but creates the file. An existing file is never replaced.
+Changes: nothing. The file is new, because an existing file is never replaced.
 Exit codes: 0 the file is complete, 1 no file was written, 2 invalid arguments.
 Example: npm run backup -- --remote`)
   .option('--out <file>', 'write this file instead of a dated one in backups/', pathFor('backup'));

@@ -1,4 +1,4 @@
-/** The interface of the Worker's D1 binding, for any program that runs SQL. */
+/** The interface of the Worker's D1 binding, on top of any function that runs SQL. */
 
 /** A query of D1's REST interface, whose parameters can only be strings. */
 type Query = { sql: string; params: string[] };

@@ -24,7 +24,7 @@ const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s*[`"[]?(\w+)/i;
 const REQUIRED_COLUMN = /^alter table (?!.* (default|generated)\b).* not null\b/i;
 const STRING_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
 
-/** Creates the table in which wrangler records migrations, too. */
+/** Creates the table of applied migrations as wrangler does, which also writes to it. */
 const CREATE_RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,

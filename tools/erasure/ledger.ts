@@ -23,7 +23,7 @@ export function declareWithLedger(script: string) {
     .addOption(ledgerOption(script))
     .option(
       '--no-ledger',
-      'work without a ledger, if nothing was ever erased or erased payloads may come back',
+      'work without a ledger. Use it only if nothing was ever erased, or if erased payloads may come back',
     );
 }
 
