@@ -64,12 +64,20 @@ const REMEDIES: Record<string, () => Remedy> = {
   'a broken .dev.key.json': () => {
     writeFileSync(path('.dev.key.json'), '{');
     const apply = () => rmSync(path('.dev.key.json'));
-    return { message: 'delete it, and a new one', run: () => getStderr(runToken()), apply };
+    return {
+      message: 'Delete the file, and the next command creates a new',
+      run: () => getStderr(runToken()),
+      apply,
+    };
   },
   "another key set's token": () => {
     writeFileSync(path('.dev.vars'), 'JWT_JWKS_URL=https://identity.test/jwks\n');
     const apply = () => writeFileSync(path('.dev.vars'), '');
-    return { message: 'Remove these lines', run: () => getStderr(runToken()), apply };
+    return {
+      message: 'Remove its lines JWT_JWKS_URL and JWT_JWKS',
+      run: () => getStderr(runToken()),
+      apply,
+    };
   },
   'a .dev.vars in UTF-16': () => {
     writeFileSync(path('.dev.vars'), Buffer.from('\ufeffA=b\n', 'utf16le'));
@@ -154,7 +162,7 @@ const REMEDIES: Record<string, () => Remedy> = {
     const apply = () => {
       text = text.replace('[env.staging]', '[env.staging]\nroutes = []');
     };
-    return { message: '`routes = []` sets none', run, apply };
+    return { message: 'it inherits routes unless it has `routes = []`', run, apply };
   },
 };
 
