@@ -1,6 +1,6 @@
 /**
- * Batches of events. Each event of a batch has the guarantee of a single event. A batch is stored
- * completely or not at all.
+ * Batches of events. Each event in a batch has the same guarantee as an event that is sent alone. A
+ * batch is stored completely or not at all.
  */
 
 import { env } from 'cloudflare:workers';
@@ -42,7 +42,7 @@ const countEvents = (aggregateId: string) =>
     .first<number>('n');
 
 describe('POST /api/public/events/ingest/batch', () => {
-  it('stores the events in the order sent, each under the id of its key', async () => {
+  it('stores the events in the order sent, with ids derived from their keys', async () => {
     const aggregate_id = freshKey();
     const events = items(5, { aggregate_id });
     const results = await readResults(await sendBatch(events));
@@ -66,7 +66,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(data.map(({ id }) => id)).toEqual(ids);
   });
 
-  it('decides about each item by its key', async () => {
+  it('accepts, replays or rejects each item according to its key', async () => {
     const [storedKey, usedKey, newKey] = [freshKey(), freshKey(), freshKey()];
     await ingest(bookingCreated(), storedKey);
     await ingest(bookingCreated(), usedKey);
@@ -85,7 +85,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     await expectStatus(await ingest(bookingCreated(), newKey), 200);
   });
 
-  it('reads the stored bodies of only its first four conflicts, in a separate round trip', async () => {
+  it('reads the stored bodies of only the first four conflicts', async () => {
     const payload = { text: 'x'.repeat(200 * 1_024) };
     const keys = Array.from({ length: 8 }, freshKey);
     for (const some of [keys.slice(0, 4), keys.slice(4)]) {
@@ -114,19 +114,19 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(others).toEqual([]);
   });
 
-  it('looks up the key of an invalid item in a separate round trip', async () => {
+  it('uses a separate round trip to look up the key of an invalid item', async () => {
     const usedKey = freshKey();
     await ingest(bookingCreated(), usedKey);
     const { env: counted, costs } = countCosts(env);
     const batch = [item(usedKey, { payload: { guests: -1 }, extra: 1 }), item(freshKey())];
     expect(await readOutcomes(await sendBatch(batch, counted))).toEqual(['conflict', 'accepted']);
-    // D1 is called for the look-up, for the insert, and for the stored body.
+    // D1 is called to look up the keys, to insert the event, and to read the stored body.
     expect(costs).toMatchObject({ d1RoundTrips: 3, d1RowsWritten: 4 });
   });
 });
 
 describe('a batch', () => {
-  it('is rejected with every problem, without storing a valid item', async () => {
+  it('is rejected with every problem before any item is stored', async () => {
     const aggregate_id = freshKey();
     const [twice, usedKey] = [freshKey(), freshKey()];
     await ingest(bookingCreated({ aggregate_id: 'used' }), usedKey);
@@ -158,23 +158,23 @@ describe('a batch', () => {
   });
 
   it.each([' k', 'k\t', 'a\nb', 'a\u007f'])(
-    'is rejected for the key %j, which no header can carry',
+    'is rejected for the key %j, which a header cannot carry',
     async (key) => {
       await expectProblems(await sendBatch([item(key)]), ['events.0.idempotency_key']);
     },
   );
 
   it.each<[bound: string, events: unknown, path: string, message: RegExp]>([
-    ['no event', [], 'events', /at least 1/],
+    ['no events', [], 'events', /at least 1/],
     ['101 events', items(101), 'events', /at most 100/],
-    ['no list', { 0: item('k') }, 'events', /array/],
-  ])('is rejected for %s with the violated bound', async (_, events, path, message) => {
+    ['an object instead of a list', { 0: item('k') }, 'events', /array/],
+  ])('is rejected if it contains %s', async (_, events, path, message) => {
     const messages = await expectProblems(await sendBatch(events), [path]);
     expect(messages).toEqual([expect.stringMatching(message)]);
   });
 
-  it('may have 256 KiB of canonical JSON per event and 1 MiB for all events', async () => {
-    // A number has 5 bytes as it is sent, and 17 bytes as canonical JSON.
+  it('may have 256 KiB of canonical JSON per event and 1 MiB in total', async () => {
+    // With its comma, each number takes 5 bytes as sent and 17 bytes as canonical JSON.
     const numbers = (count: number) => ({ numbers: Array(count).fill('1e15') });
     const sendNumbers = (count: number, events: number) => {
       const sent = JSON.stringify({ events: items(events, { payload: numbers(count) }) });
@@ -186,7 +186,7 @@ describe('a batch', () => {
     await expectStatus(await sendNumbers(14_000, 4), 200);
   });
 
-  it('may have a body of 1 MiB', async () => {
+  it('may have a body of up to 1 MiB', async () => {
     const filled = (bytes: number) => {
       const text = JSON.stringify({ events: items(100) });
       return text + ' '.repeat(bytes - text.length);
@@ -196,7 +196,7 @@ describe('a batch', () => {
     await expectError(await sendBatch([], {}, body(1_048_577)), 413, 'payload_too_large');
   });
 
-  it('is rejected for an unknown field together with the header of a single event', async () => {
+  it('is rejected for both an unknown field and an Idempotency-Key header', async () => {
     const init = ingestInit({ events: items(1), source: 'outbox' }, freshKey());
     const response = await sendWith({}, PATH, init);
     const [, message] = await expectProblems(response, ['source', 'Idempotency-Key']);

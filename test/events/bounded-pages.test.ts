@@ -1,6 +1,6 @@
 /**
- * Lists of events with filters that no index serves. A page reads at most 10,000 of the 50,000 events,
- * and the pages together have each event once.
+ * Event lists with filters that cannot use an index. Each page reads at most 10,000 of the 50,000
+ * events, and the pages together contain each matching event exactly once.
  */
 
 import { env } from 'cloudflare:workers';
@@ -11,14 +11,14 @@ import { expectStatus, readAllPages, sendWith } from '../support/http.ts';
 
 const COUNT = 50_000;
 const BEGAN_AT = Date.UTC(2027, 0, 1);
-/** Maximum number of other rows that a page reads, e.g. for the state of the database and the values of `id`. */
+/** Maximum number of other rows that a page reads, such as the database's state and the ids of the filter `id`. */
 const OVERHEAD = 10;
-/** Maximum number of rows that a bisection of 50,000 events reads, in 16 steps of 2 rows. */
+/** Maximum number of rows that a bisection of 50,000 events reads. Each of its 16 steps reads two rows. */
 const BISECTION = 36;
 
 /**
- * Stores one event per second. Each time is up to half a minute early or late. The first and the last
- * event, and the events around each multiple of 10,000, are cancellations of a stay.
+ * Stores one event per second, each up to half a minute early or late. The first event, the last event
+ * and the events around each multiple of 10,000 are cancellations of a stay.
  */
 beforeAll(async () => {
   await env.DB.prepare(
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 const makeId = (seq: number) => `${seq.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
-/** The id of the first event in each order. It is far from the events that the lists by time select. */
+/** Id of the first event in each sort order. It is far from the events that the time filters select. */
 const FIRST_READ_ID: Record<string, string> = { asc: makeId(1), desc: makeId(COUNT) };
 
 const time = (seq: number) => new Date(BEGAN_AT + 1_000 * seq).toISOString();
@@ -46,7 +46,6 @@ async function readPage(query: string) {
   return { ...page, seqs: data.map(({ id }) => Number.parseInt(id, 16)), rows: costs.d1RowsRead };
 }
 
-/** Reads a list to its end. */
 async function readAll(query: string) {
   const seqs: number[] = [];
   const rows: number[] = [];
@@ -67,14 +66,14 @@ async function seqsWhere(condition: string): Promise<number[]> {
   return results.map(({ seq }) => seq);
 }
 
-describe.each(['asc', 'desc'])('in the order %s', (order) => {
+describe.each(['asc', 'desc'])('a list of events in the order %s', (order) => {
   it.each([
     ['type=booking.cancelled', `type = 'booking.cancelled'`, 5],
     ['type=none', `type = 'none'`, 5],
     ['aggregate_type=stay', `aggregate_type = 'stay'`, 5],
     [`type=none&created_after=${time(19_999)}`, `type = 'none'`, 4],
     [`type=none&created_before=${time(20_001)}`, `type = 'none'`, 3],
-  ])('%s reads at most 10,000 events per page', async (query, condition, pages) => {
+  ])('reads at most 10,000 events per page for %s', async (query, condition, pages) => {
     const { seqs, rows } = await readAll(`order=${order}&${query}`);
     const expected = await seqsWhere(condition);
     expect(seqs).toEqual(order === 'asc' ? expected : expected.toReversed());
@@ -95,11 +94,11 @@ describe.each(['asc', 'desc'])('in the order %s', (order) => {
       `after_id=${FIRST_READ_ID[order]}&created_after=${time(25_000)}&created_before=${time(25_200)}`,
       `created_at > ${BEGAN_AT + 25_000_000} and created_at < ${BEGAN_AT + 25_200_000}`,
     ],
-  ])('%s finds its events by bisection', async (query, condition) => {
+  ])('finds the events for %s by bisection', async (query, condition) => {
     const { seqs, rows } = await readAll(`order=${order}&${query}`);
     const expected = await seqsWhere(condition);
     expect(seqs).toEqual(order === 'asc' ? expected : expected.toReversed());
-    // Events within a minute of a bound are read as well.
+    // Each page may also read the events within a minute of a bound.
     expect(Math.max(...rows)).toBeLessThanOrEqual(101 + 2 * 60 + OVERHEAD + 4 * BISECTION);
   });
 
@@ -108,20 +107,20 @@ describe.each(['asc', 'desc'])('in the order %s', (order) => {
     ['aggregate_id=bk_7', 20],
     ['aggregate_id=bk_7&type=booking.created', 20],
     [`id=${makeId(1)},${makeId(COUNT)}`, 2],
-  ])('%s reads few rows because of an index or the limit', async (query, count) => {
+  ])('reads few rows for the query "%s"', async (query, count) => {
     const { rows, seqs } = await readPage(`order=${order}&${query}`);
     expect(rows).toBeLessThanOrEqual(101 + OVERHEAD);
     expect(seqs).toHaveLength(count);
   });
 });
 
-it('returns an empty page without waiting if more pages follow', async () => {
+it('returns an empty page immediately if more pages follow', async () => {
   const page = await readPage('order=asc&wait=25&type=none');
   expect(page).toMatchObject({ seqs: [], has_more: true });
   expect(page.resume_cursor).toBe(page.next_cursor);
 });
 
-it('reads only up to the last event of a full page', async () => {
+it('stops reading at the last event of a full page', async () => {
   const { rows } = await readPage('type=booking.created');
   expect(rows).toBeLessThanOrEqual(102 + OVERHEAD);
 });

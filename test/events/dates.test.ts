@@ -1,14 +1,17 @@
-/** Dates as languages and systems write them, and the order of a stay in all these forms. */
+/** The date formats that languages and systems write, and the rule that `check_out` follows `check_in`. */
 
 import { describe, expect, it } from 'vitest';
 import { explainWrongDate, isInOrder } from '../../src/events/dates.ts';
 import { parseIngestRequest } from '../../src/events/request.ts';
 import { document, findProblems } from '../support/documented.ts';
 
-/** A field of the type `day`, or a field of the type `timestamp`. */
+/** A date field of a payload. `check_in` has the type `day`, and `occurred_at` the type `timestamp`. */
 type DateField = 'check_in' | 'occurred_at';
 
-/** Returns the message about a field; undefined if the service and the document accept it. */
+/**
+ * Returns the message that rejects a field's value; undefined if the value is accepted. Expects the
+ * service and the OpenAPI document to agree.
+ */
 function findRejection(field: DateField, value: unknown): string | undefined {
   const body = {
     event_type: 'booking.created',
@@ -68,7 +71,8 @@ const ACCEPTED: [writer: string, value: unknown][] = [
   ['ISO 8601 with hours alone', '2027-07-03T15'],
 ];
 
-const NO_DATE_FIRST = 'It does not begin with the year, so a day and a month may be confused.';
+const NO_DATE_FIRST =
+  'It does not begin with the year, so the day and the month could be confused.';
 const NO_DAY_OF_MONTH = 'It has no month and day.';
 
 const REJECTED: [writer: string, value: unknown, reason: string][] = [
@@ -78,7 +82,7 @@ const REJECTED: [writer: string, value: unknown, reason: string][] = [
   [
     "JavaScript's toLocaleString in Japan",
     '2027/7/3 15:00:00',
-    'A month of one digit is not a form of ISO 8601.',
+    'ISO 8601 does not allow a one-digit month.',
   ],
   ["C's ctime", 'Sat Jul  3 15:00:00 2027', NO_DATE_FIRST],
   ["HTTP's Date and PHP's DATE_RFC2822", 'Sat, 03 Jul 2027 15:00:00 GMT', NO_DATE_FIRST],
@@ -94,28 +98,28 @@ const REJECTED: [writer: string, value: unknown, reason: string][] = [
   ["MySQL's empty DATE", '0000-00-00', 'It is not a day of the calendar.'],
 ];
 
-/** Numbers that are not Unix time. Only a timestamp accepts them, because it accepts every number. */
+/** Numbers that are not Unix time. Only a `timestamp` accepts them, because it accepts any number from 0 on. */
 const TIMESTAMPS_ONLY: [writer: string, value: unknown, reason: string][] = [
   ["Swift's Date in its default form", 836_308_800, 'It counts from 2001, so it is not Unix time.'],
   ["Excel's serial number", 46_571, 'It counts days.'],
   ["Java's nanoseconds", 1_814_616_000_000_000, 'Unix time is in seconds or milliseconds.'],
 ];
 
-describe('a date of a payload', () => {
-  it.each(ACCEPTED)('is accepted as %s writes it', (_, value) => {
+describe('a date in a payload', () => {
+  it.each(ACCEPTED)('is accepted in the format of %s', (_, value) => {
     expect(findRejection('occurred_at', value)).toBeUndefined();
     expect(findRejection('check_in', value)).toBeUndefined();
     const padded = typeof value === 'string' ? `\t ${value} \t` : value;
     expect(findRejection('check_in', padded)).toBeUndefined();
   });
 
-  it.each(REJECTED)('is rejected as %s writes it (%j): %s', (_, value) => {
+  it.each(REJECTED)('is rejected in the format of %s (%j)', (_, value) => {
     expect(findRejection('occurred_at', value)).toMatch(/must be a date such as/);
     expect(findRejection('check_in', value)).toMatch(/must be a date such as/);
   });
 
   it.each(TIMESTAMPS_ONLY)(
-    'is only accepted as a timestamp when %s writes it (%j): %s',
+    'is accepted only as a timestamp in the format of %s (%j)',
     (_, value) => {
       expect(findRejection('occurred_at', value)).toBeUndefined();
       expect(findRejection('check_in', value)).toMatch(/must be a date such as/);
@@ -123,10 +127,9 @@ describe('a date of a payload', () => {
   );
 });
 
-/** Returns text of a length, to append to a value. */
 const tail = (length: number) => 'x'.repeat(length);
 
-describe('the pattern of a date', () => {
+describe('the date pattern', () => {
   it.each<[value: unknown, isDay: boolean, isTimestamp?: boolean]>([
     ['', true],
     ['  \t', true],
@@ -212,12 +215,12 @@ describe('the pattern of a date', () => {
     [true, false],
     [[], false],
     [['2027-07-03'], false],
-  ])('decides about %j', (value, isDay, isTimestamp = isDay) => {
+  ])('decides whether %j is a date', (value, isDay, isTimestamp = isDay) => {
     expect(findRejection('check_in', value) === undefined).toBe(isDay);
     expect(findRejection('occurred_at', value) === undefined).toBe(isTimestamp);
   });
 
-  it('takes linear time', () => {
+  it('checks a long value in linear time', () => {
     for (const part of [' ', '\t', '0', '2027-07-03 ', '2027-07-03T1', '16:00 ']) {
       const startedAt = performance.now();
       findRejection('check_in', `${part.repeat(200_000 / part.length)}\n`);
@@ -238,13 +241,13 @@ describe('explainWrongDate', () => {
     ['soon', ''],
     [20270631, ''],
     [{}, ''],
-  ])('explains %j by %j', (value, message) => {
+  ])('explains %j with the message "%s"', (value, message) => {
     expect(explainWrongDate(value)).toBe(message);
   });
 });
 
-describe('the order of a stay', () => {
-  /** Unix time of 2027-07-03 at 15:00 in UTC. */
+describe('isInOrder', () => {
+  /** 2027-07-03T15:00:00Z as Unix time in seconds. */
   const SECONDS = 1_814_626_800;
 
   it.each<[check_in: unknown, check_out: unknown, isInOrder: boolean]>([
@@ -265,7 +268,7 @@ describe('the order of a stay', () => {
     [` ${SECONDS}000 `, { date: '2027-07-01' }, false],
     ['2027-07-03', SECONDS - 2 * 86_400, false],
     ['2027-07-03', SECONDS - 86_400, true],
-    // A number of 11 or 12 digits may be seconds or milliseconds, so it is ambiguous.
+    // A number of 11 or 12 digits is ambiguous, because it could be seconds or milliseconds.
     ['2027-07-03', '18146160000', true],
     ['2027-07-03', '181461600000', true],
     ['18146160000', '2027-07-03', true],
@@ -286,7 +289,7 @@ describe('the order of a stay', () => {
     ['2027-07-03', { dateTime: { date: '2027-07-01' } }, true],
     ['2027-07-03', { dateTime: { toString: 1, valueOf: 1 } }, true],
     ['2027-07-03', { toString: 1, date: '2027-07-01' }, false],
-  ])('is decided for %j and %j (%j)', (check_in, check_out, expected) => {
+  ])('compares check_in %j with check_out %j (in order: %j)', (check_in, check_out, expected) => {
     expect(isInOrder({ check_in, check_out })).toBe(expected);
   });
 });

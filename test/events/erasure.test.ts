@@ -1,4 +1,4 @@
-/** The responses of the service once an aggregate's events have been erased. */
+/** The service's responses after an aggregate's events have been erased. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -21,9 +21,9 @@ beforeEach(async () => {
   await env.DB.exec('DELETE FROM events');
 });
 
-it('erases only the payloads of the events of one aggregate', async () => {
+it("erases only the payloads of one aggregate's events", async () => {
   const other = bookingCreated({ aggregate_id: 'bk_2', payload: { note: 'another guest' } });
-  // The second aggregate has the same id but another type.
+  // The aggregate of the invoice has the same id but a different type.
   const invoice = bookingCreated({ aggregate_type: 'invoice', payload: { note: 'an invoice' } });
   for (const event of [body, other, body, invoice]) await expectEvent(await ingest(event), 202);
   const before = (await listEvents('order=asc')).data;
@@ -39,7 +39,7 @@ it('erases only the payloads of the events of one aggregate', async () => {
   expect(JSON.stringify(results)).not.toContain(GUEST);
 });
 
-it.each([0, 2])('replays a retry of an erased event %i days later', async (days) => {
+it.each([0, 2])('replays the response to a retry %i days after the erasure', async (days) => {
   const key = crypto.randomUUID();
   const first = await expectEvent(await ingest(body, key), 202);
   await erase();
@@ -49,7 +49,7 @@ it.each([0, 2])('replays a retry of an erased event %i days later', async (days)
   expect((await listEvents()).data).toMatchObject([{ id: first.id, payload: {} }]);
 });
 
-it('rejects another body under the key of an erased event without details', async () => {
+it('omits the details of a 409 for the key of an erased event', async () => {
   const key = crypto.randomUUID();
   const other = bookingCreated({ payload: { guests: 3 } });
   await ingest(body, key);

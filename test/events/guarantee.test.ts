@@ -1,7 +1,7 @@
 /**
- * The guarantee that an event is accepted once. There is one example for each rule about keys, and for
- * each fault of D1 and KV. test/simulation checks the rules with random orders of requests and faults,
- * and test/faults.test.ts checks the status for each fault.
+ * The guarantee that each event is accepted exactly once. This file has one example for each rule about
+ * idempotency keys and for each fault of D1 and KV. test/simulation checks the same rules with random
+ * sequences of requests and faults, and test/faults.test.ts checks the status for each fault.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -42,13 +42,13 @@ const freshKey = () => crypto.randomUUID();
 const ingestWith = (changes: Partial<Env>, body: unknown, key?: string) =>
   sendWith(changes, PATH, ingestInit(body, key));
 
-/** Stops the clock, and returns a function that advances it. */
+/** Stops the clock. Returns a function that advances it. */
 function stopClock() {
   vi.useFakeTimers({ toFake: ['Date'] });
   return (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 }
 
-/** Sends all bodies concurrently, and returns the ids of the responses by status. */
+/** Sends all bodies concurrently. Returns the event ids in the responses, grouped by status. */
 async function raceBodies(bodies: unknown[], key: string) {
   const responses = await Promise.all(bodies.map((body) => ingestWith({}, body, key)));
   const ids: Record<number, unknown[]> = {};
@@ -65,7 +65,7 @@ async function countStored(key: string): Promise<number | null> {
     .first<number>('n');
 }
 
-it('accepts exactly one of concurrent requests with one key', async () => {
+it('accepts exactly one of several concurrent requests with the same key', async () => {
   const [twinKey, rivalKey] = [freshKey(), freshKey()];
   const twins = await raceBodies(Array(8).fill(A), twinKey);
   const id = deriveEventId(twinKey);
@@ -82,7 +82,7 @@ it('accepts exactly one of concurrent requests with one key', async () => {
 it.each([
   ['with a key', 'disconnect'],
   ['without a key', undefined],
-])('completes the commit of an event %s when the client disconnects', async (_, prefix) => {
+])('commits an event %s even if the client disconnects', async (_, prefix) => {
   const start = Promise.withResolvers<void>();
   const order: string[] = [];
   const DB = interceptD1(env.DB, async (call) => {
@@ -113,8 +113,8 @@ it.each([
 
 it.each<[how: string, misbehave: () => Promise<never>]>([
   ['cannot be read', () => Promise.reject(new Error(OUT_OF_ORDER))],
-  ['does not come within a second', () => new Promise(() => undefined)],
-])('leaves out the details of a 409 whose stored body %s', async (_, misbehave) => {
+  ['does not arrive within a second', () => new Promise(() => undefined)],
+])('omits the details of a 409 if the stored body %s', async (_, misbehave) => {
   const key = freshKey();
   await expectEvent(await ingestWith({}, A, key), 202);
   const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
@@ -136,7 +136,7 @@ it.each<[how: string, misbehave: () => Promise<never>]>([
 });
 
 describe('while D1 is down', () => {
-  it('replays the body in KV but rejects other bodies without details', async () => {
+  it('replays the response from KV but rejects other bodies without details', async () => {
     const key = freshKey();
     const first = await expectEvent(await ingestWith({}, A, key), 202);
     const response = await ingestWith(DOWN, A, key);
@@ -149,7 +149,7 @@ describe('while D1 is down', () => {
     }
   });
 
-  it('uses an entry of KV until the last millisecond of its 24 hours', async () => {
+  it('uses a KV entry for exactly 24 hours', async () => {
     const advance = stopClock();
     const key = freshKey();
     await ingestWith({}, A, key);
@@ -169,7 +169,7 @@ describe('a fault of D1 or KV that the caller does not notice', () => {
     ['D1 fails and KV rejects', DOWN, B, 409, 'D1 failed; KV responded'],
     ['KV fails to read', { IDEMPOTENCY }, A, 200, 'KV read failed'],
     ['KV fails to write', { IDEMPOTENCY }, A, 202, 'KV write failed'],
-  ])('is logged under the id of its request when %s', async (_, changes, body, status, message) => {
+  ])('is logged with the request id when %s', async (_, changes, body, status, message) => {
     const key = freshKey();
     if (status !== 202) await ingestWith({}, A, key);
     const faults = watchLog('error');
@@ -179,7 +179,7 @@ describe('a fault of D1 or KV that the caller does not notice', () => {
   });
 });
 
-it('logs an error of D1 that occurs after the replay by KV', async () => {
+it('logs a D1 error that occurs after KV has replayed the response', async () => {
   const key = freshKey();
   await ingestWith({}, A, key);
   const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
@@ -192,18 +192,18 @@ it('logs an error of D1 that occurs after the replay by KV', async () => {
   expect(log.mock.calls.join()).toContain('D1 failed; KV responded');
 });
 
-describe('when the response of D1 is lost after the commit', () => {
+describe("when D1's response is lost after the commit", () => {
   const lost = (times: number, message = CONNECTION_LOST) =>
     failingD1(env.DB, { isAfterCommit: true, message, times });
 
-  it('accepts the event that the request itself has committed', async () => {
+  it('returns 202 for the event that the same request has committed', async () => {
     const key = freshKey();
     await expectEvent(await ingestWith({ DB: lost(1) }, A, key), 202);
     expect(await countStored(key)).toBe(1);
     await expectEvent(await ingestWith(DOWN, A, key), 200);
   });
 
-  it('stores an event without a key once', async () => {
+  it('stores an event without a key only once', async () => {
     const aggregate_id = freshKey();
     const response = await ingestWith({ DB: lost(2) }, { ...A, aggregate_id });
     const { id } = await expectEvent(response, 202);
@@ -215,7 +215,7 @@ describe('when the response of D1 is lost after the commit', () => {
 });
 
 describe('after 24 hours', () => {
-  it('lets the newest body use the key while each body keeps its id', async () => {
+  it('accepts a new body under the key without changing the ids of earlier bodies', async () => {
     const advance = stopClock();
     const key = freshKey();
     const keyId = deriveEventId(key);
@@ -248,13 +248,13 @@ describe('after 24 hours', () => {
 });
 
 describe('a key in use', () => {
-  it('replays a body that the current schema rejects', async () => {
+  it('replays the response to a body that the current schema rejects', async () => {
     const advance = stopClock();
     const key = freshKey();
     const keyId = deriveEventId(key);
     const body =
       '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.former","payload":{"guests":"two"}}';
-    // The event has a type that an earlier release accepted and that the service rejects now.
+    // An earlier release accepted this event type, which the service now rejects.
     await env.DB.prepare(
       `INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
        VALUES (?1, ?1, ?2, 'r', 'booking.former', 'booking', 'b', '{"guests":"two"}', ?3)`,

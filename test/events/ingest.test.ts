@@ -10,7 +10,7 @@ const freshKey = () => crypto.randomUUID();
 const sendBatch = (body: unknown) => send(`${INGEST}/batch`, ingestInit(body));
 
 describe('POST /api/public/events/ingest', () => {
-  it('replays the response to a pending event for the same key and body', async () => {
+  it('replays the response if the same key and body are sent again', async () => {
     const key = freshKey();
     const response = await ingest(bookingCreated(), key);
     const event = await expectEvent(response, 202);
@@ -27,7 +27,7 @@ describe('POST /api/public/events/ingest', () => {
     ['a caller with events:read', 'reader', true],
     ['another sender', 'other', false],
   ])(
-    'shows the paths at which the bodies of a key differ to %s (%s, %s)',
+    'shows the differing paths in a 409 only to permitted callers (%s)',
     async (_, caller, isShown) => {
       const keys = new Map([
         ['sender', await namedKey('sender', ['events:write'])],
@@ -44,7 +44,7 @@ describe('POST /api/public/events/ingest', () => {
       const guess = bookingCreated({ payload: { guests: 3, currency: 'EUR' } });
       const paths = isShown ? ['payload.guests'] : undefined;
       const single = await sendAs(caller, INGEST, guess, key);
-      // The second event of the batch belongs to the caller, who can always see its payload.
+      // The caller sent the second event of the batch before, so its details are always shown.
       const callerKey = freshKey();
       await expectEvent(await sendAs(caller, INGEST, bookingCreated(), callerKey), 202);
       const events = [key, callerKey].map((idempotency_key) => ({ ...guess, idempotency_key }));
@@ -57,7 +57,7 @@ describe('POST /api/public/events/ingest', () => {
     },
   );
 
-  it('gives an event with a key the UUID version 5 of the key', async () => {
+  it('derives the event id from the key as a version 5 UUID', async () => {
     for (const key of ['"Quoted"', 'quoted', ' with  SPACES ', 'ünïcödé', 'k'.repeat(255)]) {
       const { id } = await expectEvent(await ingest(bookingCreated(), key), 202);
       expect(id).toBe(deriveEventId(key.trim()));
@@ -69,7 +69,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(documented.id).toBe('6bf0acc7-c31d-50b8-a7c2-7bfcd7964fd4');
   });
 
-  it('accepts a body without a key every time under a random id', async () => {
+  it('assigns a new random id each time a body is sent without a key', async () => {
     const body = bookingCreated();
     const one = await expectEvent(await ingest(body), 202);
     const other = await expectEvent(await ingest(body), 202);
@@ -85,7 +85,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(JSON.stringify(cached)).not.toContain('a-very-recognisable-key');
   });
 
-  it('replays a body whose fields have another order and notation', async () => {
+  it('replays the response to a body with a different field order and notation', async () => {
     const key = freshKey();
     const form = (text: string) => `{"aggregate_type":"b","aggregate_id":"1",${text}`;
     const payload = '"event_type":"booking.created","payload":{"guests":2,"note":"é"}}';
@@ -95,7 +95,7 @@ describe('POST /api/public/events/ingest', () => {
   });
 });
 
-describe('the fields of a request', () => {
+describe('the validation of a request', () => {
   it.each([
     ['event_type', { event_type: 'no.such.kind' }],
     ['event_type', { event_type: 'toString' }],
@@ -106,7 +106,7 @@ describe('the fields of a request', () => {
     ['payload', { payload: [] }],
     ['extra', { extra: 1 }],
     ['aggregate_id', { aggregate_id: '\u{1F600}'.repeat(256) }],
-  ])('rejects an invalid %s and names it (%#)', async (param, fields) => {
+  ])('reports an invalid %s (%#)', async (param, fields) => {
     await expectProblems(await ingest(bookingCreated(fields)), [param]);
   });
 
@@ -115,7 +115,7 @@ describe('the fields of a request', () => {
     await expectEvent(await ingest(bookingCreated(fields)), 202);
   });
 
-  it('lists every problem, the key first', async () => {
+  it('lists every problem, starting with the key', async () => {
     const body = {
       event_type: 'booking.created',
       payload: { guests: -1, check_in: '2027-06-02', check_out: '2027-06-01' },
@@ -131,7 +131,7 @@ describe('the fields of a request', () => {
     ]);
   });
 
-  it('distinguishes missing fields from the unknown field event_id', async () => {
+  it('reports missing fields separately from the unknown field event_id', async () => {
     const paths = ['event_type', 'aggregate_id', 'aggregate_type', 'payload', 'event_id'];
     const types = /^is required. It must be one of .*booking\.created.*booking\.cancelled/;
     expect(await expectProblems(await ingest({ event_id: 'x' }), paths)).toEqual([
@@ -187,7 +187,7 @@ describe('the body of a request', () => {
       ...['payload.a.0', 'payload.a.1.__proto__', 'payload.b'],
     ],
     [nested(65), `payload.a${'.0'.repeat(62)}`],
-  ])('is rejected with the payload %s, alone or in a batch', async (json, ...paths) => {
+  ])('is rejected for the payload %s, alone or in a batch', async (json, ...paths) => {
     await expectProblems(await ingest(wrapped(json), freshKey()), paths);
     const batchPaths = paths.map((path) => `events.0.${path}`);
     await expectProblems(await sendInBatch(wrapped(json)), batchPaths);
@@ -205,7 +205,7 @@ describe('the body of a request', () => {
     ['1e400', '1e400 is out of range.'],
     ['-1E+999', '-1E+999 is out of range.'],
     ['9'.repeat(400), `${'9'.repeat(40)}… is out of range.`],
-  ])('is rejected with the number %s in the message', async (sent, message) => {
+  ])('is rejected for the number %s, which the message quotes', async (sent, message) => {
     const payload = `{"note":"\\"7","guests":${sent},"a":[1,{"n": ${sent} }]}`;
     const event = wrapped(payload).replace('"b"', `${sent}`);
     const paths = ['aggregate_id', 'payload.guests', 'payload.a.1.n'];
@@ -218,14 +218,14 @@ describe('the body of a request', () => {
     expect(await expectProblems(await sendBatch(outside), ['n'])).toEqual([message]);
   });
 
-  it('may have 64 levels of nesting, alone or in a batch', async () => {
+  it('may be nested 64 levels deep, alone or in a batch', async () => {
     await expectEvent(await ingest(wrapped(nested(64))), 202);
     const response = await sendInBatch(wrapped(nested(64)));
     expect(await response.json()).toMatchObject({ data: [{ outcome: 'accepted' }] });
   });
 
   it.each(['1e999', '{"__proto__":1}', '{"\\ud83d":1}'])(
-    'is rejected with at most 50 paths of the value %s',
+    'is rejected with at most 50 paths to the invalid value %s',
     async (value) => {
       const many = wrapped(`{"a":[${Array(80).fill(value).join()}]}`);
       const error = await expectError(await ingest(many, freshKey()), 400, 'validation_error');
@@ -233,7 +233,7 @@ describe('the body of a request', () => {
     },
   );
 
-  it('is rejected with the names that occur twice in one object, although the key is in use', async () => {
+  it('is rejected for names that occur twice in one object, even if the key is in use', async () => {
     const key = freshKey();
     const twice = wrapped('{"a":1,"\\u0061":2,"items":[{"b":1,"b":1}]}');
     await expectEvent(await ingest(wrapped('{"a":2,"items":[{"b":1}]}'), key), 202);
@@ -243,7 +243,7 @@ describe('the body of a request', () => {
     }
   });
 
-  it('gets one problem per value, alone or in a batch', async () => {
+  it('is rejected with one problem per value, alone or in a batch', async () => {
     const payload = { occurred_at: 'hush', check_in: 'soon', currency: 'x', guest_email: 'x' };
     const event = bookingCreated({ payload, aggregate_id: '', aggregate_type: '\0'.repeat(256) });
     const paths = [
@@ -259,9 +259,9 @@ describe('the body of a request', () => {
   });
 
   it.each([undefined, 'a-key'])(
-    'has at most 256 KiB as canonical JSON with the key %s',
+    'may have at most 256 KiB of canonical JSON with the key %s',
     async (key) => {
-      // A number has 5 bytes as it is sent, and 17 bytes as canonical JSON.
+      // With its comma, each number takes 5 bytes as sent and 17 bytes as canonical JSON.
       const numbers = (count: number) => wrapped(`{"n":[${Array(count).fill('1e15').join()}]}`);
       await expectProblems(await ingest(numbers(16_000), key), ['']);
       await expectEvent(await ingest(numbers(15_000), key), 202);
@@ -271,14 +271,14 @@ describe('the body of a request', () => {
   it.each([
     [262_144, 202],
     [262_145, 413],
-  ])('has %i bytes and gets a %i, in chunks or not', async (bytes, status) => {
+  ])('of %i bytes gets a %i, whether or not it is sent in chunks', async (bytes, status) => {
     const text = wrapped('{}').padEnd(bytes);
     const init = { ...ingestInit(''), body: new Blob([text]).stream(), duplex: 'half' };
     await expectStatus(await send(INGEST, init), status);
     await expectStatus(await ingest(text), status);
   });
 
-  it('is read up to 16 MiB if it has no Content-Length', async () => {
+  it('is read up to 16 MiB if there is no Content-Length', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -298,8 +298,8 @@ describe('the body of a request', () => {
     [{}, 415],
     [{ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 415],
     [{ 'Content-Type': 'Application/JSON; charset=utf-8' }, 202],
-  ])('has the headers %j and gets a %i', async (headers, status) => {
-    // The body is bytes, because `fetch` would add a media type to text.
+  ])('with the headers %j gets a %i', async (headers, status) => {
+    // The body is sent as bytes, because `fetch` would add a media type to a string.
     const body = new TextEncoder().encode(JSON.stringify(bookingCreated()));
     const response = await send(INGEST, { method: 'POST', headers, body });
     await expectStatus(response, status);

@@ -15,11 +15,11 @@ it.each<[paths: string[], a: unknown, b: unknown]>([
   [['toString'], { toString: 1 }, {}],
   [['x', 'y'], { x: 1, y: 2 }, { x: 2, y: 1 }],
   [[''], 1, 2],
-])('finds the paths %j', (paths, a, b) => {
+])('finds the differences at %j', (paths, a, b) => {
   expect(listPaths(a, b)).toEqual(paths);
 });
 
-it('finds at most 50 paths with short names', () => {
+it('limits the number of differences and the length of their paths', () => {
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
   expect(listPaths(many, {})).toHaveLength(50);
   expect(listPaths({ ['x'.repeat(200_000)]: 1 }, {})).toEqual([`${'x'.repeat(500)}…`]);

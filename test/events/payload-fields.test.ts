@@ -1,6 +1,6 @@
 /**
- * The field types of a payload, with random values. The forms below are the grammar of
- * docs/reference/events.md. The service and the OpenAPI document check each value.
+ * The field types of payloads, tested with random values. The generators follow the grammar in
+ * docs/reference/events.md. Both the service and the OpenAPI document check each value.
  */
 
 import fc, { stringMatching as matching, oneof } from 'fast-check';
@@ -113,7 +113,7 @@ const FIELDS: Case[] = [
   ['reason', oneof(fc.string(), negative, from0, boolean, list, object), textOver(2_000)],
 ];
 
-/** Checks a payload. Only a cancellation has a reason. */
+/** Validates a payload with the service and with the OpenAPI document. Only a cancellation has a `reason`. */
 function check(payload: object) {
   const event_type = 'reason' in payload ? 'booking.cancelled' : 'booking.updated';
   const body = { event_type, aggregate_id: 'bk_1', aggregate_type: 'booking', payload };
@@ -128,7 +128,7 @@ function payloads(values: (field: Case) => fc.Arbitrary<unknown>) {
 }
 
 describe('a payload', () => {
-  it('is accepted unchanged if each value has a form of its field type or is blank', () => {
+  it('is accepted unchanged if every value is blank or valid for its field type', () => {
     const isAccepted = (payload: object) => {
       const { json, parsed, documented } = check(payload);
       expect([parsed, documented]).toEqual([{ ok: true, value: json }, []]);
@@ -137,7 +137,7 @@ describe('a payload', () => {
     fc.assert(fc.property(accepted, isAccepted), { numRuns: 500 });
   });
 
-  it('is rejected only by the service for a currency or the order of a stay', () => {
+  it('is rejected only by the service for an unknown currency or dates in the wrong order', () => {
     const day = oneof(dateInObject, datedObject);
     const mixed = payloads(([field, accepted, rejected]) => {
       if (field === 'currency') return oneof(accepted, matching(/^[A-Z]{3}$/));
@@ -155,12 +155,15 @@ describe('a payload', () => {
     fc.assert(fc.property(mixed, day, day, compare), { numRuns: 2_000 });
   });
 
-  it.each(FIELDS)('is rejected if %s has another form', (field, _, rejected) => {
-    const isRejected = (value: unknown) => {
-      const { parsed, documented } = check({ [field]: value });
-      expect(parsed).toMatchObject({ ok: false, problems: [{ path: `payload.${field}` }] });
-      expect(documented).not.toEqual([]);
-    };
-    fc.assert(fc.property(rejected, isRejected), { numRuns: 200 });
-  });
+  it.each(FIELDS)(
+    'is rejected if the value of %s does not match its field type',
+    (field, _, rejected) => {
+      const isRejected = (value: unknown) => {
+        const { parsed, documented } = check({ [field]: value });
+        expect(parsed).toMatchObject({ ok: false, problems: [{ path: `payload.${field}` }] });
+        expect(documented).not.toEqual([]);
+      };
+      fc.assert(fc.property(rejected, isRejected), { numRuns: 200 });
+    },
+  );
 });

@@ -1,6 +1,6 @@
 /**
- * Payloads that booking systems send, and values that make no sense for their field. Both are in
- * payloads.json.
+ * Payloads that booking systems send, and values that are invalid for their fields. payloads.json
+ * contains all of them.
  */
 
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ import { accepted, rejected } from './payloads.json';
 const compareWithDocument = (event: object) =>
   findProblems(document.components.schemas.IngestRequest ?? {}, event);
 
-/** Returns the samples in a message. Returns a number as text, too. */
+/** Returns the sample values in a message. A number is returned both as text and as a number. */
 function findSamples(message: string): unknown[] {
   const samples = [...message.matchAll(/such as (\{.*?\}|\S+?)(?=[,.] )/g)];
   return samples.flatMap(([, sample = '']) => {
@@ -29,7 +29,7 @@ function findSamples(message: string): unknown[] {
 }
 
 describe('a payload', () => {
-  it.each(accepted)('is read as it was sent with $about', async ({ event_type, payload }) => {
+  it.each(accepted)('with $about is read back unchanged', async ({ event_type, payload }) => {
     const aggregate_id = crypto.randomUUID();
     const event = bookingCreated({ event_type, aggregate_id, payload });
     await expectEvent(await ingest(event), 202);
@@ -38,13 +38,13 @@ describe('a payload', () => {
     const batch = await send('/api/public/events/ingest/batch', ingestInit({ events }));
     expect(await batch.json()).toMatchObject({ data: [{ outcome: 'accepted' }] });
     const { data } = await listEvents(`aggregate_id=${aggregate_id}`);
-    // Compared as text, because the order of the fields matters.
+    // The payloads are compared as text, because the order of their fields matters.
     const texts = data.map((stored) => JSON.stringify(stored.payload));
     expect(texts).toEqual(Array(3).fill(JSON.stringify(payload)));
     expect(compareWithDocument(event)).toEqual([]);
   });
 
-  it('is read with the names and numbers of JavaScript', async () => {
+  it('is read back with the field order and number format of JavaScript', async () => {
     const payload = '{"guests":2.0,"b":{"z":-0,"10":1e2,"9":0.10},"check_in":null,"2":[1.50]}';
     const read = '{"2":[1.5],"guests":2,"b":{"9":0.1,"10":100,"z":0},"check_in":null}';
     const body = JSON.stringify(bookingCreated({ payload: 'here' })).replace('"here"', payload);
@@ -55,7 +55,7 @@ describe('a payload', () => {
   });
 
   it.each(rejected)(
-    'is rejected with a sample of each accepted form for a $field of another meaning',
+    'with an invalid $field is rejected with a sample of each accepted form',
     async ({ field, event_type, samples, values, start = '' }) => {
       const makeEvent = (value: unknown) =>
         bookingCreated({ event_type, payload: { [field]: value } });

@@ -1,4 +1,4 @@
-/** `GET /api/v1/events` and `GET /api/v1/events/:id`. */
+/** The list of events at `GET /api/v1/events`, and one event at `GET /api/v1/events/:id`. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -18,7 +18,7 @@ import { namedKey } from '../support/keys.ts';
 
 const LIST = '/api/v1/events';
 
-/** Ingests events one after the other and returns their ids in that order. */
+/** Ingests events one after the other. Returns their ids in the same order. */
 async function acceptInOrder(count: number, fields: (index: number) => object = () => ({})) {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -28,8 +28,7 @@ async function acceptInOrder(count: number, fields: (index: number) => object = 
   return ids;
 }
 
-/** Returns the ids of one page. */
-async function idsOn(query: string): Promise<string[]> {
+async function getPageIds(query: string): Promise<string[]> {
   return (await listEvents(query)).data.map(({ id }) => id);
 }
 
@@ -38,7 +37,7 @@ beforeEach(async () => {
 });
 
 describe('the list of events', () => {
-  it('shows an event with its aggregate and its payload', async () => {
+  it('shows the aggregate and the payload of an event', async () => {
     const payload = { guests: 2, note: 'é "quoted" \u2028', nested: [{ a: null }] };
     const accepted = await expectEvent(await ingest(bookingCreated({ payload })), 202);
     expect((await listEvents()).data).toEqual([
@@ -68,7 +67,7 @@ describe('the list of events', () => {
     expect(one.received_from).toBe('booking-system');
   });
 
-  it('filters by aggregate and by types, comma-separated or repeated', async () => {
+  it('filters by aggregate and by one or more types', async () => {
     const ids = await acceptInOrder(8, (index) => ({
       event_type: index % 2 ? 'booking.cancelled' : 'booking.created',
       aggregate_type: index < 4 ? 'booking' : 'stay',
@@ -83,11 +82,13 @@ describe('the list of events', () => {
       ['type=old.type,booking.created&type=none', 0, 2, 4, 6],
       ['type=%5B%22booking.created%22%5D'],
     ] as [string, ...number[]][]) {
-      expect(await idsOn(`order=asc&${query}`), query).toEqual(indexes.map((index) => ids[index]));
+      expect(await getPageIds(`order=asc&${query}`), query).toEqual(
+        indexes.map((index) => ids[index]),
+      );
     }
   });
 
-  it('filters by time, both bounds exclusive and with any offset', async () => {
+  it('filters by exclusive time bounds with any UTC offset', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ids = await acceptInOrder(5, (index) => {
       vi.setSystemTime(Date.UTC(2027, 0, 1, index));
@@ -104,28 +105,28 @@ describe('the list of events', () => {
       [2, 5, 'created_after=2027-01-01T03:00:00%2B02'],
       [2, 5, 'created_after=2027-01-01T00:00-01:00'],
     ] as const) {
-      expect(await idsOn(`order=asc&${query}`), query).toEqual(ids.slice(from, to));
+      expect(await getPageIds(`order=asc&${query}`), query).toEqual(ids.slice(from, to));
     }
   });
 
-  it('continues after an event in either order, with its id in either case', async () => {
+  it('continues after the event after_id in ascending or descending order', async () => {
     const ids = await acceptInOrder(5);
-    expect(await idsOn(`after_id=${ids[2]}`)).toEqual([ids[1], ids[0]]);
-    expect(await idsOn(`after_id=${ids[2]?.toUpperCase()}&order=asc`)).toEqual(ids.slice(3));
-    expect(await idsOn(`after_id=${ids[4]}&order=asc`)).toEqual([]);
+    expect(await getPageIds(`after_id=${ids[2]}`)).toEqual([ids[1], ids[0]]);
+    expect(await getPageIds(`after_id=${ids[2]?.toUpperCase()}&order=asc`)).toEqual(ids.slice(3));
+    expect(await getPageIds(`after_id=${ids[4]}&order=asc`)).toEqual([]);
   });
 
-  it('resumes by resume_cursor after the last page, also when this page was empty', async () => {
+  it('resumes from the resume_cursor of the last page, even if that page is empty', async () => {
     const empty = await listEvents('order=asc');
     expect(empty).toMatchObject({ data: [], has_more: false, next_cursor: null });
     const [first] = await acceptInOrder(1);
     const page = await listEvents(`order=asc&cursor=${empty.resume_cursor}`);
     expect(page.data.map(({ id }) => id)).toEqual([first]);
     const [second] = await acceptInOrder(1);
-    expect(await idsOn(`order=asc&cursor=${page.resume_cursor}`)).toEqual([second]);
+    expect(await getPageIds(`order=asc&cursor=${page.resume_cursor}`)).toEqual([second]);
   });
 
-  it('resumes only from the first page of the default order', async () => {
+  it('has a resume_cursor only on the first page in the default order', async () => {
     const stored = await acceptInOrder(3, () => ({ aggregate_id: 'home' }));
     await acceptInOrder(1, () => ({ aggregate_id: 'other' }));
     const filters = 'limit=2&aggregate_id=home';
@@ -134,7 +135,7 @@ describe('the list of events', () => {
     const forward = `order=asc&aggregate_id=home&cursor=${first.resume_cursor}`;
     expect(await listEvents(forward)).toMatchObject({ data: [], has_more: false });
     const [later] = await acceptInOrder(1, () => ({ aggregate_id: 'home' }));
-    expect(await idsOn(forward)).toEqual([later]);
+    expect(await getPageIds(forward)).toEqual([later]);
     const second = await listEvents(`${filters}&cursor=${first.next_cursor}`);
     expect(second.data.map(({ id }) => id)).toEqual([stored[0]]);
     expect(second.resume_cursor).toBeNull();
@@ -145,7 +146,7 @@ describe('the list of events', () => {
     );
   });
 
-  it('resumes before an event that is stored between the two reads of a large event', async () => {
+  it('does not skip an event that is stored between the two reads of a large event', async () => {
     const [large] = await acceptInOrder(1, () => ({ payload: { note: 'a'.repeat(100_000) } }));
     const later: string[] = [];
     const DB = interceptD1(env.DB, async (call) => {
@@ -156,18 +157,18 @@ describe('the list of events', () => {
     const response = await sendWith({ DB }, `${LIST}?order=asc&limit=100`);
     const page = makeEventList(storedEvent).parse(await response.json());
     expect(page.data.map(({ id }) => id)).toEqual([large]);
-    expect(await idsOn(`order=asc&cursor=${page.resume_cursor}`)).toEqual(later);
+    expect(await getPageIds(`order=asc&cursor=${page.resume_cursor}`)).toEqual(later);
   });
 
-  it('selects the stored events of up to 100 ids on one page, with the other filters', async () => {
+  it('combines a filter of up to 100 ids with the other parameters', async () => {
     const stored = await acceptInOrder(30, (index) => ({ aggregate_id: index < 10 ? 'a' : 'b' }));
     const others = Array.from({ length: 70 }, () => crypto.randomUUID());
     const ids = [...stored.toReversed(), ...others].join();
-    expect(await idsOn(`order=asc&id=${ids}`)).toEqual(stored);
-    expect(await idsOn(`id=${ids.replaceAll(',', '&id=')}`)).toEqual(stored.toReversed());
-    expect(await idsOn(`order=asc&id=${ids}&limit=5`)).toEqual(stored.slice(0, 5));
-    expect(await idsOn(`order=asc&id=${ids}&aggregate_id=a`)).toEqual(stored.slice(0, 10));
-    expect(await idsOn(`order=asc&id=${ids}&after_id=${stored[9]}`)).toEqual(stored.slice(10));
+    expect(await getPageIds(`order=asc&id=${ids}`)).toEqual(stored);
+    expect(await getPageIds(`id=${ids.replaceAll(',', '&id=')}`)).toEqual(stored.toReversed());
+    expect(await getPageIds(`order=asc&id=${ids}&limit=5`)).toEqual(stored.slice(0, 5));
+    expect(await getPageIds(`order=asc&id=${ids}&aggregate_id=a`)).toEqual(stored.slice(0, 10));
+    expect(await getPageIds(`order=asc&id=${ids}&after_id=${stored[9]}`)).toEqual(stored.slice(10));
   });
 
   it.each<[param: string, query: string, message?: string]>([
@@ -195,18 +196,18 @@ describe('the list of events', () => {
     ['wait', 'order=asc&wait=0', 'must be at least 1'],
     ['wait', 'order=asc&wait=26', 'must be at most 25'],
     ['wait', 'order=asc&wait=1.5', 'must be a whole number'],
-  ])('rejects a bad %s (%#)', async (param, query, message = expect.any(String)) => {
+  ])('rejects an invalid %s (%#)', async (param, query, message = expect.any(String)) => {
     const messages = await expectProblems(await get(`${LIST}?${query}`), [param]);
     expect(messages).toEqual([message]);
   });
 
-  it('rejects a wait without order=asc together with another bad parameter', async () => {
+  it('reports wait without order=asc together with another invalid parameter', async () => {
     await expectProblems(await get(`${LIST}?wait=5&limit=0`), ['limit', 'wait']);
   });
 });
 
-describe('one event', () => {
-  it('is found by its id in either case', async () => {
+describe('GET /api/v1/events/:id', () => {
+  it('finds an event by its id in upper or lower case', async () => {
     const [id] = await acceptInOrder(1);
     const [listItem] = (await listEvents()).data;
     for (const path of [`${LIST}/${id}`, `${LIST}/${id?.toUpperCase()}`]) {
@@ -216,18 +217,18 @@ describe('one event', () => {
     }
   });
 
-  it('is a 404 for an unknown or malformed id', async () => {
+  it('returns 404 for an unknown or malformed id', async () => {
     for (const id of ['00000000-0000-4000-8000-000000000000', 'x', '%00', "'--"]) {
       await expectError(await get(`${LIST}/${id}`), 404, 'resource_missing');
     }
   });
 });
 
-it('serves an event whose type only a later version accepts', async () => {
+it('returns an event of a type that only a later version accepts', async () => {
   const ids = await acceptInOrder(2);
   const later = env.DB.prepare(`UPDATE events SET type = 'stay.begun' WHERE id = ?`);
   await later.bind(ids[1]).run();
-  // The document does not describe this type.
+  // The OpenAPI document does not describe this event type.
   const read = async (path: string) => {
     const response = await sendUndescribed({}, `${LIST}${path}`);
     await expectStatus(response, 200);

@@ -1,6 +1,6 @@
 /**
- * Events that a rewind of the database has undone and that their senders send again. KV still has them
- * for 24 hours. "After a restore" in the runbook describes this.
+ * Events that a rewind of the database has removed and that their senders send again. KV keeps the
+ * responses for 24 hours. See "After a restore" in the runbook.
  */
 
 import { env } from 'cloudflare:workers';
@@ -13,8 +13,8 @@ const SINGLE = '/api/public/events/ingest';
 const BATCH = `${SINGLE}/batch`;
 const A = bookingCreated();
 
-/** Sends an event, and deletes its row as a rewind does. KV keeps the response. */
-async function undoEvent(): Promise<{ key: string; id: string }> {
+/** Sends an event, then deletes its row as a rewind would. KV keeps the response. */
+async function removeEvent(): Promise<{ key: string; id: string }> {
   const key = crypto.randomUUID();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
   const { id } = await expectEvent(response, 202);
@@ -26,16 +26,16 @@ async function undoEvent(): Promise<{ key: string; id: string }> {
   return { key, id };
 }
 
-it('stores an undone event again although KV replays its response', async () => {
-  const { key, id } = await undoEvent();
+it('stores a removed event again although KV replays its response', async () => {
+  const { key, id } = await removeEvent();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
   expect(await expectEvent(response, 200)).toMatchObject({ id, status: 'idempotent' });
   await settled;
   expect((await listEvents()).data).toMatchObject([{ id }]);
 });
 
-it('stores an undone event of a batch before it is acknowledged', async () => {
-  const { key, id } = await undoEvent();
+it('stores a removed event again before it acknowledges a batch', async () => {
+  const { key, id } = await removeEvent();
   const init = ingestInit({ events: [{ ...A, idempotency_key: key }] });
   await expectError(await sendWith(DOWN, BATCH, init), 500, 'internal_error');
   const response = await sendWith({}, BATCH, init);
