@@ -1,4 +1,4 @@
-/** The client for Cloudflare's API, and its throttle. */
+/** Tests of the client for Cloudflare's API, including its throttle. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,11 +32,11 @@ it('sends up to 190 calls per minute without a pause', async () => {
   expect(clock.sleptMs).toBe(0);
   await call(400);
   expect(cloudflare.requests).toHaveLength(590);
-  // The second client sends 190 calls in each of two minutes, and the others after that.
+  // The second client sends 190 calls in each of the first two minutes, and the rest in the third.
   expect(clock.sleptMs).toBe(2 * 60_000);
 });
 
-it('waits until the block of the API ends', async () => {
+it('waits until Cloudflare unblocks the user', async () => {
   const print = vi.spyOn(console, 'error').mockReturnValue();
   cloudflare.count(1_200);
   await call(3);
@@ -46,7 +46,7 @@ it('waits until the block of the API ends', async () => {
   ]);
 });
 
-it('waits for the duration of Retry-After', async () => {
+it('waits as long as Retry-After says', async () => {
   const print = vi.spyOn(console, 'error').mockReturnValue();
   cloudflare.fault = () => (clock.sleptMs === 0 ? { status: 429, retryAfter: '90' } : undefined);
   await call(1);
@@ -54,7 +54,7 @@ it('waits for the duration of Retry-After', async () => {
   expect(print.mock.lastCall?.[0]).toContain('Waiting until 14:01:30, then');
 });
 
-it('sends the credentials of .env through the proxy of the environment', async () => {
+it('sends the credentials in .env through the proxy in HTTP_PROXY', async () => {
   const requests: string[] = [];
   const proxy = createServer((request, response) => {
     requests.push(`${request.headers.host}${request.url} ${request.headers.authorization}`);

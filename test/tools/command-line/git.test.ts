@@ -17,14 +17,14 @@ beforeAll(() => {
 beforeEach(skipWithoutGit);
 afterEach(() => vi.unstubAllEnvs());
 
-// test/tools/commands/deploy-checks.test.ts tests the errors of git.
+// test/tools/commands/deploy-checks.test.ts covers failures of git.
 describe('readGit', () => {
-  it('reads a worktree', () => {
+  it('works in a worktree', () => {
     git('-C', 'repository', 'worktree', 'add', '-q', '../worktree');
     expect(read('worktree')).toBe('true');
   });
 
-  it('reads a folder of a shallow clone', () => {
+  it('works in a subfolder of a shallow clone', () => {
     git('clone', '-q', '--depth=1', `file://${join(folder, 'repository')}`, 'shallow');
     mkdirSync(join(folder, 'shallow/inner'));
     expect(['shallow', 'shallow/inner'].map(read)).toEqual(['true', 'true']);
@@ -34,7 +34,7 @@ describe('readGit', () => {
     expect(read('.')).toBeUndefined();
   });
 
-  it('returns undefined without git', () => {
+  it('returns undefined if git is not installed', () => {
     vi.stubEnv('PATH', folder);
     expect(read('repository')).toBeUndefined();
   });

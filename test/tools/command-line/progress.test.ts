@@ -14,17 +14,17 @@ function listLines(isTTY: boolean): string[] {
   return output.trim().split('\n');
 }
 
-it('writes a line at least every 1,000 steps without a terminal', () => {
+it('prints a line at least every 1,000 steps if the output is not a terminal', () => {
   const counts = [900, 1800, 2500].map((done) => `${done} of 2500 listings checked`);
   expect(listLines(false)).toEqual([...counts, '200 of 200 listings rendered']);
 });
 
-it('writes the time that is left on the twenty lines of a long job', () => {
+it('estimates the remaining time of a long job', () => {
   const lines: string[] = [];
   let now = 0;
   const write = (text: string) => lines.push(text) > 0;
   using progress = showProgress({ write }, () => now);
-  // The job continues after 200,000 rows.
+  // An earlier run has already completed 200,000 rows.
   for (let done = 200_000; done <= 1_000_000; done += 1_000) {
     progress.update('rows', done, 1_000_000);
     now += 500;
@@ -40,7 +40,7 @@ it('writes the time that is left on the twenty lines of a long job', () => {
   ]);
 });
 
-it('draws a bar per phase a hundred times on a terminal', () => {
+it('redraws the bar of each phase up to 100 times on a terminal', () => {
   const [checked = '', ...others] = listLines(true);
   expect(checked.split('\r')).toHaveLength(100);
   expect(checked).toContain(`\r${'█'.repeat(15)}${'░'.repeat(15)} 1250 of 2500 listings checked`);

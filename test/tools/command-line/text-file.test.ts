@@ -32,7 +32,7 @@ it.each([
   ['UTF-16 in big-endian order', 'is in UTF-16', toUtf16(`\ufeff${TEXT}`).swap16()],
   ['UTF-16 without a byte order mark', 'is in UTF-16', toUtf16('API_KEY=a')],
   ['Latin-1', 'is not in UTF-8', Buffer.from(TEXT, 'latin1')],
-])('rejects %s with a remedy', (_, reason, bytes) => {
+])('rejects %s and says how to convert it', (_, reason, bytes) => {
   const path = write(bytes);
   expect(() => readTextFile(path)).toThrow(
     `${path} ${reason}. Save it as UTF-8 in an editor, or in PowerShell with Set-Content -Encoding utf8. The file was not changed`,
@@ -50,7 +50,7 @@ describe('a file in UTF-16', () => {
     ['.env', 'loaded', () => loadEnvFiles(folder)],
     ['erasures.jsonl', 'read', (path) => readLedger(path)],
     ['erasures.jsonl', 'extended', (path) => appendToLedger(path, ERASURE)],
-  ])('stays unchanged if %s is %s', async (name, _, access) => {
+  ])('stays unchanged when %s is %s', async (name, _, access) => {
     const bytes = toUtf16(`\ufeff${TEXT}`);
     const path = write(bytes, name);
     await expect(async () => access(path)).rejects.toThrow(
@@ -60,7 +60,7 @@ describe('a file in UTF-16', () => {
   });
 });
 
-it('loads .env files without replacing variables', () => {
+it('loads .env files without overriding variables that are already set', () => {
   vi.stubEnv('FIRST', 'from the environment');
   write(Buffer.from('FIRST=a\nSECOND=b\n'), '.env.local');
   write(Buffer.from('SECOND=c\nTHIRD=d\n'), '.env');

@@ -1,4 +1,4 @@
-/** `npm run -s api-key` in this process. */
+/** Runs `npm run -s api-key` in this process. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -13,18 +13,18 @@ const config = readFileSync('wrangler.toml', 'utf8');
 const vars = z.object({ API_KEYS: z.unknown().optional() });
 const lines = z.object({ vars, env: z.object({ staging: z.object({ vars }) }) });
 
-/** Creates a key. Returns it, and wrangler.toml with the printed lines at its end. */
+/** Creates a key. Returns it with wrangler.toml, to which the printed lines have been added. */
 async function createKey(...args: string[]) {
   const { code, stdout } = await runHere(command, ...args);
   expect(code).toBe(0);
   const [key = '', emptyLine, ...tomlLines] = stdout.split('\n');
   expect(emptyLine).toBe('');
-  // The key is printed once.
+  // The key is printed only once.
   expect(stdout.split(key)).toHaveLength(2);
   return { key, toml: lines.parse(parse(`${config}\n${tomlLines.join('\n')}`)) };
 }
 
-it('prints a key with the lines by which the service recognises it', async () => {
+it('prints a new key with the lines for wrangler.toml', async () => {
   const name = 'a'.repeat(40);
   const options = '--scope feed:read --expires 2099-12-31 --rate-limit 6000';
   const args = ['--name', name, ...options.split(' ')];
@@ -37,7 +37,7 @@ it('prints a key with the lines by which the service recognises it', async () =>
   expect((await createKey(...args)).key).not.toBe(key);
 });
 
-it('accepts repeated or comma-separated scopes for an environment until today', async () => {
+it('accepts comma-separated scopes, repeated options and an expiry date of today', async () => {
   const today = new Date().toISOString().slice(0, 10);
   const scopes = ['--scope', 'events:read,events:write', '--scope', 'events:read'];
   const args = ['--name', 'booking-system', ...scopes, '--expires', today, '--env', 'staging'];

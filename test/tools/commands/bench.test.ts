@@ -1,10 +1,10 @@
-/** `npm run bench` in this process. Its rates are not tested. */
+/** Runs `npm run bench` in this process. The measured rates are not tested. */
 
 import { expect, it } from 'vitest';
 import { command } from '../../../tools/commands/bench.ts';
 import { runHere } from '../../support/node/in-process.ts';
 
-it('prints the rates of each request', async () => {
+it('prints three rates for each kind of request', async () => {
   const { code, stdout, stderr } = await runHere(command, '--quick');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const [head, ...rows] = stdout.trim().split('\n');

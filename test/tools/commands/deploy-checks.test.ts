@@ -1,4 +1,4 @@
-/** `npm run deploy`: the checks before it changes anything. */
+/** Tests of the checks that `npm run deploy` makes before it changes anything. */
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,10 @@ const addDatabase = (tables: string, name = STAGING) => {
 
 const LATER = `${DEPLOYED}, is active, and its commit is not in the history of your working copy`;
 
-/** Each reason to stop (with a case in brackets if it has more than one) → how to cause it. */
+/**
+ * Error messages, each with a function that causes the error. A word in brackets distinguishes
+ * causes of the same message.
+ */
 const STOPS: Record<string, () => unknown> = {
   'staging would share the route api.sa-punta.test/* with production. Give each': () =>
     configure(`route = "api.sa-punta.test/*"\n${CONFIG}`),
@@ -97,7 +100,7 @@ const STOPS: Record<string, () => unknown> = {
       rmSync(join(directory, '.git'), { recursive: true });
       makeRepository();
     }),
-  // A checkout of another owner, as in a container.
+  // A checkout that another user owns, as in a container.
   'fatal: detected dubious ownership in repository at': () =>
     deployLater(() => {
       git('reset', '-q', '--hard', 'HEAD^');
@@ -113,7 +116,7 @@ const STOPS: Record<string, () => unknown> = {
   },
 };
 
-it.each(Object.entries(STOPS))('changes nothing when it reports "%s"', async (reason, arrange) => {
+it.each(Object.entries(STOPS))('changes nothing if it fails with "%s"', async (reason, arrange) => {
   await arrange();
   const before = copyAccount();
   const { code, stderr } = await deploy(...STAGING_ARGS);

@@ -1,4 +1,4 @@
-/** `npm run deploy`: its changes, and the states that it reports. deploy-checks.test.ts tests its checks. */
+/** Tests of what `npm run deploy` changes and reports. deploy-checks.test.ts covers its checks. */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ import { ProjectCopy } from '../../support/node/project-copy.ts';
 useDeployer();
 
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
-/** Fails the first request that matches. */
+/** Makes the first matching request fail. */
 function failOnce(request: RegExp, fault: Fault): void {
   cloudflare.fault = (name, body) => {
     if (!request.test(`${name} ${body}`)) return undefined;
@@ -50,7 +50,10 @@ const MIGRATION = /^POST .*\/query .*batch/;
 const uploadOther = () =>
   cloudflare.upload(STAGING, { tag: 'other', message: '', bound: [], script: '' });
 
-/** Each failed step with its reason → the reported state, and how to cause the failure. */
+/**
+ * Failures, by step and reason. Each has the state that must be reported, and a function that
+ * causes the failure.
+ */
 const FAILURES: Record<string, [state: string, arrange: () => unknown]> = {
   'resources: a fault [code: 10001] (POST /d1/database)': [
     CREATED,
@@ -88,7 +91,7 @@ const FAILURES: Record<string, [state: string, arrange: () => unknown]> = {
 };
 
 it.each(Object.entries(FAILURES))(
-  'reports a state from which it can be repeated after a failure of %s',
+  'can be repeated after it failed at the %s',
   async (failure, [state, arrange]) => {
     await arrange();
     const { code, stderr } = await deploy(...STAGING_ARGS);
@@ -106,9 +109,9 @@ it.each(Object.entries(FAILURES))(
 type Success = {
   arrange?: () => unknown;
   args?: string[];
-  /** Parts of the output. */
+  /** Strings that must appear in the output. */
   prints?: string[];
-  /** Strings that must not be in the output. */
+  /** Strings that must not appear in the output. */
   omits?: string[];
   expectState?: () => unknown;
 };
@@ -151,7 +154,7 @@ const SUCCESSES: Record<string, Success> = {
       expect(cloudflare.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
     },
   },
-  'prints no hints after a later deployment to a database that is 69 % full': {
+  'prints no hints after a second deployment while the database is only 69 % full': {
     arrange: async () => {
       await expectDeployed();
       database().file_size = 6_900_000_000;
@@ -167,13 +170,13 @@ const SUCCESSES: Record<string, Success> = {
       `${NAME} uses 70 % of its 10 GB. See "When the database fills up" in docs/operate/runbook.md.\n`,
     ],
   },
-  'uses the account of CLOUDFLARE_ACCOUNT_ID': {
+  'uses the account in CLOUDFLARE_ACCOUNT_ID': {
     arrange: () => {
       vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', cloudflare.accounts[0]?.id);
       cloudflare.accounts.push({ id: 'b'.repeat(32) });
     },
   },
-  'switches read replicas on': {
+  'enables read replicas': {
     arrange: () => expectDeployed('--no-replicas'),
     prints: [SWITCHES_REPLICAS],
     expectState: () => expect(database().read_replication.mode).toBe('auto'),
@@ -196,7 +199,7 @@ const SUCCESSES: Record<string, Success> = {
     },
     prints: ['. It has no address yet. Add a route, or set workers_dev = true.\n'],
   },
-  'names the commit with the version that it replaces': {
+  'prints the version that it replaces with its commit': {
     arrange: async () => {
       makeRepository();
       await expectDeployed();
@@ -252,7 +255,7 @@ it.each(Object.entries(SUCCESSES))('%s', async (_title, success) => {
   expectState?.();
 });
 
-it('prints with --dry-run the changes that it would make', async () => {
+it('prints the changes that a deployment would make with --dry-run', async () => {
   const firstOutput = await expectDeployed('--dry-run');
   expect(firstOutput).toContain(
     `\nNothing was changed. A deployment would:
@@ -273,7 +276,7 @@ it('prints with --dry-run the changes that it would make', async () => {
   expect(copyAccount()).toEqual(before);
 });
 
-it('succeeds when the migration gets a 429 after it was applied', async () => {
+it('succeeds if Cloudflare returns 429 although it has applied the migration', async () => {
   failOnce(MIGRATION, { status: 429, isAfter: true, retryAfter: '1' });
   await expectDeployed();
 });
@@ -299,7 +302,7 @@ it.each<[origin: string, config: string, respond: () => Response, outcome: strin
     () => Response.json({ status: 'ok', deployment: { id: 'another' }, dependencies: {} }),
     'version another responded',
   ],
-])('requests the health at %s', async (origin, config, respond, outcome) => {
+])('reports a failed health check at %s', async (origin, config, respond, outcome) => {
   vi.stubEnv('SERVICE_ORIGIN', '');
   cloudflare.domains.push({ hostname: 'api.sa-punta.test', service: STAGING });
   const { fetch } = globalThis;
@@ -315,7 +318,7 @@ it.each<[origin: string, config: string, respond: () => Response, outcome: strin
   );
 });
 
-it('reports the state when a signal ends it', async () => {
+it('reports what has changed when a signal interrupts it', async () => {
   const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
   cloudflare.fault = (request) => {
     if (request.startsWith('PUT ')) process.emit('SIGINT', 'SIGINT');
@@ -331,7 +334,7 @@ ${MIGRATED} You can repeat \`npm run deploy\`.
   kill.mockRestore();
 });
 
-describe('in a copy of the project', () => {
+describe('npm run deploy in a copy of the project', () => {
   let project: ProjectCopy;
   beforeAll(() => {
     project = new ProjectCopy();
@@ -340,11 +343,11 @@ describe('in a copy of the project', () => {
   afterAll(() => project.remove());
 
   it('deploys to an empty account with the real wrangler', async () => {
-    // Skips the first build, because it would take as long as the build of `getBundle`.
+    // Skips the build of the checks, because it would take as long as `getBundle`.
     const wrangler: typeof runWrangler = async (args, isShown) =>
       args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, isShown);
     const { directory } = project;
-    // Otherwise wrangler would use the settings of the user.
+    // Otherwise wrangler would use the user's settings.
     vi.stubEnv('XDG_CONFIG_HOME', directory);
     const run: typeof command.run = (request) => command.run(request, { directory, wrangler });
     const result = await runHere({ ...command, run }, '--location', 'weur');
@@ -361,7 +364,7 @@ describe('in a copy of the project', () => {
     expect(database.rows('SELECT name FROM d1_migrations')).toHaveLength(listMigrations().length);
     expect(database.primary_location_hint).toBe('weur');
     expect(version.bound).toEqual([database.uuid, cloudflare.namespaces[0]?.id]);
-    // This is the bundle that other tests serve. The upload adds its sources and the binding for its version.
+    // The upload is the bundle that other tests serve, plus its sources and the version binding.
     const bundle = readFileSync(await getBundle('src/index.ts'), 'utf8').trimEnd();
     expect(version.script.includes(bundle)).toBe(true);
     expect(version.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
@@ -370,7 +373,7 @@ describe('in a copy of the project', () => {
     expect(files.filter((name) => name.startsWith('.scratch'))).toEqual([]);
   });
 
-  it('sends no request when a migration does more than add', async () => {
+  it('sends no request if a migration does more than add to the schema', async () => {
     project.write('migrations/9999_gone.sql', 'ALTER TABLE events DROP payload;');
     expect(await project.run('deploy.ts')).toEqual({
       code: 1,

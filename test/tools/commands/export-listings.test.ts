@@ -1,4 +1,4 @@
-/** `export-listings` writes a file that changes nothing when it is imported again. */
+/** Tests of `export-listings`, including that importing an export changes nothing. */
 
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const exportHere = (...args: string[]) => runOn(imports.database, command, ...ar
 
 describe('export-listings', () => {
   it.each(['catalogue.json', 'catalogue.xlsx'])(
-    'writes %s, which changes nothing when it is imported again',
+    'writes %s so that importing it again changes nothing',
     async (name) => {
       const before = imports.rows('SELECT * FROM properties ORDER BY id');
       const out = join(folder, name);
@@ -30,7 +30,7 @@ describe('export-listings', () => {
     },
   );
 
-  it('writes a workbook from which an empty store renders the same listings', async () => {
+  it('writes a workbook that recreates the listings in an empty store', async () => {
     const empty = openMemoryImports();
     const file = await imports.exportedWorkbook();
     expect(await empty.load(file, '--no-undo')).toMatchObject({ code: 0, stderr: '' });
@@ -38,7 +38,7 @@ describe('export-listings', () => {
     expect(empty.rows(documents)).toEqual(imports.rows(documents));
   });
 
-  it('replaces a file only by a complete one', async () => {
+  it('replaces an existing file only with a complete export', async () => {
     const out = join(folder, 'before.json');
     writeFileSync(out, 'before');
     let calls = 0;
@@ -57,10 +57,10 @@ describe('export-listings', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('.scratch'))).toEqual([]);
   });
 
-  it('begins again when an import is applied while it reads', async () => {
+  it('starts again if an import is applied while it reads', async () => {
     const database = interceptD1(imports.database, async (call) => {
       const result = await call();
-      // The amenities have been read by then.
+      // At this point, the amenities have already been read.
       if (JSON.stringify(result).includes('"former_slugs":')) {
         imports.rows(`UPDATE import_staging SET import_id = 'other' WHERE kind = 'applied'`);
         imports.rows(`UPDATE amenities SET label = '{"en":"Changed"}'`);

@@ -1,6 +1,6 @@
 /**
- * The printed OpenAPI document: its copy in docs/, its changelog, and its form for linters and for
- * generators of clients and mocks.
+ * Tests of the OpenAPI document: its copy in docs/, its changelog, and its use by linters and
+ * generators.
  */
 
 import { hash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { runHere } from '../../support/node/in-process.ts';
 
 const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
 
-it('prints only the document, of which docs/openapi.json is a copy', async () => {
+it('prints exactly the document in docs/openapi.json', async () => {
   const { code, stdout, stderr } = await runHere(command);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(JSON.parse(stdout)).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/) });
@@ -22,7 +22,9 @@ it('prints only the document, of which docs/openapi.json is a copy', async () =>
   expect(isCopy, 'Update it: npm run -s openapi > docs/openapi.json').toBe(true);
 });
 
-/** Returns a digest of the document without its prose and examples, on which no program relies. */
+/**
+ * Returns a digest of the document. Excludes prose and examples, because no program relies on them.
+ */
 function digestInterface(): string {
   const PROSE = ['title', 'summary', 'description'];
   const json = JSON.stringify(document, (name, value) => {
@@ -32,7 +34,7 @@ function digestInterface(): string {
   return hash('sha256', json).slice(0, 12);
 }
 
-it('has a line in the changelog for a change of the interface', () => {
+it('requires a changelog entry when the interface changes', () => {
   const changelog = readFileSync('CHANGELOG.md', 'utf8');
   expect(changelog).toContain(`\n## [${createOpenApiDocument().info.version}] - 20`);
   const digest = digestInterface();
@@ -42,7 +44,10 @@ it('has a line in the changelog for a change of the interface', () => {
   ).toContain(`<!-- The interface of docs/openapi.json: ${digest} -->`);
 });
 
-/** Returns violations of Redocly's recommended rules, and examples that do not match their schemas. */
+/**
+ * Returns violations of Redocly's recommended rules, including examples that do not match their
+ * schemas.
+ */
 async function lint(source: string) {
   const config = await createConfig({
     extends: ['recommended-strict'],
@@ -59,11 +64,11 @@ async function lint(source: string) {
   return problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`);
 }
 
-it('passes the linter with examples that match their schemas', async () => {
+it('passes the linter, which also validates the examples', async () => {
   expect(await lint(JSON.stringify(document))).toEqual([]);
 });
 
-it('passes the linter as OpenAPI 3.0', async () => {
+it('passes the linter after its conversion to OpenAPI 3.0', async () => {
   const { stdout } = await runHere(command, '--version', '3.0');
   expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.0.3' });
   // Generators would create a class for each `anyOf`.
@@ -71,10 +76,10 @@ it('passes the linter as OpenAPI 3.0', async () => {
   expect(await lint(stdout)).toEqual([]);
 });
 
-/** Syntax that ECMAScript with the `u` flag, RE2, Java and Python interpret differently. */
+/** Matches syntax that ECMAScript with the `u` flag, RE2, Java and Python interpret differently. */
 const NOT_PORTABLE = /\\[a-wyzA-Z0-9]|\(\?[^:]|[^ -~]/;
 
-it('has only patterns that ECMAScript, RE2, Java and Python interpret alike', () => {
+it('uses only patterns that ECMAScript, RE2, Java and Python interpret in the same way', () => {
   const patterns: string[] = [];
   JSON.parse(JSON.stringify(document), (key, value) => {
     if (key === 'pattern') patterns.push(value);
@@ -88,7 +93,7 @@ it('has only patterns that ECMAScript, RE2, Java and Python interpret alike', ()
 const TEXTS = ['', 'a', '7', '_', '-', '/', '\0', 'a\0', '٣', 'é', 'a-7_b', '1/8', '12', 'a/b'];
 
 it.each(['^[\\w-]+$', '^[\\d-]+$', '^[^\\0]*$', '^[1-9]\\d*\\/\\d+$', '\\\\d'])(
-  'keeps the meaning of the pattern %s',
+  'preserves the meaning of the pattern %s',
   (source) => {
     const original = new RegExp(source);
     const portable = new RegExp(portablePattern(source), 'u');

@@ -1,4 +1,4 @@
-/** `npm run operations`, and the operations that commands record. */
+/** Tests of `npm run operations` and of the operations that commands record. */
 
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -14,7 +14,7 @@ import { openMemoryImports } from '../../support/node/memory-imports.ts';
 const imports = openMemoryImports();
 const print = (...args: string[]) => runOn(imports.database, command, ...args);
 const readOperations = () => imports.rows('SELECT * FROM operations ORDER BY rowid');
-/** The recorded commit; null in an unpacked archive. */
+/** Matches the recorded commit, which is null in an unpacked archive. */
 const COMMIT =
   hasGit && existsSync('.git') ? expect.stringMatching(/^[0-9a-f]{12}(-dirty)?$/) : null;
 const home = makeProperty({ slug: 'casa-marea', location_id: BAY });
@@ -25,8 +25,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllEnvs());
 
-describe('a recorded operation', () => {
-  it('has who, commit, command, file and counts', async () => {
+describe('operation', () => {
+  it('contains its author, commit, command, file and counts', async () => {
     const before = Date.now();
     await imports.load(makeFile([home, makeProperty({ slug: 'other' })]));
     await imports.setStatus('hidden', 'casa-marea');
@@ -51,7 +51,7 @@ describe('a recorded operation', () => {
     });
   });
 
-  it('is not written when git fails', async ({ skip }) => {
+  it('is not recorded if git fails', async ({ skip }) => {
     skip(COMMIT === null, 'a git repository');
     await imports.load(makeFile([home]));
     const read = () =>
@@ -73,18 +73,18 @@ describe('a recorded operation', () => {
     expect(read()).toEqual(before);
   });
 
-  it('is not written when an import changes nothing', async () => {
+  it('is not recorded if an import changes nothing', async () => {
     await imports.load(makeFile([home]));
     await imports.load(makeFile([home]));
     expect(readOperations()).toHaveLength(1);
   });
 
-  it('is not written by a dry run', async () => {
+  it('is not recorded by a dry run', async () => {
     await imports.load(makeFile([home]), '--dry-run');
     expect(readOperations()).toEqual([]);
   });
 
-  it('is named by the listings whose own record it changed last', async () => {
+  it('is stored in each listing whose record it was the last to change', async () => {
     const other = makeProperty({ slug: 'other' });
     await imports.load(makeFile([home, other]));
     await imports.setStatus('hidden', 'other');
@@ -119,12 +119,12 @@ describe('npm run operations', () => {
     expect(await print()).toEqual({ code: 0, stdout: formatLines().join(''), stderr: '' });
   });
 
-  it('prints the last operation of a listing', async () => {
+  it('prints only the last operation that changed a listing with --listing', async () => {
     const expected = { code: 0, stdout: formatLines()[1] };
     expect(await print('--listing', 'casa-marea')).toMatchObject(expected);
   });
 
-  it('prints a message for a listing without an operation', async () => {
+  it('says so if no operation has changed the listing', async () => {
     const expected = { code: 0, stdout: 'No operation is recorded.\n', stderr: '' };
     expect(await print('--listing', 'casa-mare')).toEqual(expected);
   });

@@ -1,4 +1,4 @@
-/** `npm run -s token` in this process, in a scratch folder. */
+/** Runs `npm run -s token` in this process, in a scratch folder. */
 
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,14 +21,14 @@ const runToken = (...args: string[]) =>
 const read = (file: string) => readFileSync(join(folder, file), 'utf8');
 const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
 
-/** Verifies a token as the service does, with the key set of .dev.vars. */
+/** Verifies a token as the service does, using the key set in .dev.vars. */
 async function verify(text: string, issuer = 'https://other.example/') {
   const keys = createLocalJWKSet(JSON.parse(parseEnv(read('.dev.vars')).JWT_JWKS ?? ''));
   return (await jwtVerify(text.trim(), keys, { issuer })).payload;
 }
 
-it('prints only a token', async () => {
-  // The file does not end in a line break.
+it('prints a token and nothing else', async () => {
+  // This file does not end with a line break.
   write('.dev.vars', 'JWT_ISSUER=https://other.example/');
   const { stdout, stderr } = await runToken();
   expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^[\w.-]+\n$/), stderr: '' });
@@ -48,7 +48,7 @@ it('creates .dev.vars from the example', async () => {
   expect(read('.dev.vars')).toBe(before);
 });
 
-it('keeps the private key in a file that only its user can read', async () => {
+it('stores the private key in a file that only its owner can read', async () => {
   await runToken();
   const [key] = JSON.parse(parseEnv(read('.dev.vars')).JWT_JWKS ?? '').keys;
   expect(key).toHaveProperty('x');
@@ -56,7 +56,7 @@ it('keeps the private key in a file that only its user can read', async () => {
   expect(statSync(join(folder, '.dev.key.json')).mode & 0o777).toBe(0o600);
 });
 
-it.each(['.dev.key.json', '.dev.vars'])('creates a lost %s again', async (file) => {
+it.each(['.dev.key.json', '.dev.vars'])('recreates a deleted %s', async (file) => {
   write('.dev.vars.example', 'JWT_ISSUER=https://other.example/\n');
   await runToken();
   rmSync(join(folder, file));
@@ -69,7 +69,7 @@ it.each([
   'JWT_JWKS={"keys":[]}',
   'JWT_JWKS_URL=',
   'JWT_JWKS_URL=https://identity.example.com/jwks',
-])('warns that the service rejects the token if .dev.vars has %s', async (line) => {
+])('warns that the service will reject the token if .dev.vars contains %s', async (line) => {
   write('.dev.vars', line);
   const { code, stdout, stderr } = await runToken();
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^[\w.-]+\n$/)]);
@@ -79,7 +79,7 @@ it.each([
   expect(read('.dev.vars')).toBe(line);
 });
 
-it('rejects a key file without a key', async () => {
+it('rejects a malformed key file', async () => {
   write('.dev.key.json', '{');
   const { code, stderr } = await runToken();
   const message = expect.stringContaining('has no development key. Delete the file');

@@ -22,7 +22,7 @@ LINES="one
 two"
 `;
 
-it('reads the same vars as wrangler', () => {
+it('reads the same vars from .dev.vars and wrangler.toml as wrangler does', () => {
   const folder = mkdtempSync(join(tmpdir(), 'vars-'));
   const config = join(folder, 'wrangler.toml');
   writeFileSync(config, TOML);

@@ -14,7 +14,7 @@ const REQUEST = {
 
 const format = (line: string) => stripVTControlCharacters(formatLogLine(line, '10:42:07'));
 
-describe('a line of the log', () => {
+describe('formatLogLine', () => {
   it.each([
     [{ cache: 'database', colo: 'DFW' }, 'GET', '200 27 ms database'],
     [{ status: 400, error_code: 'bad', error_param: 'limit' }, 'GET', '400 27 ms bad limit'],
@@ -28,12 +28,12 @@ describe('a line of the log', () => {
       'OPTIONS',
       '200 27 ms https://a.example',
     ],
-  ])('shows a request with %j as %s … %s', (fields, method, end) => {
+  ])('formats a request with %j as %s … %s', (fields, method, end) => {
     const line = JSON.stringify({ level: 'info', message: 'request', ...REQUEST, ...fields });
     expect(format(line)).toBe(`10:42:07 ${method} /api/v1/web/properties?limit=2 ${end} req_69db…`);
   });
 
-  it('shows an error with its complete cause', () => {
+  it('formats an error with its complete cause', () => {
     const cause = 'Error: D1 is away\n    at read';
     const line = JSON.stringify({
       level: 'error',
@@ -54,8 +54,8 @@ describe('a line of the log', () => {
   );
 });
 
-describe('the welcome message', () => {
-  it('quotes the first API key for a shell', () => {
+describe('welcome message', () => {
+  it('quotes the first API key for use in a shell', () => {
     const vars = new Map(Object.entries({ ...TEST_VARS, API_KEY: " the key's,other" }));
     const message = welcome('127.0.0.1', 3001, 9_229, vars);
     expect(message).toContain(`-H 'x-api-key: the key'\\''s'`);
@@ -67,10 +67,13 @@ describe('the welcome message', () => {
     ['::1', true, false],
     ['0.0.0.0', true, true],
     ['192.168.1.20', false, true],
-  ])('has for the host %s pages (%s) or a warning (%s)', (host, hasPages, isOpen) => {
-    const message = stripVTControlCharacters(welcome(host, 3001, 9_229, new Map()));
-    expect(message.includes('/preview')).toBe(hasPages);
-    expect(message.includes('Use --host 0.0.0.0 to see them')).toBe(!hasPages);
-    expect(message.includes('Everyone on this network can use this key')).toBe(isOpen);
-  });
+  ])(
+    'on host %s lists the pages (%s) and warns of network access (%s)',
+    (host, hasPages, isOpen) => {
+      const message = stripVTControlCharacters(welcome(host, 3001, 9_229, new Map()));
+      expect(message.includes('/preview')).toBe(hasPages);
+      expect(message.includes('Use --host 0.0.0.0 to see them')).toBe(!hasPages);
+      expect(message.includes('Everyone on this network can use this key')).toBe(isOpen);
+    },
+  );
 });

@@ -13,7 +13,7 @@ it.each([
   [undefined, 3001],
   ['', 3001],
   ['65535', 65_535],
-])('resolves PORT %j to %i', (text, port) => {
+])('reads PORT %j as %i', (text, port) => {
   expect(resolvePort(text)).toBe(port);
 });
 
@@ -22,15 +22,15 @@ it.each(['0', '65536', '80.5', 'http'])('rejects PORT %j', (text) => {
   expect(() => resolvePort(text)).toThrow(message);
 });
 
-describe("the debugger's port", () => {
+describe('findDebuggerPort', () => {
   it.each([
     [20_001, 26_229],
     [65_535, 59_307],
-  ])('is for port %i, 6228 away, %i', async (servicePort, port) => {
+  ])('returns a port that is 6228 away: %i → %i', async (servicePort, port) => {
     expect(await findDebuggerPort(servicePort)).toBe(port);
   });
 
-  it('is lower if that port is in use', async () => {
+  it('returns a lower port if the default one is in use', async () => {
     const server = createServer().listen(26_230, '127.0.0.1');
     await once(server, 'listening');
     expect(await findDebuggerPort(20_002)).toBeLessThan(26_230);
@@ -46,7 +46,7 @@ it.each(['phone', '', '192.168.1', '192.168.1.20:3001', '*'])('rejects the host 
   expect(() => parseHost(host)).toThrow(`--host ${JSON.stringify(host)} is not an IP address.`);
 });
 
-it('rejects an address that the machine does not have', async () => {
+it('rejects an address that does not belong to this machine', async () => {
   // RFC 5737 reserves this address for documentation.
   const listening = requireFree('203.0.113.1', 20_003);
   await expect(listening).rejects.toThrow('--host 203.0.113.1 is not an address of this machine');

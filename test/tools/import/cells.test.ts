@@ -1,10 +1,10 @@
-/** What a cell means for a column, by its type. */
+/** Tests how cells are read and written according to the type of their column. */
 
 import { describe, expect, it } from 'vitest';
 import { type Cell, readCell, toCell } from '../../../tools/import/read/cells.ts';
 import { SHEET_NAMES, SHEETS } from '../../../tools/import/read/columns.ts';
 
-/** Reads a cell of a column, e.g. `listings.price_from`. */
+/** Reads a cell in a column such as `listings.price_from`. */
 function read(path: string, cell: Cell | Cell['value']) {
   const [sheetName = '', columnName = ''] = path.split('.');
   const sheet = SHEET_NAMES.find((name) => name === sheetName);
@@ -80,7 +80,7 @@ describe('readCell', () => {
       'Correct the formula or enter its value.',
       'Palma',
     ],
-    // An .ods has no type of its own for an error.
+    // An .ods has no separate cell type for errors.
     [
       'listings.city',
       { value: 'Err:502', type: 'formula', formula: 'A1' },
@@ -127,7 +127,7 @@ describe('readCell', () => {
       'is a formula that Google Sheets has not computed yet',
       'Open the sheet, wait for its values, and download it again.',
     ],
-  ])('rejects %s %j and accepts the repair of its hint', (path, cell, message, hint, repair) => {
+  ])('rejects %s %j with a hint that solves the problem', (path, cell, message, hint, repair) => {
     expect(read(path, cell)).toEqual({ message, ...(hint && { hint }) });
     if (repair !== undefined) expect(read(path, repair)).toHaveProperty('value');
   });
@@ -137,13 +137,13 @@ describe('toCell', () => {
   const paragraph = (text: string) => ({ type: 'paragraph', content: [{ type: 'text', text }] });
 
   it.each([
-    ['every line of a plain description', 'A\r\n\n\nB', 'A\n\n\nB'],
+    ['all lines of a plain description', 'A\r\n\n\nB', 'A\n\n\nB'],
     [
       'the plain text of a rich description',
       { type: 'doc', content: [paragraph('A'), paragraph('B')] },
       'A\n\nB',
     ],
-  ])('shows %s', (_, en, cell) => {
+  ])('contains %s', (_, en, cell) => {
     const column = SHEETS.listings.columns.find(({ name }) => name === 'description.en');
     expect(column && toCell(column, { description: { en } })).toBe(cell);
   });

@@ -1,4 +1,7 @@
-/** How a file is recognised by its content: what is read, and what the message of another file advises. */
+/**
+ * Tests how an import recognises a file by its content. If the file is not a catalogue, the error
+ * message must say what it is and what to do.
+ */
 
 import { writeXlsx } from 'hucre';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +14,9 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const STRICT = 'http://purl.oclc.org/ooxml/officeDocument/relationships';
 const MACRO = 'http://schemas.microsoft.com/office/2006/relationships';
 
-/** Makes the relationships of a part from pairs of a type and a target: `rId1`, `rId2` and so on. */
+/**
+ * Returns the XML for the relationships `rId1`, `rId2` and so on, each with a type and a target.
+ */
 function relationships(...pairs: [type: string, target: string][]): string {
   const rows = pairs.map(
     ([type, target], at) => `<Relationship Id="rId${at + 1}" Type="${type}" Target="${target}"/>`,
@@ -26,7 +31,7 @@ const tab = (name: string, at: number, attributes = '') =>
 const tabs = (...sheets: string[]) =>
   `<workbook xmlns:r="${OFFICE}"><sheets>${sheets.join('')}</sheets></workbook>`;
 
-/** Parts of an .xlsx with one sheet, whose strings are in another part. */
+/** The parts of an .xlsx with one sheet and shared strings. */
 const PARTS: Parts = {
   '[Content_Types].xml': '<Types/>',
   '_rels/.rels': relationships([`${OFFICE}/officeDocument`, 'xl/workbook.xml']),
@@ -40,7 +45,7 @@ const PARTS: Parts = {
     '<sst><si><t>slug</t></si><si><t>city</t></si><si><t>casa</t></si><si><t>Deià</t></si></sst>',
 };
 
-/** Makes an .xlsx with other parts, or with a tab of another kind behind its sheet. */
+/** Makes an .xlsx in which `parts` replace or supplement the default parts. */
 const xlsx = (parts: Parts = {}) => zip({ ...PARTS, ...parts });
 const withTab = (name: string, type: string) =>
   xlsx({
@@ -65,7 +70,7 @@ const CONTENT = `<office:document-content><office:body><office:spreadsheet><tabl
 const JSON_FILE = JSON.stringify({ properties: [{ slug: 'casa', city: 'Deià' }] });
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
 
-/** Returns the record of the only listing of a file, which is JSON or a workbook. */
+/** Returns the record of the only listing in a file. */
 async function readRecord(bytes: Uint8Array) {
   const file = await readCatalogueFile(bytes, 'whole');
   return file.form === 'workbook'
@@ -83,13 +88,16 @@ describe('readCatalogueFile', () => {
       xlsx({ 'xl/media/image1.png': 'b\0o\0o\0k\0 xl/workbook.bin' }),
     ],
     [
-      'an .xlsx with parts in other capitals',
+      'an .xlsx with different capitals in the names of its parts',
       renamed((name) =>
         name.replace('shared', 'Shared').replace('/sheet', '/Sheet').replace('_rels/w', '_Rels/W'),
       ),
     ],
-    ['an .xlsx in small letters', renamed((name) => name.toLowerCase())],
-    ['an .xlsx with backslashes in its entries', renamed((name) => name.replaceAll('/', '\\'))],
+    ['an .xlsx with lower-case names of its parts', renamed((name) => name.toLowerCase())],
+    [
+      'an .xlsx with backslashes in the names of its entries',
+      renamed((name) => name.replaceAll('/', '\\')),
+    ],
     [
       'an .xlsx whose targets begin with a slash',
       xlsx({
@@ -116,7 +124,7 @@ describe('readCatalogueFile', () => {
       }),
     ],
     [
-      'an .xlsx with a sheet that only a program can show',
+      'an .xlsx with a sheet that only a program can unhide',
       xlsx({ 'xl/workbook.xml': tabs(tab('listings', 1, 'state="veryHidden"')) }),
     ],
     [
@@ -143,7 +151,7 @@ describe('readCatalogueFile', () => {
       'an .ods whose mimetype is not the first entry',
       zip({ 'content.xml': CONTENT, mimetype: SPREADSHEET }),
     ],
-    ['a template of an .ods', zip({ mimetype: `${SPREADSHEET}-template`, 'content.xml': CONTENT })],
+    ['an .ods template', zip({ mimetype: `${SPREADSHEET}-template`, 'content.xml': CONTENT })],
     ['JSON', Buffer.from(JSON_FILE)],
     ['JSON after a byte order mark', Buffer.from(`\ufeff${JSON_FILE}`)],
     ['JSON in UTF-16 as PowerShell writes it', Buffer.from(`\ufeff${JSON_FILE}\r\n`, 'utf16le')],
@@ -160,7 +168,7 @@ describe('readCatalogueFile', () => {
     [`${OFFICE}/dialogsheet`, 'a dialog'],
     [`${MACRO}/xlMacrosheet`, 'a macro sheet'],
     [`${MACRO}/xlIntlMacrosheet`, 'a macro sheet'],
-  ])('skips a tab of the type %s and names it', async (type, kind) => {
+  ])('skips a tab of the type %s, which the notes mention', async (type, kind) => {
     expect(await readRecord(withTab('Chart1', type))).toEqual({
       ...CASA,
       notes: [`Ignored: the tab "Chart1", which is ${kind}`],
@@ -169,7 +177,7 @@ describe('readCatalogueFile', () => {
 });
 
 describe('readWorkbook', () => {
-  it('reads the first of two sheets with one name and names the other one', async () => {
+  it('reads only the first of two sheets that have the same name', async () => {
     const file = xlsx({
       'xl/workbook.xml': tabs(tab('listings', 1), tab('Listings\u200b', 3)),
       'xl/_rels/workbook.xml.rels': relationships(
@@ -196,7 +204,7 @@ const encrypted = await writeXlsx({
 });
 const page = '<!DOCTYPE html><html><table><tr><td>slug</td></tr></table></html>';
 
-describe('message of a file that is not a catalogue', () => {
+describe('error message for a file that is not a catalogue', () => {
   it.each<[title: string, content: string | Uint8Array, message: string, path?: string]>([
     ['nothing', '', 'is empty. Export or save it again.'],
     ['an .xls', Buffer.concat([OLE, Buffer.from('Workbook', 'utf16le')]), XLS],
@@ -247,30 +255,30 @@ describe('message of a file that is not a catalogue', () => {
       'an OpenDocument with a password',
     ],
     [
-      'an archive of a workbook',
+      'an archive that contains a workbook',
       zip({ 'catalogue.xlsx': 'x', 'a.jpg': '' }),
       'a ZIP archive, not a workbook. It contains catalogue.xlsx and 1 more. Unpack it, and import the workbook or the JSON file.',
     ],
     [
-      'an archive whose entry would steer the terminal',
+      'an archive with control characters in the name of an entry',
       zip({ 'a\u001b[2J': '' }),
       'It contains a\\u001b[2J. Unpack it',
     ],
     ['an empty archive', zip({}), 'is an empty ZIP archive'],
     ['a .gz', Buffer.from('1f8b0800', 'hex'), 'a compressed archive. Unpack it'],
     [
-      'the lock file of Excel',
+      "Excel's lock file",
       LOCK,
       'the lock file of an open workbook, and has no cells. Import the workbook instead.',
     ],
     [
-      'the lock file of Excel by its name',
+      "Excel's lock file by its name",
       LOCK,
       'Import catalogue.xlsx instead.',
       'desk/~$catalogue.xlsx',
     ],
     [
-      'the lock file of LibreOffice',
+      "LibreOffice's lock file",
       ',eva,desk,28.11.2026 10:00,file:///home/eva/.config/libreoffice/4;',
       'Import catalogue.ods instead.',
       '.~lock.catalogue.ods#',
@@ -281,7 +289,7 @@ describe('message of a file that is not a catalogue', () => {
       'a shortcut to a Google sheet, and has no cells. Open the sheet, choose File > Download > Microsoft Excel (.xlsx)',
     ],
     [
-      'an earlier .gsheet',
+      'an older .gsheet',
       '{"url": "https://docs.google.com/open?id=1x"}',
       'a shortcut to a Google sheet',
     ],
@@ -296,16 +304,16 @@ describe('message of a file that is not a catalogue', () => {
       'a shortcut to another file. Import the file itself.',
     ],
     [
-      'the placeholder of iCloud',
+      'a placeholder for a file in iCloud',
       'bplist00x',
       'a property list of macOS, such as the placeholder of a file in iCloud. Download the file itself',
     ],
     ['HTML saved as .xls', page, 'a web page (HTML). If it shows your table in a browser'],
-    ['HTML after a byte order mark and blanks', `\ufeff\r\n <table>`, 'a web page (HTML)'],
+    ['HTML after a byte order mark and white space', `\ufeff\r\n <table>`, 'a web page (HTML)'],
     ['HTML in UTF-16', Buffer.from(`\ufeff${page}`, 'utf16le'), 'a web page (HTML)'],
     ['an .mht', 'MIME-Version: 1.0\r\n', 'a web archive (MHTML). Open it in a spreadsheet program'],
     [
-      'XML of Excel 2003',
+      'Excel 2003 XML',
       '<?xml version="1.0"?>\n<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">',
       'a spreadsheet in XML. Open it in a spreadsheet program and save it as .xlsx.',
     ],
@@ -319,18 +327,18 @@ describe('message of a file that is not a catalogue', () => {
     ['RTF', '{\\rtf1', 'a text document (RTF)'],
     ['a picture', Buffer.from('89504e470d0a1a0a', 'hex'), 'is a picture'],
     [
-      'JSON with the lines of npm',
+      "JSON after npm's output",
       '\n> feed@2.0.0 export-listings\n> node export-listings.ts\n\n{"properties": []}',
       'JSON after the lines that npm prints. Export it again with `npm run -s export-listings -- --out catalogue.json`.',
     ],
     ['a CSV', 'slug,city\ncasa-marea,Palma\n', 'is neither JSON (Unexpected token'],
     [
-      'a CSV, and its remedy',
+      'a CSV with advice',
       'slug,city\ncasa-marea,Palma\n',
       ') nor a workbook. Open a CSV or another table in a spreadsheet program and save it as .xlsx.',
     ],
     ['malformed JSON', '{"properties": [}', "is not valid JSON (Unexpected token '}'"],
-    ['a JSON file that was cut', '{"properties": [', 'is not valid JSON (Unexpected end'],
+    ['a truncated JSON file', '{"properties": [', 'is not valid JSON (Unexpected end'],
     [
       'text in Latin-1',
       Buffer.from('{"city": "Deià"}', 'latin1'),
@@ -346,14 +354,18 @@ describe('message of a file that is not a catalogue', () => {
       Buffer.from('0001ff', 'hex'),
       'has an unknown format. Import a workbook (.xlsx or .ods) or JSON.',
     ],
-    ['deep JSON', '['.repeat(100_000) + ']'.repeat(100_000), 'is JSON that is nested too deep'],
     [
-      'a cut archive',
+      'deeply nested JSON',
+      '['.repeat(100_000) + ']'.repeat(100_000),
+      'is JSON that is nested too deep',
+    ],
+    [
+      'a truncated archive',
       xlsx().subarray(0, 600),
       'is not a readable workbook (its end is missing). Open it in a spreadsheet program and save it as .xlsx. If it does not open there, download or copy it again.',
     ],
     [
-      'a workbook without its strings',
+      'a workbook without its shared strings',
       xlsx({
         'xl/_rels/workbook.xml.rels':
           PARTS['xl/_rels/workbook.xml.rels']?.replace('sharedStrings.xml', 'strings.xml') ?? '',
@@ -387,7 +399,7 @@ describe('message of a file that is not a catalogue', () => {
       }),
       'Chart1',
     ],
-  ])('names %s', async (_title, content, message, path) => {
+  ])('identifies %s', async (_title, content, message, path) => {
     const error: Error = await readCatalogueFile(Buffer.from(content), 'whole', path).then(
       () => expect.fail('was read'),
       (reason) => reason,
@@ -395,13 +407,13 @@ describe('message of a file that is not a catalogue', () => {
     expect([error.name, error.message]).toEqual(['UserError', expect.stringContaining(message)]);
   });
 
-  it('reads a small listings file that has addresses at Google', async () => {
+  it('reads a small listings file that contains Google URLs', async () => {
     const properties = [{ slug: 'casa', photos: [{ url: 'https://docs.google.com/1' }] }];
     const file = await readCatalogueFile(Buffer.from(JSON.stringify({ properties })), 'whole');
     expect(file).toHaveProperty('properties.length', 1);
   });
 
-  it('reads a file of 165 bytes that begins with a blank', async () => {
+  it("reads JSON that is as long as Excel's lock file and begins with a space", async () => {
     const json = ` ${JSON.stringify({ properties: [{ slug: 'casa' }] })}`.padEnd(165);
     const file = await readCatalogueFile(Buffer.from(json), 'whole');
     expect(file).toHaveProperty('properties.length', 1);

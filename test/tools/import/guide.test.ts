@@ -1,4 +1,7 @@
-/** The examples of docs/guides/listings-file.md and of the reference, on the sample listings. */
+/**
+ * Runs the examples in docs/guides/listings-file.md and docs/reference/listing-rules.md on the
+ * sample listings.
+ */
 
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
@@ -18,7 +21,7 @@ beforeEach(async () => {
   await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
 });
 
-it('prints the dry run and the problem of the guide for its workbook', async () => {
+it('prints the output that the guide shows for its example workbooks', async () => {
   const sheet = (price: number | string) =>
     workbook({
       listings: [
@@ -33,12 +36,12 @@ it('prints the dry run and the problem of the guide for its workbook', async () 
   expect(rejected).toMatchObject({ code: 1, stderr: problem });
 });
 
-it('prints the dry run of the reference for its patch, which is accepted', async () => {
+it('prints the dry run that the reference shows for its example patch', async () => {
   const dry = await imports.load(patch, '--patch', '--dry-run');
   expect(dry).toEqual({ code: 0, stdout: dryRun, stderr: warnings });
   expect(await imports.load(patch, '--patch')).toMatchObject({ code: 0 });
 });
 
-it('accepts the listing of the examples as a complete file', async () => {
+it('accepts docs/examples/listings.json', async () => {
   expect(await imports.run('docs/examples/listings.json')).toMatchObject({ code: 0, stderr: '' });
 });

@@ -1,4 +1,7 @@
-/** `import-listings` as a program, which may find an old database and may be killed. */
+/**
+ * Tests of `import-listings` as a separate program, which may find an outdated database or be
+ * killed.
+ */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -13,7 +16,6 @@ import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 let project: ProjectCopy;
-/** The temporary directory of the programs. */
 let temporary: string;
 
 beforeAll(async () => {
@@ -29,8 +31,8 @@ function load(content: unknown, ...options: string[]): Promise<Finished> {
 
 const SAMPLES = 'tools/samples/listings.json';
 
-describe('a database without tables or migrations', () => {
-  it('is not migrated by a dry run or an export', async () => {
+describe('outdated database', () => {
+  it('is rejected by a dry run or an export', async () => {
     const store = new Database('without-the-last-migration').migrate();
     store.sqlite.exec('DELETE FROM d1_migrations WHERE id = (SELECT max(id) FROM d1_migrations)');
     const dryRun = await runImportOn(store.binding, importCommand, '--dry-run', SAMPLES);
@@ -41,7 +43,7 @@ describe('a database without tables or migrations', () => {
     for (const result of [dryRun, exported]) expect(result).toMatchObject({ code: 1, stderr });
   });
 
-  it('counts as an empty store in a dry run, which does not create tables', async () => {
+  it('counts as empty in a dry run if it has no tables', async () => {
     const store = new Database('without-tables');
     const dryRun = await runImportOn(store.binding, importCommand, '--dry-run', SAMPLES);
     expect(dryRun).toMatchObject({ code: 0, stderr: '' });
@@ -50,14 +52,14 @@ describe('a database without tables or migrations', () => {
   });
 });
 
-it('prints the problem of PUBLIC_SITE_URL in one line', async () => {
+it('prints one line if PUBLIC_SITE_URL is malformed', async () => {
   const vars = project.write('.dev.vars', 'PUBLIC_SITE_URL=https://www.example.com/?a=1\n');
   const { stderr } = await load({ properties: [makeProperty({ slug: 'one' })] });
   rmSync(vars);
   expect(stderr).toBe('PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n');
 });
 
-it('prints the problem of a missing file in one line', async () => {
+it('prints one line if the file does not exist', async () => {
   const { binding } = new Database('in-memory').migrate();
   const { code, stdout, stderr } = await runImportOn(binding, importCommand, 'missing.json');
   expect([code, stdout]).toEqual([1, '']);
@@ -67,7 +69,7 @@ it('prints the problem of a missing file in one line', async () => {
 const LISTINGS = 3_000;
 const OWN = '--import=./tools/own-node.js';
 
-/** Starts a program as the leader of a process group, and waits until it is in the phase. */
+/** Starts a program as the leader of a process group, and waits until it reaches the phase. */
 async function startImport(command: string, args: readonly string[], phase: string) {
   const slugs = Array.from({ length: LISTINGS }, (_, index) => `home-${index}`);
   project.write('many.json', { properties: slugs.map((slug) => makeProperty({ slug })) });
@@ -88,7 +90,7 @@ async function startImport(command: string, args: readonly string[], phase: stri
   return { child, output: () => output };
 }
 
-/** Lists the commands of a process group that still run. */
+/** Lists the processes of a process group that are still running. */
 function listSurvivors({ pid }: ChildProcess): string[] {
   const processes = execFileSync('ps', ['-A', '-o', 'pgid=,stat=,args='], { encoding: 'utf8' });
   return processes.split('\n').filter((line) => {
@@ -97,20 +99,20 @@ function listSurvivors({ pid }: ChildProcess): string[] {
   });
 }
 
-describe('a killed import', () => {
+describe('killed import', () => {
   it.each([
     ['SIGKILL', 'node', [OWN, 'tools/commands/import-listings.ts', 'many.json'], 'staged'],
     ['SIGINT', 'npm', ['run', 'import-listings', '--', 'many.json'], 'staged'],
   ] as const)(
-    'leaves no process and no file after %s to %s %j while rows are %s',
+    'leaves no processes or files after %s to %s %j while rows are %s',
     async (signal, program, args, phase) => {
       const { child, output } = await startImport(program, args, phase);
       try {
         child.kill(signal);
         await expect.poll(() => listSurvivors(child), { timeout: 10_000 }).toEqual([]);
-        // Node's cache of compiled code stays for the next program.
+        // Node keeps its cache of compiled code for the next program.
         expect(readdirSync(temporary).filter((name) => name !== 'node-compile-cache')).toEqual([]);
-        // The signal ended it before it printed its report.
+        // The signal ended the import before it printed its report.
         expect(output()).not.toContain(`${LISTINGS} listings: `);
       } finally {
         if (listSurvivors(child).length > 0 && child.pid) process.kill(-child.pid, 'SIGKILL');
@@ -122,7 +124,7 @@ describe('a killed import', () => {
     ['before', '1 listing: 1 added, 0 changed'],
     ['after', '1 listing: 0 added, 0 changed, 1 unchanged'],
   ])(
-    'stores nothing or everything if it is killed just %s its commit',
+    'stores everything or nothing if it is killed just %s its commit',
     async (position, secondReport) => {
       const kill = `if (sql === 'COMMIT') process.kill(process.pid, 'SIGKILL')`;
       const [before, after] = position === 'before' ? [kill, ''] : ['', kill];

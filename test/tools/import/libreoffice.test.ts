@@ -1,8 +1,8 @@
 /**
- * Imports of workbooks that LibreOffice has saved, which change only the edited cells. LibreOffice 7.4
- * has made the files in libreoffice/ from an export of the hostile catalogue by the edit `touched` of
- * edits.bas, as .xlsx in English and as .ods in Spanish. With FULL=1, it makes every edit of edits.bas,
- * and each import is undone.
+ * Tests that importing a workbook saved by LibreOffice changes only the edited cells. The files in
+ * libreoffice/ come from an export of the hostile catalogue. LibreOffice 7.4 applied the edit
+ * `touched` of edits.bas and saved one as .xlsx in English, the other as .ods in Spanish. With
+ * FULL=1, LibreOffice runs and makes every edit in edits.bas, and each import is undone.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { editWorkbooks, hasLibreOffice } from '../../support/node/libreoffice.ts
 import { makeFile } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
-/** Texts that a spreadsheet converts or loses. */
+/** Strings that a spreadsheet might convert or lose. */
 const TEXTS = [
   ...['00123', '1/8', '1E5', '=1+1', '3-mar', 'true', 'FALSO', '#N/A', '#DIV/0!', '€ 5', '50 %'],
   ...['a\nb', 'a\r\nb', "'quoted", "''", '  spaces  ', '\ttab\t', '-5', '+34 600', '@x', '12:30'],
@@ -23,7 +23,10 @@ const TEXTS = [
 ].filter((text) => text.isWellFormed() && !text.includes('\0'));
 const NUMBERS = [0, 1, 0.1, 1e21, 123456789012345.6, 0.12345678901234568, 1e-7, 295000, 1 / 3];
 
-/** Every text is in four fields, and the numbers are in one. */
+/**
+ * The listings of the hostile catalogue. Every string is in four fields, and every number is in
+ * one.
+ */
 const properties = Array.from({ length: 60 }, (_, at) => {
   const text = (shift: number) =>
     TEXTS.filter((_text, index) => (index + shift) % 60 === at).join('\n') || 'x';
@@ -62,7 +65,7 @@ const imports = openMemoryImports();
 const libreOfficeFolder = join(import.meta.dirname, 'libreoffice');
 const folder = mkdtempSync(join(tmpdir(), 'libreoffice-'));
 const undo = join(folder, 'undo.json');
-// A row mark counts only in the database that it was exported from.
+// An import ignores row marks that come from a different database.
 beforeAll(() => {
   const id = '0'.repeat(32);
   imports.rows(`UPDATE database_identity SET lineage = '${id}', generation = '${id}'`);
@@ -76,7 +79,7 @@ type Name = keyof typeof CATALOGUES;
 
 const restoreByName = new Map<Name, () => void>();
 
-/** Stores a catalogue, as its first import has left it. */
+/** Restores a catalogue to the state after its first import. */
 async function load(name: Name) {
   rmSync(undo, { force: true });
   const restore = restoreByName.get(name);
@@ -93,7 +96,10 @@ const stored = () =>
       .map((row) => [`${row.slug}`, JSON.stringify(row)]),
   );
 
-/** Imports a workbook. Its report has the lines, and no other listing changes. With FULL=1, undoes it. */
+/**
+ * Imports a workbook. Expects that the report contains the lines and that no other listing changes.
+ * With FULL=1, also undoes the import.
+ */
 async function expectChanges(name: Name, bytes: Uint8Array, ...lines: string[]) {
   await load(name);
   const before = stored();
@@ -124,19 +130,22 @@ const EDITED = {
   samples: ['casa-ginebrera: price_from 289000 → 4242', 'villa-azenha: description.en '],
 };
 
-it('changes nothing when a hostile catalogue was only exported', async () => {
+it('changes nothing when an exported hostile catalogue is imported again', async () => {
   await load('hostile');
   await expectChanges('hostile', await imports.exportedWorkbook(), NOTHING);
 });
 
 it.each(['english.xlsx', 'spanish.ods'])(
-  'changes the two edited cells of %s, one of a formatted description',
+  'changes only the two edited cells of %s',
   async (name) => {
     await expectChanges('hostile', readFileSync(join(libreOfficeFolder, name)), ...EDITED.hostile);
   },
 );
 
-/** An edit of edits.bas, and lines of its report. The line of a change begins with its listing. */
+/**
+ * Edits in edits.bas, each with lines that the report must contain. The line of a change begins
+ * with the slug of its listing.
+ */
 const EDITS: [edit: string, ...lines: string[]][] = [
   ['rows-sorted-by-price', NOTHING],
   ['rows-sorted-by-name', NOTHING],
@@ -222,7 +231,7 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ['text-translated', 'casa-ginebrera: title.fr '],
 ];
 
-// Minutes, and LibreOffice.
+// These tests need LibreOffice and take several minutes.
 describe.runIf(process.env.FULL)('LibreOffice', () => {
   beforeEach(({ skip }) => skip(!hasLibreOffice, 'soffice'));
   const basic = readFileSync(join(libreOfficeFolder, 'edits.bas'), 'utf8');
@@ -233,7 +242,7 @@ describe.runIf(process.env.FULL)('LibreOffice', () => {
   );
 
   it.each(FORMS)(
-    'saves an export in %s as %s (%s), of which only the edited cells change something',
+    'saves an export in %s as %s so that only edited cells change something (%s)',
     async (locale, form, name) => {
       await load(name);
       const exported = await imports.exportedWorkbook();
@@ -245,7 +254,7 @@ describe.runIf(process.env.FULL)('LibreOffice', () => {
     600_000,
   );
 
-  describe('changes only what its edit changes', () => {
+  describe('changes only what the edit changes', () => {
     let files: Uint8Array[] = [];
     beforeAll(async () => {
       if (!hasLibreOffice) return;

@@ -1,4 +1,6 @@
-/** An import that changes a large share of the catalogue is rejected without `--many`. */
+/**
+ * Tests that an import is rejected without `--many` if it changes a large share of the catalogue.
+ */
 
 import { beforeEach, expect, it } from 'vitest';
 import { makeProperty } from '../../support/node/listings-file.ts';
@@ -18,7 +20,7 @@ beforeEach(async () => {
   await imports.load({ properties: [...homes, ...secrets] });
 });
 
-/** A file with other fields of the first homes. */
+/** Returns a file that changes the given fields of the first `count` homes. */
 const changed = (count: number, fields: (index: number) => object) => ({
   properties: homes.slice(0, count).map((home, index) => ({ ...home, ...fields(index) })),
 });
@@ -34,7 +36,6 @@ const shy = {
   properties: secrets.map((secret, at) => ({ ...secret, slug: `shy-${at}`, hid: `S-${at}` })),
 };
 
-/** Two homes are a fifth of the ten public ones. */
 it.each<[title: string, file: unknown, option: string, counts?: string]>([
   ['two slugs', slugs(2), '--dry-run'],
   ['three slugs', slugs(3), '--dry-run', 'change the slug or hid of 3'],
@@ -52,7 +53,7 @@ it.each<[title: string, file: unknown, option: string, counts?: string]>([
   ['two homes that a file does not name', firstHomes(8), '--prune'],
   ['three homes that a file does not name', firstHomes(7), '--prune', 'hide 3'],
 ])(
-  'accepts %s if they are at most a fifth or --many is given',
+  'needs --many for %s only if more than a fifth of the public listings change',
   async (_title, content, option, counts) => {
     const file = typeof content === 'function' ? await content() : content;
     const options = ['--dry-run', option];
@@ -64,13 +65,13 @@ it.each<[title: string, file: unknown, option: string, counts?: string]>([
   },
 );
 
-it('accepts another slug of a single listing', async () => {
+it('accepts a new slug for the only listing without --many', async () => {
   imports.clear();
   await imports.load(firstHomes(1));
   expect(await imports.load(slugs(1))).toMatchObject({ code: 0 });
 });
 
-it('accepts an export in an empty store', async () => {
+it('accepts an export into an empty store without --many', async () => {
   const exported = await imports.exported();
   imports.clear();
   expect(await imports.load(exported)).toMatchObject({ code: 0, stderr: '' });

@@ -1,4 +1,4 @@
-/** `--notify` calls a site's build hook if the feed shows something new. */
+/** Tests of `--notify`, which calls a site's build hook if something new appears in the feed. */
 
 import { stripVTControlCharacters } from 'node:util';
 import { Webhook } from 'standardwebhooks';
@@ -11,7 +11,7 @@ import { report } from '../../../tools/import/report/report.ts';
 import { makeProperty } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
-/** The secret of Standard Webhooks' own example. */
+/** The example secret from the Standard Webhooks specification. */
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const ADDRESS = 'https://site.example.com/build';
 const homes = ['one', 'two', 'three'].map((slug) => makeProperty({ slug }));
@@ -36,7 +36,10 @@ const event = z.strictObject({
   resume_cursor: z.string(),
 });
 
-/** Imports with `--notify`. Returns the last line of the report, and the events that were sent. */
+/**
+ * Imports a file with `--notify`. Returns the last line of the report and the events that the hook
+ * received.
+ */
 async function notify(file: object, ...options: string[]) {
   hook.mockClear();
   const done = await imports.load(file, '--notify', ADDRESS, ...options);
@@ -46,7 +49,7 @@ async function notify(file: object, ...options: string[]) {
   return { line: done.stdout.trimEnd().split('\n').at(-1), events };
 }
 
-it('posts the changes and a cursor with a signature of Standard Webhooks', async () => {
+it('posts the changes and a cursor, signed as Standard Webhooks specifies', async () => {
   vi.stubEnv('PUBLISH_HOOK_SECRET', SECRET);
   const { line, events } = await notify({
     properties: homes.map((home) => ({ ...home, name: 'Changed' })),
@@ -90,63 +93,72 @@ const NOTIFIED = 'Notified site.example.com of';
 
 it.each<[title: string, file: object, option: string, line: string, ...events: object[]]>([
   ['a change that the feed does not show', unseen, '--many', `${NOTHING} was not notified.`],
-  ['its dry run', unseen, '--dry-run', `${NOTHING} would not be notified.`],
-  ['always', unseen, '--notify-always', `${NOTIFIED} 0 changes.`, { changes: 0, slugs: null }],
+  ['a dry run of such a change', unseen, '--dry-run', `${NOTHING} would not be notified.`],
+  [
+    'such a change with --notify-always',
+    unseen,
+    '--notify-always',
+    `${NOTIFIED} 0 changes.`,
+    { changes: 0, slugs: null },
+  ],
   [
     'a dry run',
     changed({ name: 'New' }, 2),
     '--dry-run',
     'Would notify site.example.com of 2 changes.',
   ],
-  ['locations alone', coast, '--many', `${NOTIFIED} changed locations.`, { changes: 0, slugs: [] }],
   [
-    'another slug',
+    'a change of locations only',
+    coast,
+    '--many',
+    `${NOTIFIED} changed locations.`,
+    { changes: 0, slugs: [] },
+  ],
+  [
+    'a changed slug',
     changed({ slug: 'second' }, 1),
     '--many',
     `${NOTIFIED} 1 change.`,
     { changes: 1, slugs: ['second', 'one'] },
   ],
   [
-    'another slug while it is hidden',
+    'a changed slug of a listing that becomes hidden',
     changed({ slug: 'secret', status: 'hidden' }, 1),
     '--many',
     `${NOTIFIED} 1 change.`,
     { changes: 1, slugs: ['one'] },
   ],
   [
-    'a hundred listings',
+    '100 new listings',
     { properties: manyHomes.slice(1) },
     '--many',
     `${NOTIFIED} 100 changes.`,
     { changes: 100, slugs: manySlugs },
   ],
   [
-    'more than a hundred',
+    'more than 100 new listings',
     { properties: manyHomes },
     '--many',
     `${NOTIFIED} 101 changes.`,
     { changes: 101, slugs: null },
   ],
-])(
-  'names the changes with current and previous slugs for %s',
-  async (_, file, option, line, ...events) => {
-    const sent = await notify(file, option);
-    expect(sent).toEqual({ line, events: events.map((fields) => expect.objectContaining(fields)) });
-  },
-);
+])('sends the right slugs to the hook for %s', async (_, file, option, line, ...events) => {
+  const sent = await notify(file, option);
+  expect(sent).toEqual({ line, events: events.map((fields) => expect.objectContaining(fields)) });
+});
 
 const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 
-// The errors are as fetch throws them.
+// These errors have the form in which fetch throws them.
 it.each<[what: string, respond: () => Promise<Response>, failure: string]>([
   ['redirects', async () => new Response(null, { status: 302 }), 'it responded with 302'],
   ['hangs', () => Promise.reject(new DOMException('', 'TimeoutError')), 'no response'],
   [
-    'is not there',
+    'cannot be reached',
     () => Promise.reject(new TypeError('fetch failed', { cause: refused })),
     'no connection (ECONNREFUSED)',
   ],
-])('warns after three attempts under one id at a hook that %s', async (_what, respond, failure) => {
+])('warns after three attempts to call a hook that %s', async (_what, respond, failure) => {
   const deadlines = vi.spyOn(AbortSignal, 'timeout');
   const errors = vi.spyOn(console, 'error').mockReturnValue();
   hook.mockImplementation(respond);
@@ -173,11 +185,11 @@ it.each<[what: string, respond: () => Promise<Response>, failure: string]>([
   expect(sent[0]).not.toHaveProperty('webhook-signature');
 });
 
-it('pauses for one and three seconds between the attempts', () => {
+it('waits one second before the first retry and three before the second', () => {
   expect(parseHook(ADDRESS, SECRET).retryPausesMs).toEqual([1_000, 3_000]);
 });
 
-it('rejects a secret of another form without showing it', async () => {
+it('rejects a malformed secret without printing it', async () => {
   vi.stubEnv('PUBLISH_HOOK_SECRET', 'hunter2');
   const { code, stderr } = await imports.load({ properties: homes }, '--notify', ADDRESS);
   expect(code).toBe(2);

@@ -1,6 +1,7 @@
 /**
- * Random listings files. Each is read without an exception. An accepted one changes no record
- * outside it, leaves a catalogue whose exports change nothing, and can be undone.
+ * Property-based tests of imports. Reading a random file never throws an unexpected error. An
+ * accepted file changes no record that it does not name, leaves a catalogue whose exports change
+ * nothing, and can be undone.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +19,7 @@ const runs = (usual: number) => ({ numRuns: process.env.FULL ? usual * 12 : usua
 const imports = openMemoryImports();
 const folder = mkdtempSync(join(tmpdir(), 'undo-'));
 
-it('reads or rejects any JSON without an exception', async () => {
+it('reads or rejects any JSON without an unexpected error', async () => {
   const home = makeProperty({ slug: 'home' });
   await fc.assert(
     fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), async (value) => {
@@ -32,7 +33,7 @@ it('reads or rejects any JSON without an exception', async () => {
   );
 });
 
-it('reads or rejects any bytes and any damaged workbook without an exception', async () => {
+it('reads or rejects any bytes and damaged workbooks without an unexpected error', async () => {
   const file = await workbook({
     listings: [
       ['slug', 'city'],
@@ -98,7 +99,7 @@ const edit = fc.record({
   locations: fc.uniqueArray(location, { maxLength: 2 }),
   amenities: fc.uniqueArray(amenity),
   name: fc.constantFrom('One', 'Other'),
-  /** The stored record that a correction names by its id. */
+  /** Index of the stored record whose key a correction changes. */
   pick: fc.nat(3),
 });
 type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
@@ -110,7 +111,10 @@ async function exported(): Promise<Catalogue> {
   return catalogue;
 }
 
-/** Returns a file without ids, or one whose first records give new keys to stored ones by their ids. */
+/**
+ * Returns the file of an edit. A correction identifies stored records by their ids and gives them
+ * new keys. Other files have no ids.
+ */
 function makeFile({ form, homes, locations, amenities, name, pick }: Edit, stored: Catalogue) {
   const pickId = (index: number, rows: readonly Row[]) =>
     form === 'correction' && index === 0 ? rows[pick % rows.length]?.id : undefined;
@@ -148,7 +152,7 @@ function makeSheets({ homes }: Edit): Promise<Uint8Array> {
   });
 }
 
-/** Imports an edit, whose file is `file` unless it is a sheet or a status. */
+/** Imports an edit. `file` is ignored if the edit is a sheet or a status. */
 async function apply(change: Edit, file: object, ...options: string[]) {
   const patch = [...options, '--many', '--patch'];
   const whole = [...options, '--many'];
@@ -168,7 +172,7 @@ async function apply(change: Edit, file: object, ...options: string[]) {
 
 type Keys = { id: string | undefined; slug: string; hid?: string };
 
-/** Returns the stored records that no record of a file names. */
+/** Returns the stored records that the file does not name. */
 function findOutside(stored: readonly Row[], named: readonly Keys[]): Row[] {
   return stored.filter((row) => {
     const isNamed = ({ id, slug, hid }: Keys) =>
@@ -185,14 +189,14 @@ async function expectExportsChangeNothing(hasWorkbook: boolean) {
   }
 }
 
-it('undoes any edit by the command that it prints, without a change outside the edit', async () => {
+it('undoes any edit with the printed command', async () => {
   const undo = join(folder, 'undo.json');
   let undone = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(edit, { minLength: 3, maxLength: 4 }), async (edits) => {
       imports.clear();
       for (const [index, any] of edits.entries()) {
-        // Ids follow from keys at first, and a key is corrected then.
+        // The first import derives ids from keys. The second corrects a key.
         const change: Edit = { ...any, form: (['file', 'correction'] as const)[index] ?? any.form };
         const before = await exported();
         const file = makeFile(change, before);
@@ -204,13 +208,13 @@ it('undoes any edit by the command that it prints, without a change outside the 
         const homes =
           change.form === 'pruned' ? [] : findOutside(before.properties, file.properties);
         const otherLocations = findOutside(before.locations, file.locations);
-        // The version of a listing has the slug of its location, which a correction may change.
+        // A listing's version depends on the slug of its location, which a correction may change.
         const withoutVersion = ({ as_of, ...row }: Row) => row;
         expect(after.properties.map(withoutVersion)).toEqual(
           expect.arrayContaining(homes.map(withoutVersion)),
         );
         expect(after.locations).toEqual(expect.arrayContaining(otherLocations));
-        // A workbook takes half a second.
+        // A workbook takes half a second, so it is exported only once per run.
         await expectExportsChangeNothing(index === edits.length - 1);
         undone += 1;
         expect(await imports.run(...command.split(' '))).toMatchObject({ code: 0 });

@@ -1,4 +1,4 @@
-/** `import-listings --remote` with a fake Cloudflare that fails at each call. */
+/** Tests of `import-listings --remote` with a fake Cloudflare that fails at each call. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ afterEach(async () => {
   await project.remove();
 });
 
-/** Runs the command in this process, without pauses, on a remote database. */
+/** Runs `import-listings` in this process on a remote database. Retries do not wait. */
 async function loadInto(name: string, ...options: string[]): Promise<Finished> {
   const account = await openAccount(ACCOUNT_ID, [0, 0, 0, 0]);
   const { uuid } = cloudflare.database(name);
@@ -47,8 +47,8 @@ const load = (...options: string[]) => loadInto(NAME, ...options);
 const rows = (name = NAME) => cloudflare.database(name).rows(LISTINGS);
 const stored = () => rows().map(({ slug }) => slug);
 
-describe('a remote import', () => {
-  it('uses the database and the vars of --env with a token for D1 only', async () => {
+describe('import-listings --remote', () => {
+  it("uses the environment's database and vars with a token for D1 only", async () => {
     const args = [file, '--remote', '--env', 'staging'];
     const { code, stdout, stderr } = await project.run('import-listings.ts', ...args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -60,7 +60,7 @@ describe('a remote import', () => {
     expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
   });
 
-  it('names the command that migrates its database', async () => {
+  it('names the command that migrates an outdated database', async () => {
     const name = `${NAME}-staging`;
     const { sqlite } = cloudflare.database(name);
     sqlite.exec('DELETE FROM d1_migrations WHERE id = (SELECT max(id) FROM d1_migrations)');
@@ -70,7 +70,7 @@ describe('a remote import', () => {
     );
   });
 
-  it('reads back whether it is done when every response to its transaction is lost', async () => {
+  it('reads the store to find out the outcome of a transaction whose responses are lost', async () => {
     let isAfter = false;
     cloudflare.fault = (_, body) => (APPLY.test(body) ? { status: 502, isAfter } : undefined);
     const failed = await load();
@@ -83,8 +83,8 @@ describe('a remote import', () => {
     expect(stored()).toEqual(['one', 'two']);
   });
 
-  it('names the next command when the outcome is not known', async () => {
-    // Every response from the transaction on is lost.
+  it('says what to do if the outcome is unknown', async () => {
+    // Every response is lost, beginning with the transaction's.
     let isGone = false;
     cloudflare.fault = (_, body) => {
       isGone ||= APPLY.test(body);
@@ -101,7 +101,7 @@ describe('a remote import', () => {
     expect((await load()).stdout).toContain('2 listings: 0 added');
   });
 
-  it('succeeds when any one of its calls fails once, before or after its effect', async () => {
+  it('succeeds even if any single API call fails once', async () => {
     await load();
     const calls = cloudflare.requests.length;
     for (let skip = 0; skip < calls; skip += 1) {

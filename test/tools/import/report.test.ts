@@ -1,4 +1,4 @@
-/** The report of an import: dry runs, pruned listings, cleared fields and warnings. */
+/** Tests of the report of an import: dry runs, pruned listings, cleared fields and warnings. */
 
 import { beforeEach, expect, it } from 'vitest';
 import { BAY, makeFile, makeProperty } from '../../support/node/listings-file.ts';
@@ -18,7 +18,7 @@ const photo = (name: string, fields: object = {}) => ({
 });
 const whole = { title: { en: 'House' }, location_id: BAY, photos: [photo('1')] };
 
-it('shows every kind of effect in a dry run, which writes nothing', async () => {
+it('shows every kind of change in a dry run without writing anything', async () => {
   const home = makeProperty({
     ...whole,
     slug: 'casa-marea',
@@ -102,7 +102,7 @@ it('shows every kind of effect in a dry run, which writes nothing', async () => 
   expect(imports.rows('SELECT * FROM properties')).toEqual(before);
 });
 
-it('names a cleared name of a location once for all listings that show it', async () => {
+it("warns once of a location's cleared name even if several listings show the location", async () => {
   const homes = ['1', '2', '3', '4'].map((number) =>
     makeProperty({ ...whole, id: BAY.replace(/.$/, number), slug: `home-${number}` }),
   );
@@ -115,14 +115,14 @@ it('names a cleared name of a location once for all listings that show it', asyn
   expect(stderr.match(/name/g)).toHaveLength(1);
 });
 
-it('renders a listing again after a change of the rules', async () => {
+it('reports listings that are rendered again because the rendering rules have changed', async () => {
   const file = makeFile([makeProperty({ slug: 'one' })]);
   await imports.load(file);
   imports.rows(`UPDATE properties SET rendering = 'older'`);
   expect((await imports.load(file, '--dry-run')).stdout).toContain('\none: rendered again\n');
 });
 
-it('lists the first 50 changes in a dry run unless --all is given', async () => {
+it('lists only the first 50 changes in a dry run without --all', async () => {
   const homes = Array.from({ length: 52 }, (_, index) => makeProperty({ slug: `home-${index}` }));
   await imports.load({ properties: homes });
   const properties = homes.map((home) => ({ ...home, name: 'Renamed' }));
@@ -133,7 +133,7 @@ it('lists the first 50 changes in a dry run unless --all is given', async () => 
   expect(all.stdout.match(/"Renamed"/g)).toHaveLength(52);
 });
 
-it('names and ignores unknown sheets', async () => {
+it('names the unknown sheets that an import ignores', async () => {
   await imports.load(makeFile([makeProperty({ slug: 'one' })]));
   const listings = [['slug'], ['one']];
   const otherSheets = { 'read me': [['x']], Photo: [['a']], Notes: [['b']] };
@@ -155,7 +155,7 @@ it.each<[finding: string, fields: object]>([
   ['HTML entities in a text, such as &amp;', { city: 'Dei&#224;' }],
   ['a text that was decoded wrongly, such as DeiÃ', { city: 'DeiÃ\u00a0' }],
   ['a text that was decoded wrongly, such as DeiÃ', { title: { fr: 'Vue sur la mer â€“ calme' } }],
-  // PowerShell decodes the output of a program by an older code page.
+  // PowerShell decodes the output of programs with an older code page.
   ['a text that was decoded wrongly, such as DeiÃ', { city: 'Dei├á' }],
   ['a text that was decoded wrongly, such as DeiÃ', { title: { es: 'Gen\ufffdve' } }],
   ['a word of a program as a text, such as NULL', { city: 'NULL' }],
@@ -185,7 +185,7 @@ it.each<[finding: string, fields: object]>([
     `a photo or video ${finding}`,
     { photos: [photo('1', { url })] },
   ]),
-])('warns once of %s', async (finding, fields) => {
+])('warns of %s only in the import that introduces it', async (finding, fields) => {
   await imports.load(makeFile([]));
   const usual = { ...whole, latitude: 39.6, longitude: 2.9, price_from: 2 };
   const odd = makeProperty({ ...usual, slug: 'odd', ...fields });
@@ -225,9 +225,9 @@ it.each<[fields: object, ...warnings: string[]]>([
   ],
   [{ latitude: 40.06 }, 'coordinates more than 50 km from before: 1 listing: casa-marea 51 km'],
   [{ latitude: 40.04 }],
-  // Control characters would steer the terminal.
+  // Control characters could manipulate the terminal.
   [{ hid: 'H-\u001b[2J2' }, 'a changed hid: 1 listing: casa-marea H-1 → H-\\u001b[2J2'],
-])('warns of the change to %j if it is rarely meant', async (fields, ...warnings) => {
+])('warns of an unlikely change to %j', async (fields, ...warnings) => {
   const usual = { hid: 'H-1', latitude: 39.6, longitude: 2.9, size: 85.125, beds: 0 };
   const home = makeProperty({ slug: 'casa-marea', ...usual });
   await imports.load({ properties: [home] });
