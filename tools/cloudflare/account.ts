@@ -19,7 +19,7 @@ const PAUSES_MS = [250, 500, 1_000, 2_000];
  */
 const CALLS_PER_MINUTE = 190;
 const BLOCK_MS = 300_000;
-/** Longer pauses are printed. */
+/** Pauses longer than this are announced to the user. */
 const SILENT_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 
@@ -145,7 +145,10 @@ function createThrottle({ now, sleep }: Clock): () => Promise<void> {
   };
 }
 
-/** e.g. `/accounts/f00d/d1/database?name=feed` → `/d1/database` */
+/**
+ * Removes the account and the query from a path: `/accounts/f00d/d1/database?name=feed` →
+ * `/d1/database`.
+ */
 const shorten = (path: string) => path.replace(/^\/accounts\/[^/]+(?=\/)|\?.*$/g, '');
 
 const rejection = z.object({

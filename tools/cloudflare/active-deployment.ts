@@ -6,7 +6,10 @@ import { readGit } from '../command-line/git.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { type Account, RejectedCallError } from './account.ts';
 
-/** https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/deployments */
+/**
+ * The deployments of a Worker, newest first:
+ * https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/deployments
+ */
 const deployments = z.object({
   deployments: z.array(
     z.object({
@@ -47,7 +50,10 @@ export async function findActiveDeployment(
   }
 }
 
-/** e.g. `version 0b5e… (f0e1d2c3b4a5), deployed by anna@example.com at 2026-11-20T10:00:00Z` */
+/**
+ * Describes a deployment, e.g. `version 0b5e… (f0e1d2c3b4a5), deployed by anna@example.com at
+ * 2026-11-20T10:00:00Z`.
+ */
 export function describeActiveDeployment({ id, tag, at, by }: ActiveDeployment): string {
   return `version ${id} (${tag ?? 'no tag'}), deployed by ${by} at ${at}`;
 }

@@ -12,7 +12,10 @@ const NAMESPACES = '/storage/kv/namespaces';
 const NAMESPACES_PER_PAGE = 1_000;
 const REPORTED_SHARE = 0.7;
 
-/** https://developers.cloudflare.com/api/resources/d1/subresources/database/methods/get */
+/**
+ * A D1 database:
+ * https://developers.cloudflare.com/api/resources/d1/subresources/database/methods/get
+ */
 const database = z.object({
   uuid: z.string(),
   name: z.string(),

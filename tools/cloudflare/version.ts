@@ -69,7 +69,7 @@ export async function awaitHealth(
   }
 }
 
-/** Returns the health report; otherwise, a clause that describes the failure. */
+/** Requests the health report. If that fails, returns a clause that describes the failure. */
 async function requestHealth(
   url: string,
   version: string,

@@ -39,7 +39,7 @@ export function resolveEnvironment(option?: string): string | undefined {
   );
 }
 
-/** e.g. `npm run deploy -- --env staging` */
+/** Formats a command for the user to run, e.g. `npm run deploy -- --env staging`. */
 export function formatCommand(environment: string | undefined, command: string, ...args: string[]) {
   const allArgs = [...args, ...(environment === undefined ? [] : ['--env', environment])];
   return [`npm run ${command}`, ...(allArgs.length > 0 ? ['--', ...allArgs] : [])].join(' ');

@@ -1,8 +1,8 @@
-/** Plurals and spelling suggestions for messages. */
+/** Formats plurals and suggests spellings in messages. */
 
 import { closestMatch as closestByDistance } from 'leven';
 
-/** e.g. `1 listing`, `2 amenities` */
+/** Formats a count and its noun, e.g. `1 listing` or `2 amenities`. */
 export function formatCount(count: number, singular: string): string {
   return `${count} ${count === 1 ? singular : pluralize(singular)}`;
 }

@@ -30,7 +30,7 @@ export function printable(text: string): string {
   });
 }
 
-/** e.g. `\u00a0`, `\u{e0001}` */
+/** Returns the escape sequence of a character, e.g. `\u00a0` or `\u{e0001}`. */
 function escapeCharacter(character: string): string {
   const code = character.codePointAt(0)?.toString(16).padStart(4, '0') ?? '';
   return code.length === 4 ? `\\u${code}` : `\\u{${code}}`;

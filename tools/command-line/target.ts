@@ -6,7 +6,7 @@ import { UserError } from './user-error.ts';
 
 export type Target = {
   kind: 'local' | 'remote';
-  /** Undefined for production. */
+  /** Name of the environment; undefined for production. */
   environment: string | undefined;
 };
 

@@ -18,7 +18,7 @@ export function needsNoStack(error: unknown): boolean {
   return error instanceof UserError || isSystemError(error);
 }
 
-/** e.g. `cannot open notes.csv: no such file or directory` */
+/** Describes an error to the user, e.g. `cannot open notes.csv: no such file or directory`. */
 export function describeError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   const { errno, syscall, path, dest } = error;

@@ -43,7 +43,10 @@ async function run({ target, slug }: Request, open = withDatabase): Promise<numb
   }
 }
 
-/** e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx: added 1, changed 2 (8ee1a43f02bc, 7c1d…)` */
+/**
+ * Formats an operation as one line, e.g. `2026-11-27 14:03 UTC by ana, import-listings homes.xlsx:
+ * added 1, changed 2 (8ee1a43f02bc, 7c1d…)`.
+ */
 function formatLine(operation: Operation): string {
   const entries = Object.entries(counts.parse(JSON.parse(operation.counts)));
   const summary = entries.map(([name, count]) => `${name} ${count}`).join(', ');

@@ -5,7 +5,7 @@ import { UserError } from '../command-line/user-error.ts';
 import { type Deployment, formatTable, listResources } from './deployment.ts';
 import { getSettings } from './wrangler-toml.ts';
 
-/** A site on a domain that RFC 2606 reserves for examples. */
+/** Matches sites on the domains that RFC 2606 reserves for examples. */
 const EXAMPLE = /^https?:\/\/(?:[^/]*\.)?example\.(?:com|net|org)(?:[:/]|$)/i;
 
 /**

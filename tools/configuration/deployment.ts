@@ -60,7 +60,10 @@ export function formatConfig(
 
 const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
 const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
-/** e.g. `[env.staging] of `; empty for production */
+/**
+ * Returns the first words of a message about an environment, e.g. `[env.staging] of `; empty for
+ * production.
+ */
 export const formatTable = (environment?: string) =>
   environment ? `[env.${environment}] of ` : '';
 

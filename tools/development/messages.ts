@@ -9,7 +9,10 @@ import { parseJson } from '../../src/http/json-text.ts';
 import { LOCALHOST_URL } from '../../src/http/localhost.ts';
 import { formatOrigin } from './port.ts';
 
-/** Wrangler's list of bindings, and its lines about requests. */
+/**
+ * Lines of wrangler that `npm run dev` does not print: its list of bindings, and its messages about
+ * requests.
+ */
 const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 

@@ -138,7 +138,7 @@ export function getValue(record: Fields, { field, locale }: Column): unknown {
   return isMap(value) ? value[locale] : undefined;
 }
 
-/** e.g. `title.en` */
+/** Returns the path of a column's field in its record, e.g. `title.en`. */
 export function fieldPath({ field, locale }: Column): string {
   return locale === undefined ? field : `${field}.${locale}`;
 }

@@ -5,7 +5,7 @@ import type { Column } from './columns.ts';
 /** The location of a record in its file. */
 export type FileLocation = {
   kind: 'file' | 'cell' | 'location' | 'amenity' | 'listing';
-  /** e.g. `properties[3]`, `photos!C12`, `the file` */
+  /** The position in the file, e.g. `properties[3]`, `photos!C12` or `the file`. */
   position: string;
   key?: { field: string; value: string } | undefined;
   /** The row in a workbook; undefined for a record in JSON. */
@@ -87,7 +87,7 @@ export type ImportProblem = FieldProblem & { location: FileLocation };
 
 export const THE_FILE: FileLocation = { kind: 'file', position: 'the file' };
 
-/** e.g. `properties[3] (slug "casa-marea")` */
+/** Formats a location with the record's key, e.g. `properties[3] (slug "casa-marea")`. */
 export function formatLocation({ position, key }: Pick<FileLocation, 'position' | 'key'>): string {
   return key === undefined || key.value === position
     ? position

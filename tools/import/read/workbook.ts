@@ -116,7 +116,9 @@ function rejectRenamed(sheets: readonly Sheet[], sheetRows: ReadonlyMap<SheetNam
   if (messages.length > 0) throw new UserError(printable(messages.join('\n')));
 }
 
-/** e.g. `Ignored: the sheet "Photo", did you mean photos?` */
+/**
+ * Formats the note about an ignored sheet, e.g. `Ignored: the sheet "Photo", did you mean photos?`
+ */
 function formatIgnored(name: string): string {
   const match = closestMatch(name, SHEET_NAMES);
   const question = match === undefined ? '' : `, did you mean ${match}?`;

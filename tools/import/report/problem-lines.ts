@@ -25,7 +25,10 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
   });
 }
 
-/** e.g. `price_from must be a number: 3 listings, first casa-marea (row 2, price_from): "x", "y"` */
+/**
+ * Formats problems that have the same cause, e.g. `price_from must be a number: 3 listings, first
+ * casa-marea (row 2, price_from): "x", "y"`.
+ */
 function formatCause(first: ImportProblem, all: readonly ImportProblem[]): string {
   const subject = first.subject ?? hideIndexes(findColumn(first));
   const cause = [subject, first.message].filter(Boolean).join(' ');
@@ -33,7 +36,7 @@ function formatCause(first: ImportProblem, all: readonly ImportProblem[]): strin
   return `${cause}: ${count}, first ${formatFirst(first)}${formatValues(all)}${formatHint(first)}`;
 }
 
-/** e.g. `3 listings`, `4 times in 3 rows` */
+/** Counts the affected records or rows, e.g. `3 listings` or `4 times in 3 rows`. */
 function formatAffected(problems: readonly ImportProblem[], kind: string): string {
   const rows = problems.map(({ location, path }) => {
     const cell = findCell(location, path)?.cell;
@@ -56,7 +59,7 @@ function formatFirst(problem: ImportProblem): string {
   return `${key.value} (${[position, isInSheet ? '' : problem.path].filter(Boolean).join(', ')})`;
 }
 
-/** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
+/** Formats a single problem, e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …`. */
 function formatProblem(problem: ImportProblem): string {
   const { subject, message } = problem;
   const subjects = subject === undefined ? [findColumn(problem), quoteValue(problem)] : [subject];
@@ -70,7 +73,7 @@ function formatValues(problems: readonly ImportProblem[]): string {
   return values.length === 0 ? '' : `: ${values.slice(0, MAX_QUOTED).join(', ')}${more}`;
 }
 
-/** e.g. `photos!C12 (slug "x")` */
+/** Formats the position of a problem with the record's key, e.g. `photos!C12 (slug "x")`. */
 function formatPosition({ location, path }: ImportProblem): string {
   return formatLocation({
     ...location,
@@ -90,12 +93,12 @@ function findColumn({ location, path }: ImportProblem): string {
   return path === '' ? path : (findCell(location, path)?.column ?? path);
 }
 
-/** e.g. `photos.0.url` → `photos.*.url` */
+/** Replaces the indexes in a path: `photos.0.url` → `photos.*.url`. */
 function hideIndexes(path: string): string {
   return path.replace(/\.\d+/g, '.*');
 }
 
-/** e.g. `. Did you mean photos?` */
+/** Formats a problem's advice as the end of its message, e.g. `. Did you mean photos?` */
 function formatHint({ unknown, hint }: FieldProblem): string {
   const match = unknown && closestMatch(unknown.name, unknown.knownNames);
   const hints = [hint, match && `Did you mean ${match}?`].filter(Boolean);

@@ -91,13 +91,19 @@ function summaryLines({ file, effect }: AcceptedImport, { prunes }: ReportOption
   return lines;
 }
 
-/** e.g. `Kept 1 newer value of the store: casa-marea price_from 298000 (289000 in your export)` */
+/**
+ * Formats the line about kept values, e.g. `Kept 1 newer value of the store: casa-marea price_from
+ * 298000 (289000 in your export)`.
+ */
 function formatKept(values: readonly string[]): string {
   const head = `Kept ${formatCount(values.length, 'newer value')} of the store`;
   return printable(`${head}: ${formatList(values, MAX_EXAMPLES, '; ')}`);
 }
 
-/** e.g. `Worth a look: 1 value is back at what was exported: casa-marea price_from 275000 → 289000 (…)` */
+/**
+ * Formats the warning about restored values, e.g. `Worth a look: 1 value is back at what was
+ * exported: casa-marea price_from 275000 → 289000 (…)`.
+ */
 function putBackLines(values: readonly string[]): string[] {
   if (values.length === 0) return [];
   const verb = values.length === 1 ? 'is' : 'are';
@@ -177,7 +183,10 @@ async function notifyHook(hook: Hook, outcome: AcceptedImport, options: ReportOp
   }
 }
 
-/** e.g. `Worth a look: public without a photo: 62 listings: casa-a, casa-b, casa-c and 59 more` */
+/**
+ * Formats one line per kind of warning, e.g. `Worth a look: public without a photo: 62 listings:
+ * casa-a, casa-b, casa-c and 59 more`.
+ */
 function warningLines(head: string, warnings: readonly Warning[]): string[] {
   const causes = Map.groupBy(warnings, ({ cause }) => cause);
   return [...causes].map(([cause, same]) => {
