@@ -1,4 +1,7 @@
-/** The pages of `npm run dev` exist only in development, and only for this computer. */
+/**
+ * Checks that the pages of `npm run dev` exist only in development, and only for requests from this
+ * computer.
+ */
 
 import { describe, expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
@@ -15,13 +18,13 @@ const FILES = [
   '/api/docs/start.js',
 ];
 
-describe('in development', () => {
+describe('in development,', () => {
   const ENVIRONMENT = 'development';
 
   it.each([
     ['/', 'x-api-key: one&quot;&gt;&lt;script&gt;'],
     ['/api/docs', 'data-api-key="one&quot;&gt;&lt;script&gt;'],
-  ])('%s has the first key and its own policy', async (path, key) => {
+  ])('%s shows the first API key under a strict security policy', async (path, key) => {
     const API_KEY = 'one"><script>alert(1)</script>, two';
     const response = await request(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
@@ -38,13 +41,13 @@ describe('in development', () => {
     const html = await (await request('/', { ENVIRONMENT })).text();
     const paths = new Set(html.match(/(?<=href=")\/[^"]*(?=")/g));
     expect(paths).toContain('/docs');
-    // Wrangler serves this page.
+    // Wrangler serves this page, not the Worker.
     expect(paths.delete('/cdn-cgi/explorer')).toBe(true);
     paths.delete('/docs');
     for (const path of paths) await expectStatus(await request(path, { ENVIRONMENT }), 200);
   });
 
-  it.each(FILES)('%s is served without a key', async (path) => {
+  it.each(FILES)('%s does not contain the API key', async (path) => {
     const API_KEY = 'a-key-that-no-file-has';
     const response = await request(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
@@ -52,7 +55,7 @@ describe('in development', () => {
   });
 });
 
-describe('elsewhere', () => {
+describe('outside development', () => {
   const development = { ENVIRONMENT: 'development' };
   const PREVIEW = ['/preview', '/preview/listings/casa-marea', '/preview/preview.css'];
   const PATHS = [
@@ -67,7 +70,7 @@ describe('elsewhere', () => {
   ];
 
   it.each(['production', 'staging', '', 'Development', 'the deployed entry'])(
-    'pages do not exist in %j',
+    'the pages do not exist (%j)',
     async (ENVIRONMENT) => {
       const requestAt = (path: string, method = 'GET') =>
         ENVIRONMENT === 'the deployed entry'
@@ -84,7 +87,7 @@ describe('elsewhere', () => {
     ['192.168.1.7:4000', 404],
     ['localhost.evil.example', 404],
     ['127.0.0.1.evil.example', 404],
-  ])('pages at %s are a %i in development', async (host, status) => {
+  ])('a request to %s gets a %i, even in development', async (host, status) => {
     for (const path of PATHS.filter((path) => !/casa-marea|docs\/$/.test(path))) {
       await expectStatus(await request(path, development, {}, host), status);
     }

@@ -1,4 +1,4 @@
-/** The documents as pages of `npm run dev`. */
+/** Tests the pages on which `npm run dev` shows the documents. */
 
 import { describe, expect, it } from 'vitest';
 import worker from '../../src/development/dev-worker.ts';
@@ -19,7 +19,6 @@ async function getPage(path: string): Promise<string> {
 const targetsIn = (html: string) =>
   [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, target = '']) => target);
 
-/** Reverts Hono's escapes. */
 const unescaped = (html: string) =>
   html
     .replaceAll('&quot;', '"')
@@ -28,15 +27,18 @@ const unescaped = (html: string) =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-it.each([...DOCUMENTS, 'CHANGELOG.md'])('%s has a page and a link in the index', async (path) => {
-  expect(targetsIn(await getPage('/docs/README.md'))).toContain(`/${path}`);
-  const html = await getPage(`/${path}`);
-  expect(html).toContain('<h1 id=');
-  // A screen reader would announce a heading without text.
-  expect(html).not.toContain('<th></th>');
-  // All Markdown is rendered.
-  expect(html.replaceAll(/<code>[\s\S]*?<\/code>/g, '')).not.toMatch(/\]\(|^\||\*\*/m);
-});
+it.each([...DOCUMENTS, 'CHANGELOG.md'])(
+  '%s has a page and is linked from the index',
+  async (path) => {
+    expect(targetsIn(await getPage('/docs/README.md'))).toContain(`/${path}`);
+    const html = await getPage(`/${path}`);
+    expect(html).toContain('<h1 id=');
+    // A screen reader would announce a heading without text.
+    expect(html).not.toContain('<th></th>');
+    // No Markdown syntax is left.
+    expect(html.replaceAll(/<code>[\s\S]*?<\/code>/g, '')).not.toMatch(/\]\(|^\||\*\*/m);
+  },
+);
 
 const PROGRAMS = import.meta.glob<string>('../../docs/examples/*', {
   query: '?raw',
@@ -44,20 +46,17 @@ const PROGRAMS = import.meta.glob<string>('../../docs/examples/*', {
   eager: true,
 });
 
-it.each(Object.entries(PROGRAMS))(
-  '%s has a page with a button that copies it',
-  async (file, text) => {
-    const path = file.replace('../..', '');
-    const html = await getPage(path);
-    expect(html).toContain(`>${path.replace('/docs/examples/', '')}</a></h1>`);
-    const [, code = ''] =
-      /<code>([\s\S]*?)<\/code><\/pre><button type="button" class="copy">/.exec(html) ?? [];
-    expect(`${unescaped(code)}\n`).toBe(text.replaceAll('localhost:3001', 'localhost:4000'));
-    expect(html).toContain(`<a href="${path}" aria-current="page">`);
-  },
-);
+it.each(Object.entries(PROGRAMS))('%s has a page with a copy button', async (file, text) => {
+  const path = file.replace('../..', '');
+  const html = await getPage(path);
+  expect(html).toContain(`>${path.replace('/docs/examples/', '')}</a></h1>`);
+  const [, code = ''] =
+    /<code>([\s\S]*?)<\/code><\/pre><button type="button" class="copy">/.exec(html) ?? [];
+  expect(`${unescaped(code)}\n`).toBe(text.replaceAll('localhost:3001', 'localhost:4000'));
+  expect(html).toContain(`<a href="${path}" aria-current="page">`);
+});
 
-it('links to programs and folders lead to pages', async () => {
+it('links to programs and folders open their pages', async () => {
   expect(targetsIn(await getPage('/docs/guides/sending-events.md'))).toContain(
     '/docs/examples/outbox.ts',
   );
@@ -65,7 +64,7 @@ it('links to programs and folders lead to pages', async () => {
   expect(await getPage('/docs/examples')).toBe(await getPage('/docs/examples/call.ts'));
 });
 
-it('event types have a page with each field and a command that sends a sample', async () => {
+it('the page of event types shows their fields and commands that send samples', async () => {
   const path = '/docs/reference/event-types';
   expect(targetsIn(await getPage('/'))).toContain(path);
   for (const from of ['/docs/README.md', '/docs/reference/events.md']) {
@@ -89,7 +88,7 @@ it('event types have a page with each field and a command that sends a sample', 
   "payload": {`);
 });
 
-it('links on all pages lead to a page and a heading that exist', async () => {
+it('links on every page point to pages and headings that exist', async () => {
   const pages = new Map<string, string>();
   for (const path of DOCUMENTS) pages.set(`/${path}`, await getPage(`/${path}`));
   const statuses = new Map<string, number>();
@@ -111,7 +110,7 @@ it('links on all pages lead to a page and a heading that exist', async () => {
   expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
 });
 
-it('commands have the running origin and key', async () => {
+it('commands contain the origin and the API key of the running service', async () => {
   const html = await getPage('/docs/guides/quickstart.md');
   expect(html).toContain(
     '<code>curl -s &#39;http://localhost:4000/api/v1/web/properties?limit=2&amp;locale=en&#39; -H &#39;x-api-key: running-key&#39;</code></pre><button type="button" class="copy">',
@@ -119,13 +118,13 @@ it('commands have the running origin and key', async () => {
   expect(html).not.toMatch(/3001|dev_key_/);
 });
 
-it('responses have no button to copy them', async () => {
+it('sample responses have no copy button', async () => {
   const html = await getPage('/README.md');
   expect(html).toMatch(/\{&quot;object&quot;:&quot;list&quot;.*<\/pre><\/div>/);
 });
 
-describe.each(['/docs/none', '/none', '/constructor'])('%s, where there is nothing,', (path) => {
-  it('is a page with the index of the documents for a browser', async () => {
+describe.each(['/docs/none', '/none', '/constructor'])('an unknown path such as %s', (path) => {
+  it('shows a browser the index of the documents', async () => {
     const response = await request(path, { Accept: 'text/html,*/*;q=0.8' });
     await expectStatus(response, 404);
     const html = await response.text();
@@ -134,7 +133,7 @@ describe.each(['/docs/none', '/none', '/constructor'])('%s, where there is nothi
   });
 
   it.each([{}, { Accept: '*/*' }, { Accept: 'application/json' }])(
-    'is the error of the API for a client that sends %j',
+    'returns an API error to a client that sends %j',
     async (headers) => {
       await expectError(await request(path, headers), 404, 'resource_missing');
     },
@@ -142,7 +141,7 @@ describe.each(['/docs/none', '/none', '/constructor'])('%s, where there is nothi
 });
 
 it.each(['GET', 'POST'])(
-  '%s of an API path with a double slash returns the error of the API',
+  '%s with a double slash before an API path returns an API error',
   async (method) => {
     const url = 'http://localhost:4000//api/public/events/ingest';
     const response = await sendUndescribed(vars, url, { method }, worker);
@@ -150,7 +149,7 @@ it.each(['GET', 'POST'])(
   },
 );
 
-it('documents also have a page without .md, which links to its neighbours in the index', async () => {
+it('document pages work without .md and link to the previous and the next document', async () => {
   const html = await getPage('/docs/guides/building-a-site');
   expect(html).toBe(await getPage('/docs/guides/building-a-site.md'));
   expect(html).toMatch(/Previous: <a href="\/docs\/guides\/quickstart.md">Quickstart<\/a>/);

@@ -1,4 +1,4 @@
-/** The development Worker waits while the local database is locked. */
+/** Tests that the development Worker waits while the local database is locked. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -9,7 +9,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 });
 
-/** Returns a database of the development Worker whose calls fail for some time. */
+/** Returns a database whose calls fail for the given time, wrapped as in the development Worker. */
 function failingDatabase(message: string, forMs: number): D1Database {
   const endsAt = Date.now() + forMs;
   const failing = interceptD1(env.DB, async (call) => {
@@ -24,14 +24,14 @@ it.each([
   ['D1_ERROR: Failed to get session commit token: internal error', 4_000, 7],
   ['D1_ERROR: database is locked: SQLITE_BUSY', 20_000, 'SQLITE_BUSY'],
   ['D1_ERROR: no such table: nothing', 4_000, 'no such table'],
-])('waitForLocks turns the error %s for %i ms into %s', async (message, forMs, expected) => {
+])('waitForLocks turns the error "%s" for %i ms into %s', async (message, forMs, expected) => {
   const statement = failingDatabase(message, forMs).prepare('select ? as value').bind(7);
   const outcome = statement.first('value').catch(String);
   await vi.advanceTimersByTimeAsync(11_000);
   expect(String(await outcome)).toContain(String(expected));
 });
 
-it('waitForLocks repeats a batch of a session', async () => {
+it('waitForLocks retries a batch of a session', async () => {
   const session = failingDatabase('SQLITE_BUSY', 4_000).withSession('first-primary');
   const values = [1, 2].map((value) => session.prepare('select ? as value').bind(value));
   const batch = session.batch(values);

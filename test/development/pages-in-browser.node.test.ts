@@ -1,4 +1,4 @@
-/** The pages that `npm run dev` adds, in Chromium: start page, preview and API page. */
+/** Tests the pages of `npm run dev` in Chromium: the start page, the preview and the API page. */
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,20 +8,20 @@ import { findViolations, hasChromium, openSamples, type Samples } from '../suppo
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1280, height: 900 };
 const WIDE_DESK = { width: 1440, height: 900 };
-const PHOTOS = '**/sample-photos/**';
+const PHOTOS = /\/sample-photos\//;
 const COMPLETE = 'casa-ginebrera';
 
 const LOCATIONS = 'GET/api/v1/web/locations';
 const INGEST = 'POST/api/public/events/ingest';
 
-/** Violations in the controls of @scalar/api-reference 1.76.0, which no setting and no style changes. */
+/** Violations in the controls of @scalar/api-reference 1.76.0 that no setting or style can fix. */
 const VIOLATIONS_IN_SCALAR = [
-  // The field for the name of the key's header.
+  // The input field for the name of the API key header.
   'aria-input-field-name',
   'aria-required-attr',
   // The buttons that copy text.
   'button-name',
-  // The example responses of two operations that are shown at the same time.
+  // The example responses of two operations, which are visible at the same time.
   'landmark-unique',
 ];
 
@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   });
   afterAll(() => samples?.close());
 
-  describe('the start page and the preview', () => {
+  describe('the development site', () => {
     let page: Page;
     let complaints: string[];
     let requested: Set<string>;
@@ -50,18 +50,18 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const cards = () => page.locator('li:has(> .card)');
     const findCard = (slug: string) => page.locator(`#listing-${slug}`);
     const readCount = () => page.locator('#count').textContent();
-    /** Returns the text that a style sheet adds after an element. */
+    /** Returns the text that a style sheet inserts after an element. */
     const readNote = (selector: string) =>
       page.evaluate(`getComputedStyle(document.querySelector('${selector}'), '::after').content`);
 
-    it('copies a request of the start page, which links to the documents', async () => {
+    it('copies commands from the start page and from a document', async () => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       const methods = new Set<string>();
       page.on('request', (request) => {
         if (request.resourceType() === 'fetch') methods.add(request.method());
       });
       await page.goto(samples.service.origin, { waitUntil: 'networkidle' });
-      // A body that nobody reads would keep a connection busy.
+      // With GET, the unread body would keep a connection busy.
       expect([...methods]).toEqual(['HEAD']);
       await page.getByRole('button', { name: 'Copy' }).first().click();
       const key = samples.service.vars.get('API_KEY');
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       }
     });
 
-    it('filters by status, type, location and words of the address', async () => {
+    it('filters listings by status, type, location and text of the address', async () => {
       await visit('');
       await page.getByLabel('Status').selectOption('Hidden (5)');
       await page.getByRole('button', { name: 'Show' }).click();
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await page.getByText('Remove a filter').waitFor();
     });
 
-    it('counts what is missing and links to the listings that miss it', async () => {
+    it('counts missing content and links to the listings without it', async () => {
       await visit('');
       await page.getByText('What is missing').click();
       const counts = await page.locator('details a').allInnerTexts();
@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       expect((await page.locator('.card').first().boundingBox())?.height).toBeGreaterThan(300);
     });
 
-    it('shows a photo that cannot be loaded as a grey box with its address', async () => {
+    it('shows the address of a photo that cannot be loaded', async () => {
       await page.route(PHOTOS, (route) => route.abort());
       await visit('?find=ginebrera');
       await page.getByText('Photo not loaded 1').waitFor();
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       expect(await page.getByText('What is missing').isVisible()).toBe(false);
     });
 
-    it('shows a listing as the example site shows it', async () => {
+    it('shows a listing like the example site', async () => {
       await visit(`/listings/${COMPLETE}`);
       expect(await page.title()).toBe('Stone house above the cove at Deià – Preview');
       const content = await page.getByRole('main').textContent();
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
 
     it.each(['/', '/docs/operate/runbook.md', '/preview', `/preview/listings/${COMPLETE}?lang=fr`])(
-      'is accessible at %s, on a phone and in the dark',
+      'has no accessibility violations at %s in light and dark mode',
       async (path) => {
         for (const [colorScheme, viewport] of [
           ['light', PHONE],
@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
           await page.emulateMedia({ colorScheme });
           await page.goto(samples.service.origin + path);
           expect(await findViolations(page)).toEqual([]);
-          // The widest font shows whether text is cut. The page's policy rejects an inline style.
+          // A wide font reveals text that is cut off. The page's security policy rejects inline styles.
           await page.evaluate(`{
           const sheet = new CSSStyleSheet();
           sheet.replaceSync('* { font-family: monospace !important; letter-spacing: 0.1em !important; }');
@@ -221,7 +221,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       },
     );
 
-    it('is used by the keyboard, from a card to its listing and back', async () => {
+    it('can be used with the keyboard to open a listing and return', async () => {
       await page.setViewportSize(DESK);
       await visit('?type=beach');
       await page.keyboard.press('Tab');
@@ -235,7 +235,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       expect(await focused.getAttribute('id')).toBe(`listing-${COMPLETE}`);
     });
 
-    it('logs no error and requests only the service', () => {
+    it('logs no errors and calls only the service', () => {
       expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
       expect(requested).toEqual(new Set([samples.service.origin]));
     });
@@ -247,7 +247,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     let page: Page;
     let origin: string;
 
-    // The page is loaded only once, because its three megabytes of script take seconds.
+    // The page is loaded only once, because loading its three megabytes of script takes seconds.
     beforeAll(async () => {
       ({ page, complaints, requested } = await samples.openPage());
       origin = samples.service.origin;
@@ -258,7 +258,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
     const findSection = (operation: string) => page.locator(`section[id$="/${operation}"]`);
 
-    it('opens at the operation of a deep link, on its 202', async () => {
+    it('opens the operation that a deep link names and selects its 202 response', async () => {
       await expect.poll(() => page.evaluate('document.activeElement.id')).toContain(INGEST);
       const outline = 'getComputedStyle(document.activeElement).outlineStyle';
       expect(await page.evaluate(outline)).toBe('none');
@@ -266,7 +266,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await expect.poll(() => selectedTab.textContent()).toContain('Status: 202');
     });
 
-    it('has a sample with the address and the key that can be sent', async () => {
+    it('sends a sample request with the running origin and API key', async () => {
       const sample = findSection(LOCATIONS).locator('pre').first();
       const key = samples.service.vars.get('API_KEY');
       expect(await sample.textContent()).toContain(
@@ -278,7 +278,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       const response = page.waitForResponse(`${origin}/api/public/events/ingest`);
       await page.getByRole('button', { name: /^Send Request/ }).click();
       expect((await response).status()).toBe(202);
-      // If the dialog was closed earlier, the page would report that the request was cancelled.
+      // Closing the dialog earlier would make the page report a cancelled request.
       await page.getByRole('dialog').getByText('202').first().waitFor();
       await page.keyboard.press('Escape');
     });
@@ -286,17 +286,20 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     it.each([
       ['light', PHONE],
       ['dark', WIDE_DESK],
-    ] as const)('is accessible in %s (%o)', async (colorScheme, viewport) => {
-      await page.setViewportSize(viewport);
-      await page.emulateMedia({ colorScheme });
-      await page.locator(`body.${colorScheme}-mode`).waitFor();
-      // Other operations are excluded, because their long samples take seconds and look like this one's.
-      const violations = await findViolations(page, `{ exclude: ['section[id*="/GET/"]'] }`);
-      expect(violations.filter(({ id }) => !VIOLATIONS_IN_SCALAR.includes(id))).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
-    });
+    ] as const)(
+      'has no accessibility violations in %s mode (%o)',
+      async (colorScheme, viewport) => {
+        await page.setViewportSize(viewport);
+        await page.emulateMedia({ colorScheme });
+        await page.locator(`body.${colorScheme}-mode`).waitFor();
+        // Checks one operation. The others look alike, and checking their long samples takes seconds.
+        const violations = await findViolations(page, `{ exclude: ['section[id*="/GET/"]'] }`);
+        expect(violations.filter(({ id }) => !VIOLATIONS_IN_SCALAR.includes(id))).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+      },
+    );
 
-    it('logs no error and requests only the service', () => {
+    it('logs no errors and calls only the service', () => {
       expect(complaints).toEqual([]);
       expect([...requested]).toEqual([origin]);
     });

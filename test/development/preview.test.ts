@@ -1,4 +1,7 @@
-/** The preview of `npm run dev`. test/development/api-page.test.ts proves that only `npm run dev` serves it. */
+/**
+ * Tests the preview of `npm run dev`. test/development/api-page.test.ts checks that no other
+ * environment serves it.
+ */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +34,7 @@ async function getPage(path: string, status = 200): Promise<string> {
 }
 
 describe('the preview', () => {
-  it('names the command that imports listings if the catalogue is empty', async () => {
+  it('shows the import command if the catalogue is empty', async () => {
     expect(await getPage('/preview')).toContain('npm run import-listings -- FILE');
   });
 
@@ -42,20 +45,20 @@ describe('the preview', () => {
     );
   });
 
-  it('returns the error of the API for an unknown slug, unless the client is a browser', async () => {
+  it('returns an API error for an unknown slug unless the client is a browser', async () => {
     const url = 'http://localhost:4000/preview/listings/nowhere';
     const response = await sendUndescribed(vars, url, {}, worker);
     await expectError(response, 404, 'resource_missing');
   });
 
-  it('escapes the texts of a listing and of the address', async () => {
+  it('escapes text from a listing and from the URL', async () => {
     const text = '"><script>alert(1)</script>';
     const house = makeListing({ slug: 'house', status: 'hidden', title: { en: text } });
     await storeListings(env.DB, [house]);
     const query = `?find=${encodeURIComponent(text)}`;
     for (const path of [`/preview${query}`, `/preview/listings/house${query}`]) {
       const html = await getPage(path);
-      // The site's functions and Hono escape in two ways.
+      // The functions of the example site and Hono escape differently.
       for (const escaped of ['&#34;&#62;&#60;script&#62;', '&quot;&gt;&lt;script&gt;']) {
         expect(html).toContain(escaped);
       }

@@ -1,4 +1,4 @@
-/** The drawings for the photos of the sample listings. */
+/** Tests the drawings that `npm run dev` shows as the photos of the sample listings. */
 
 import { expect, it } from 'vitest';
 import { findPhoto } from '../../src/development/sample-photos.ts';

@@ -1,4 +1,4 @@
-/** The documents are consistent with the code, and their links work. */
+/** Checks that the documents match the code and that their links work. */
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -24,12 +24,12 @@ import { TEST_VARS } from '../support/vars.ts';
 
 const REFERENCE = 'docs/reference';
 const OPERATIONS = 'docs/operate/operations.md';
-/** A file or folder of the project. `NAME` stands for a name that the reader chooses. */
+/** Matches a file or folder of the project. `NAME` stands for a name that the reader chooses. */
 const PATH =
   /^(?:(?:src|tools|test|migrations|docs|\.ci)\/[\w./*{}-]*|wrangler\.toml|package\.json)$/;
 
-describe('documents', () => {
-  it('link to documents and headings that exist', () => {
+describe('the documents', () => {
+  it('link only to documents and headings that exist', () => {
     const isDead = (path: string, target: string) => {
       const [file = '', anchor] = target.split('#');
       const linkedPath = file === '' ? path : join(dirname(path), file);
@@ -54,8 +54,8 @@ describe('documents', () => {
     expect(findMissing(paths)).toEqual([]);
   });
 
-  it('exist where the code names them', () => {
-    const paths = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
+  it('exist if the code mentions them', () => {
+    const paths = globSync('{src,tools,test}/{,**/}*.ts').flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)].map(
         ([document]) => document,
       ),
@@ -63,7 +63,7 @@ describe('documents', () => {
     expect(findMissing(paths)).toEqual([]);
   });
 
-  it('are in the index of docs, to which the README links', () => {
+  it('are all linked from docs/README.md', () => {
     expect(readDocument('README.md')).toContain('](docs/README.md)');
     const linkedPaths = [...readDocument('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(
       ([, path = '']) => join('docs', path),
@@ -73,8 +73,8 @@ describe('documents', () => {
   });
 });
 
-it('docs/explain/architecture.md names functions and files that exist', () => {
-  const files = globSync('{src,tools}/**/*.ts');
+it('docs/explain/architecture.md names only functions and files that exist', () => {
+  const files = globSync('{src,tools}/{,**/}*.ts');
   const source = files.map((file) => readFileSync(file, 'utf8')).join('\n');
   const names = getCodes(getProse('docs/explain/architecture.md')).filter((code) =>
     /^#?[A-Za-z_.#]+$|^[\w/-]+\.ts$/.test(code),
@@ -90,10 +90,10 @@ function findMissing(paths: readonly string[]): string[] {
   return paths.filter((path) => globSync(path).length === 0);
 }
 
-describe('a table', () => {
+describe('the reference tables', () => {
   const readRows = (path: string, head: string) => getTable(path, head).rows;
 
-  it('has each event type with each field of its payload', () => {
+  it('list every payload field of every event type', () => {
     // The text above the table describes `booking.updated`, which has the fields of `booking.created`.
     const { 'booking.updated': _, ...types } = EVENT_TYPES;
     const fields = Object.entries(types).flatMap(([type, payload]) =>
@@ -103,13 +103,13 @@ describe('a table', () => {
     expect(rows.map(([type, field]) => `${type} ${field}`)).toEqual(fields);
   });
 
-  it('has each field of a property', () => {
+  it('list every field of a property', () => {
     const rows = readRows(`${REFERENCE}/property-feed.md`, 'field of a property');
     const fields = rows.flatMap(([names = '']) => getCodes(names));
     expect(fields.sort()).toEqual(Object.keys(property.shape).sort());
   });
 
-  it('has each error code with its status and type', () => {
+  it('list every error code with its status and type', () => {
     const rows = readRows(`${REFERENCE}/conventions.md`, '`code`');
     const errors = Object.entries(ERRORS).map(([code, { status, type }]) => [
       `\`${code}\``,
@@ -119,17 +119,17 @@ describe('a table', () => {
     expect(rows.map((row) => row.slice(0, 3)).sort()).toEqual(errors.sort());
   });
 
-  it('has each scope', () => {
+  it('list every scope', () => {
     const rows = readRows('docs/operate/keys.md', 'scope');
     expect(rows.flatMap(([scope = '']) => getCodes(scope)).sort()).toEqual([...SCOPES].sort());
   });
 
-  it('has each var of wrangler.toml with its default', () => {
+  it('list every var of wrangler.toml with its default', () => {
     const [, section = ''] = readFileSync('wrangler.toml', 'utf8').split('\n[vars]\n');
     const [sharedVars = ''] = section.split(/^\[/m);
     const defaults: Readonly<Record<string, string>> = TEST_VARS;
     const vars = [...sharedVars.matchAll(/^(\w+) = "(.*)"$/gm)].map(([, name = '', set]) => {
-      // An operator may have set another value.
+      // The operator may have changed the value in wrangler.toml.
       const value = defaults[name] ?? set;
       return [`\`${name}\``, value === '' ? 'none' : `\`${value}\``];
     });
@@ -138,7 +138,7 @@ describe('a table', () => {
     expect(rows.sort()).toEqual(vars.sort());
   });
 
-  it('has each query parameter of each operation', () => {
+  it('list every query parameter of every operation', () => {
     const queries = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => [
         `query of \`${method.toUpperCase()} ${path}\``,
@@ -152,9 +152,9 @@ describe('a table', () => {
   });
 });
 
-describe('a JSON example of the reference', () => {
-  it('is a body or an item that the API document describes', () => {
-    // A payload may have any fields.
+describe('every JSON example in docs/reference', () => {
+  it('matches a schema of the OpenAPI document', () => {
+    // Payload schemas would match every example, because a payload may have any fields.
     const isPayload = (name: string) => name.endsWith('Payload');
     const schemas = Object.entries(document.components.schemas).filter(
       ([name]) => !isPayload(name),
@@ -171,7 +171,7 @@ describe('a JSON example of the reference', () => {
   });
 });
 
-it('documents describe exactly the scripts of package.json', () => {
+it('the documents mention exactly the scripts in package.json', () => {
   const { scripts } = z
     .object({ scripts: z.record(z.string(), z.string()) })
     .parse(JSON.parse(readFileSync('package.json', 'utf8')));

@@ -1,4 +1,6 @@
-/** The programs of docs/examples and the curl commands of the documents, against one service. */
+/**
+ * Runs the programs in docs/examples and the curl commands in the documents against one service.
+ */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -6,8 +8,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { DOCUMENTS, getCodeBlocks } from '../support/markdown.ts';
 import { useTestService } from '../support/node/example-service.ts';
 import { SITE_URL } from './examples/built-site.ts';
-// These modules have the tests. They share the service, which they leave with more events and changed
-// texts of casa-ginebrera, so their order matters.
+// The tests are in the following modules. Their order matters, because they share one service: they
+// add events and change the texts of the listing casa-ginebrera.
 import './examples/faults.ts';
 import './examples/event-programs.ts';
 import './examples/site-programs.ts';
@@ -19,15 +21,17 @@ vi.stubEnv('SITE_NAME', 'Sun & Snow');
 
 const service = useTestService();
 
-/** Blocks of `sh` work when they are pasted. Blocks of `bash` have values that the reader replaces. */
+/**
+ * Commands in `sh` blocks work unchanged. In `bash` blocks, the reader must replace some values.
+ */
 const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) =>
   getCodeBlocks(path, 'sh')
     .filter((script) => script.includes('curl '))
     .map((script) => ({ path, script })),
 );
 
-describe('a curl command', () => {
-  it.each(scripts)('works unchanged in $path ($script)', async ({ script }) => {
+describe('a curl command in the documents', () => {
+  it.each(scripts)('works when copied from $path ($script)', async ({ script }) => {
     expect(script).toContain('http://localhost:3001/');
     const command = script
       .replaceAll('http://localhost:3001', service().origin)

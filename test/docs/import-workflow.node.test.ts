@@ -1,4 +1,7 @@
-/** The steps of docs/examples/import.yml, run in a repository that has an export of twelve sample listings. */
+/**
+ * Runs the steps of docs/examples/import.yml in a git repository that contains an export of twelve
+ * sample listings.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,20 +16,20 @@ import { change, type Edit, editWorkbook } from '../support/node/workbook.ts';
 const [, dryRunJob = '', importJob = ''] = readFileSync('docs/examples/import.yml', 'utf8').split(
   /^ {2}(?:dry-run|import):$/m,
 );
-/** Returns the script of a job's last step, without its indentation. */
+/** Returns the script of a job's last step without its indentation. */
 const parseScript = (job: string) =>
   (job.split('run: |\n').at(-1) ?? '').replaceAll(/^ {10}/gm, '');
 
-/** The deployed database. */
 const imports = openMemoryImports();
-/** The local database of a dry run that runs in this process. */
+/** The local database of dry runs that run in the test's process. */
 const local = openMemoryImports();
 let project: ProjectCopy;
 let workbook: Uint8Array;
 let json: string;
 const path = (...names: string[]) => join(project.directory, ...names);
 
-// GitHub accepts at most 65,536 characters in a comment. Twelve listings reach a tenth of that.
+// GitHub accepts comments of up to 65,536 characters. A change of twelve listings reaches a tenth of
+// that length.
 const dryRunScript = parseScript(dryRunJob).replaceAll('60000', '6000');
 
 const git = (...args: string[]) => runGit(project.directory, ...args);
@@ -38,7 +41,7 @@ beforeAll(async () => {
   json = await imports.exported();
   project = new ProjectCopy();
   for (const folder of ['listings', 'bin']) mkdirSync(path(folder));
-  // A comment that is rejected does not change the exit status.
+  // This fake of `gh` always fails, because a rejected comment must not change the exit status.
   const gh = '[ "$(wc -m < comment.md)" -le 6553 ] && cp comment.md posted.md; exit 1';
   writeFileSync(path('bin/gh'), `#!/bin/sh\n${gh}\n`);
   chmodSync(path('bin/gh'), 0o755);
@@ -49,7 +52,7 @@ beforeAll(async () => {
 beforeEach(skipWithoutGit);
 afterAll(() => project?.remove());
 
-/** Commits files of listings/ to a branch. A file that is null is deleted. */
+/** Commits files in listings/ to a branch. Deletes a file if its content is null. */
 function commit(branch: string, files: Record<string, Uint8Array | string | null>) {
   if (branch !== 'main') git('checkout', '-qB', branch);
   for (const [name, content] of Object.entries(files)) {
@@ -60,7 +63,7 @@ function commit(branch: string, files: Record<string, Uint8Array | string | null
   git('commit', '-qm', 'a change');
 }
 
-/** Runs the script of the dry run as GitHub does, on a merge of the branch into main. */
+/** Runs the dry-run script like GitHub: on a merge of the branch into main. */
 function dryRun(branch: string, file: string, isFork = false) {
   git('checkout', '-q', 'main');
   const main = git('rev-parse', 'HEAD').trim();
@@ -89,7 +92,7 @@ function dryRun(branch: string, file: string, isFork = false) {
   return { status, stdout, stderr, posted, summary: readFileSync(path('summary.md'), 'utf8') };
 }
 
-/** Runs the two commands of that script in this process, which is faster. */
+/** Runs the two commands of the dry-run script in the test's process, which is faster. */
 async function dryRunInProcess(old: Uint8Array, file: Uint8Array) {
   local.clear();
   const imported = await local.load(old);
@@ -102,7 +105,7 @@ async function dryRunInProcess(old: Uint8Array, file: Uint8Array) {
 }
 
 describe('import.yml', () => {
-  it('fails at a problem, without a comment to a fork', async () => {
+  it('fails if the file has a problem', async () => {
     const edit = change('listings', 'casa-ginebrera', { price_from: '295.000' });
     commit('problem', { 'catalogue.xlsx': await editWorkbook(workbook, edit) });
     const { status, posted, stdout, summary } = dryRun('problem', 'catalogue.xlsx', true);
@@ -113,7 +116,10 @@ describe('import.yml', () => {
 
   const LONG = 'A new text of the agency, which is rather long, as such texts are';
   const TOO_LONG = '\n```\nThe rest is in the summary of this job.\n';
-  /** Edits of pull requests, with a part of each comment and what somebody else does before the merge. */
+  /**
+   * One row per pull request: its edit, a part of the expected comment, and what somebody else does
+   * before the merge.
+   */
   const PULL_REQUESTS: [edit: Edit, comment: string, meanwhile?: 'edit' | 'undo'][] = [
     [copyRow('listings', { slug: 'casa-copia', name: 'Casa Copia' }), 'New: casa-copia\n'],
     [
@@ -150,13 +156,13 @@ describe('import.yml', () => {
     }
   }
 
-  it('comments on six pull requests and imports their merges', async () => {
+  it('comments on a pull request and imports its merge, six times in a row', async () => {
     let file = workbook;
     const undo = path('undo.json');
     for (const [at, [edit, comment, meanwhile]] of PULL_REQUESTS.entries()) {
       const old = file;
       file = await editWorkbook(file, edit);
-      // An ordinary comment and one that is too long come from the script itself.
+      // The script itself runs only for an ordinary comment and for one that is too long.
       if (at === 0 || comment === TOO_LONG) {
         commit(`pull-${at}`, { 'catalogue.xlsx': file });
         const { status, posted, stderr, summary } = dryRun(`pull-${at}`, 'catalogue.xlsx');
@@ -192,7 +198,7 @@ describe('import.yml', () => {
     }
   }, 600_000);
 
-  it('shows the changes of the merge if a branch is behind main', () => {
+  it('shows only the changes of the pull request if its branch is behind main', () => {
     commit('behind', {
       'catalogue.json': json.replace('"price_from":289000', '"price_from":295000'),
     });
@@ -233,11 +239,11 @@ describe('import.yml', () => {
     );
   });
 
-  it('cuts comments at 60,000 characters', () => {
+  it('truncates comments to 60,000 characters', () => {
     expect(dryRunJob).toMatch(/-gt 60000 \]; then\s+text=\$\{text:0:60000\}/);
   });
 
-  it('gives the token only to the import of a merge', () => {
+  it('gives the token only to the job that imports a merge', () => {
     expect(dryRunJob).not.toContain('secrets.');
     expect(importJob).toContain('\n    environment: listings\n');
     const lines = parseScript(importJob)

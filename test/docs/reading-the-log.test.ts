@@ -1,4 +1,6 @@
-/** The fields and queries of docs/operate/reading-the-log.md, tested on lines of the service. */
+/**
+ * Tests the fields and queries of docs/operate/reading-the-log.md on lines that the service logs.
+ */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -16,13 +18,16 @@ type Line = Readonly<Record<string, unknown>>;
 
 const readRows = (head: string) => getTable('docs/operate/reading-the-log.md', head).rows;
 
-/** Values for the names that the operator replaces. */
+/** Values for the placeholders that the operator replaces. */
 const REPLACEMENTS: Readonly<Record<string, string>> = {
   'REQUEST-ID': 'limited',
   'KEY-NAME': 'site',
 };
 
-/** The query for each question, with the fields that it shows or groups by. */
+/**
+ * The documented questions, each with the filters of its query and the fields that it shows or
+ * groups by.
+ */
 const questions = readRows('question').map(([question = '', filters = '', ...shown]) => ({
   question,
   filters: filters.split(', ').map(parseFilter),
@@ -64,13 +69,13 @@ const vars: Changes = {
 };
 
 const SLOW_COUNTER_MS = 120;
-/** The bytes of a line that the prices in cost.md assume. */
+/** The line length that the prices in docs/operate/cost.md assume. */
 const LINE_BYTES = 400;
 
 const lines: Line[] = [];
 const app = createApp();
 
-/** Sends a request that is logged under `id`, as a caller with a key. */
+/** Sends a request with a caller's key. The log line of the request has `id` as its request id. */
 function send(
   id: string,
   path: string,
@@ -137,7 +142,7 @@ beforeAll(async () => {
   await send('kv-down', INGEST, booking, posting('key-4-of-the-log', {}), { IDEMPOTENCY });
 
   vi.useFakeTimers({ toFake: ['Date'] });
-  // An isolate has one cache, made with the vars of its first request.
+  // An isolate creates its only cache with the vars of its first request.
   const caching = createApp();
   await send('cached', FEED, site, {}, { FEED_CACHE_SECONDS: '1' }, caching);
   vi.setSystemTime(Date.now() + 60_000);
@@ -145,42 +150,45 @@ beforeAll(async () => {
   vi.useRealTimers();
 });
 
-it.each(questions)('$question finds lines with the fields that it groups by', (query) => {
-  const matches = lines.filter((line) => query.filters.every((filter) => filter(line)));
-  expect(matches).not.toEqual([]);
-  const written = new Set(matches.flatMap((line) => Object.keys(line)));
-  expect(query.fields.filter((field) => !written.has(field))).toEqual([]);
-});
+it.each(questions)(
+  'the query for "$question" finds lines with the fields that it shows',
+  (query) => {
+    const matches = lines.filter((line) => query.filters.every((filter) => filter(line)));
+    expect(matches).not.toEqual([]);
+    const written = new Set(matches.flatMap((line) => Object.keys(line)));
+    expect(query.fields.filter((field) => !written.has(field))).toEqual([]);
+  },
+);
 
-describe('log fields of a request', () => {
+describe('the log fields of a request', () => {
   const requests = () => lines.filter(({ message }) => message === 'request');
   const findLine = (id: string) => requests().find(({ request_id }) => request_id === id);
 
-  it('are exactly the fields of the document', () => {
+  it('are exactly the documented fields', () => {
     const documented = readRows('field of a request').flatMap(([names = '']) => getCodes(names));
     const written = new Set(requests().flatMap((line) => Object.keys(line)));
     expect([...written].sort()).toEqual([...documented, 'message'].sort());
   });
 
   it.each([
-    ['read', { colo: 'FRA' }],
-    ['preflight', { rejected_origin: 'https://shop.example.com' }],
-    ['accepted', { outcome: 'accepted', caller: 'booking-system' }],
-    ['replayed', { outcome: 'replayed', status: 200 }],
-    ['conflict', { outcome: 'conflict', status: 409 }],
-    ['repeated-call', { status: 200, database_attempts: 2 }],
-  ])('have for %s the values %j', (id, fields) => {
+    { id: 'read', fields: { colo: 'FRA' } },
+    { id: 'preflight', fields: { rejected_origin: 'https://shop.example.com' } },
+    { id: 'accepted', fields: { outcome: 'accepted', caller: 'booking-system' } },
+    { id: 'replayed', fields: { outcome: 'replayed', status: 200 } },
+    { id: 'conflict', fields: { outcome: 'conflict', status: 409 } },
+    { id: 'repeated-call', fields: { status: 200, database_attempts: 2 } },
+  ])('include $fields for the request "$id"', ({ id, fields }) => {
     expect(findLine(id)).toMatchObject(fields);
   });
 
-  it('have the caller of a 429 if its key exists', () => {
+  it('name the caller of a rate-limited request if its key exists', () => {
     const limited = { status: 429, error_code: 'rate_limit_exceeded', caller: 'site' };
     expect(findLine('limited')).toMatchObject(limited);
     expect(findLine('limited-unknown-key')).toMatchObject({ status: 429 });
     expect(findLine('limited-unknown-key')).not.toHaveProperty('caller');
   });
 
-  it('take at most 400 bytes', () => {
+  it('fit into 400 bytes', () => {
     const sizes = requests().map((line) => new TextEncoder().encode(JSON.stringify(line)).length);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(LINE_BYTES);
   });

@@ -1,4 +1,6 @@
-/** The packages that are installed, that run install scripts, and that are in the Worker. */
+/**
+ * Checks which packages are installed, which run install scripts, and which are part of the Worker.
+ */
 
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -36,17 +38,17 @@ const locked = Object.entries(packages).map(([path, details]) => ({
 const listNames = (entries: readonly { name: string }[]) =>
   [...new Set(entries.map(({ name }) => name))].sort();
 
-it('allowScripts has every package with an install script', () => {
+it('allowScripts lists every package that has an install script', () => {
   const withScript = locked.filter(({ hasInstallScript }) => hasInstallScript);
   expect(listNames(withScript)).toEqual(Object.keys(manifest.allowScripts).sort());
 });
 
-it('allowScripts lets three packages run their install script', () => {
+it('allowScripts permits the install scripts of three packages', () => {
   const approved = Object.entries(manifest.allowScripts).filter(([, allowed]) => allowed);
   expect(approved.map(([name]) => name).sort()).toEqual(['esbuild', 'node', 'workerd']);
 });
 
-it('package-lock.json has one copy of the tools and of each import of the Worker', () => {
+it('package-lock.json has only one copy of each tool and of each package that the Worker imports', () => {
   const tools = ['wrangler', 'workerd', 'miniflare', 'vitest'];
   const singleNames = [...tools, ...Object.keys(manifest.dependencies)];
   const copies = locked.filter(({ name }) => singleNames.includes(name)).map(({ path }) => path);
@@ -62,17 +64,17 @@ it('production dependencies have no dependencies', () => {
   expect(listNames(installed)).toEqual(productionNames);
 });
 
-it('production dependencies have a reason in the document', () => {
+it('production dependencies are explained in docs/explain/dependencies.md', () => {
   const { rows } = getTable('docs/explain/dependencies.md', 'package');
   expect(rows.flatMap(([name = '']) => getCodes(name)).sort()).toEqual(productionNames);
 });
 
-it('package-lock.json has a hash of every package, including other platforms', () => {
+it('package-lock.json has a hash for every package, including packages for other platforms', () => {
   const withoutHash = locked.filter(({ integrity }) => !integrity.startsWith('sha512-'));
   expect(withoutHash.map(({ path }) => path)).toEqual([]);
 });
 
-it('workflows name the actions that they use by their commits', () => {
+it('workflows pin every action to a commit', () => {
   const files = globSync(['{.github/workflows,docs/examples}/*.yml']).sort();
   expect(files).toEqual(['.github/workflows/ci.yml', 'docs/examples/import.yml']);
   const actions = files.flatMap((file) => readFileSync(file, 'utf8').match(/uses: .*/g) ?? []);

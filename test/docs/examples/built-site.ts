@@ -1,4 +1,4 @@
-/** The site that build-site.ts builds, for the tests of its pages. */
+/** Builds and serves the site of build-site.ts for the tests of its pages. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,12 +9,12 @@ import { useTestService } from '../../support/node/example-service.ts';
 
 const service = useTestService();
 
-/** A listing with every field. */
+/** The slug of a listing that has a value in every field. */
 export const SLUG = 'casa-ginebrera';
 export const SITE_URL = 'https://www.example.com';
 const FOLDER = 'built';
 
-/** Returns the ids or slugs of the listings that meet a condition of SQL. */
+/** Returns the ids or slugs of the listings that meet an SQL condition. */
 export const listListings = (condition: string, column: 'id' | 'slug' = 'id') =>
   service()
     .rows(`SELECT ${column} AS value FROM properties WHERE ${condition} ORDER BY 1`)
@@ -22,11 +22,13 @@ export const listListings = (condition: string, column: 'id' | 'slug' = 'id') =>
 
 export const listPublicSlugs = () => listListings(`status <> 'hidden'`, 'slug');
 
-/** Returns the slug of a listed listing with few fields. */
+/** Returns the slug of another listed listing, which has few fields. */
 export const findOtherSlug = () =>
   listListings(`status = 'listed' AND slug <> '${SLUG}'`, 'slug')[0];
 
-/** Runs a program in the folder of the site. Returns the lines of its errors. */
+/**
+ * Runs a program in the site's folder and expects success. Returns the lines of its error output.
+ */
 export async function build(program = 'build-site.ts'): Promise<string[]> {
   const { ended, errors } = service().start(program, FOLDER);
   expect(await ended, errors.join()).toEqual([0, null]);
@@ -35,19 +37,18 @@ export async function build(program = 'build-site.ts'): Promise<string[]> {
 
 let builtVersion: unknown;
 
-/** Builds the site if the catalogue has changed since the last call. */
+/** Builds the site unless the catalogue is unchanged since the last call. */
 export async function buildIfChanged(): Promise<void> {
   const [row] = service().rows('SELECT catalogue_version FROM database_identity');
   if (builtVersion !== row?.catalogue_version) await build();
   builtVersion = row?.catalogue_version;
 }
 
-/** Returns the text of a file of the site. */
 export function readSiteFile(path: string): string {
   return readFileSync(join(service().makeFolder(FOLDER), 'site', path), 'utf8');
 }
 
-/** Returns the pages of the site, by the path of their file. */
+/** Returns the site's HTML pages by file path. */
 export function readPages(): Map<string, string> {
   const site = join(service().makeFolder(FOLDER), 'site');
   const names = readdirSync(site, { recursive: true, encoding: 'utf8' });
@@ -55,10 +56,13 @@ export function readPages(): Map<string, string> {
   return new Map(pages.map((name) => [name, readSiteFile(name)]));
 }
 
-/** Serves the site as Cloudflare Pages does. Returns the origin and a function that stops it. */
+/**
+ * Serves the site with the local version of Cloudflare Pages. Returns the origin and a function
+ * that stops the server.
+ */
 export async function servePages() {
   const folder = service().makeFolder(FOLDER);
-  // Wrangler looks for its configuration from its own folder too.
+  // Wrangler also searches for its configuration from the folder in which it is installed.
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
   const config =
     'name = "site"\npages_build_output_dir = "site"\ncompatibility_date = "2026-11-01"\n';
@@ -66,7 +70,7 @@ export async function servePages() {
   const links = ['--preserve-symlinks', '--preserve-symlinks-main'];
   const wrangler = join('node_modules', 'wrangler', 'wrangler-dist', 'cli.js');
   const args = [...links, wrangler, 'pages', 'dev', '--ip', '127.0.0.1', '--port', '0'];
-  // Otherwise wrangler writes to the user's home.
+  // Otherwise wrangler writes to the user's home directory.
   const env = { ...process.env, XDG_CONFIG_HOME: folder };
   const child = spawn(process.execPath, args, { cwd: folder, env, detached: true });
   let output = '';

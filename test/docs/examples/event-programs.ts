@@ -1,4 +1,4 @@
-/** The example programs that send and follow events. */
+/** Tests the example programs that send events and the programs that follow them. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ import {
 const service = useTestService();
 
 /**
- * Stores events and returns their ids. Sends them as a batch, because the keys of a batch are not in
- * KV, so that an event that was undone can be stored again.
+ * Stores events and returns their ids. Sends the events as a batch, because keys of a batch are not
+ * cached in KV. An event that a test has removed can therefore be stored again.
  */
 async function store(...keys: string[]): Promise<string[]> {
   const response = await fetch(`${service().origin}/api/public/events/ingest/batch`, {
@@ -36,10 +36,12 @@ const listStoredIds = (where: string) =>
     .rows(`SELECT id FROM events WHERE ${where} ORDER BY seq`)
     .map(({ id }) => String(id));
 
-/** Returns the id at the start of a line. */
 const parseId = (line: string) => line.split(' ')[0] ?? '';
 
-/** The line after which a follower has handled an event, and a line that kills it there. */
+/**
+ * For each follower, the line that runs after it has handled an event, and a line that kills it at
+ * that point.
+ */
 const FOLLOWERS = {
   'follow-events.ts': [
     'handled.add(event.id);',
@@ -54,7 +56,7 @@ const FOLLOWERS = {
 describe.each(Object.entries(FOLLOWERS))('%s', (program, [line, killAtId]) => {
   skipUnlessRunnable(program);
 
-  it('handles all events through a kill and a rewind', async () => {
+  it('handles every event although it is killed and the database is restored', async () => {
     const folder = `followed-${program}`;
     const START = new Date().toISOString();
     const follow = (more = { SINCE: START }) => service().start(program, folder, [], more);
@@ -81,7 +83,7 @@ describe.each(Object.entries(FOLLOWERS))('%s', (program, [line, killAtId]) => {
     await expect.poll(() => restarted.lines.map(parseId)).toEqual([missed, newest]);
   });
 
-  it('continues after an empty page that is not the last one', async () => {
+  it('continues after an empty page if more pages follow', async () => {
     const empty = { has_more: true, next_cursor: 'behind', resume_cursor: 'behind' };
     const body = JSON.stringify({ object: 'list', data: [], ...empty });
     service().faults.push({ status: 200, headers: { 'Content-Type': 'application/json' }, body });
@@ -90,9 +92,10 @@ describe.each(Object.entries(FOLLOWERS))('%s', (program, [line, killAtId]) => {
   });
 });
 
-it('send-events.ts sends only events that have not arrived when it runs again', async () => {
+it('send-events.ts sends only the missing events when it runs again', async () => {
   const keys = Array.from({ length: 450 }, (_, index) => `sent-ü-${index}`);
-  // The program notices the first among the stored events, and the second when it sends it.
+  // The program finds the first conflict among the stored events, and the second one when it sends the
+  // event.
   const conflicts = ['sent-ü-20', 'sent-ü-420'];
   await store(...conflicts);
   const file = join(service().makeFolder('send'), 'events.jsonl');
@@ -100,7 +103,7 @@ it('send-events.ts sends only events that have not arrived when it runs again', 
     file,
     keys.map((key) => `${JSON.stringify(cancelBooking(key, 'sent'))}\n`).join(''),
   );
-  // The response to the third batch is lost, and the program is killed before it sends it again.
+  // The response to the third batch is lost. The program is killed before it can send the batch again.
   const rejected = { status: 429, headers: { 'X-Should-Retry': 'true', 'Retry-After': '1' } };
   const pending = new Promise<undefined>(() => {});
   service().faults.push(rejected, undefined, undefined, undefined, undefined, 'lost', pending);
@@ -129,7 +132,7 @@ it('send-events.ts sends only events that have not arrived when it runs again', 
 
 const BOOKINGS = process.env.FULL ? 90 : 20;
 
-/** Returns the key and the problem of each row of an outbox. */
+/** Returns the key and the problem of each row in an outbox. */
 function listRows(folder: string) {
   const file = join(service().makeFolder(folder), 'bookings.sqlite');
   using database = new DatabaseSync(file, { timeout: 5_000 });
@@ -141,14 +144,14 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
   skipUnlessRunnable(program);
   const startHere = (folder: string, ...args: string[]) => service().start(program, folder, args);
 
-  it('sends each event once and sets aside the events that are rejected', async () => {
+  it('stores each event once and keeps rejected events in the outbox', async () => {
     const start = (...args: string[]) => startHere(`sent-${program}`, ...args);
     const rows = () => listRows(`sent-${program}`);
     const makeKey = (name: string) => `bookings-${program}-${name}-created`;
     await start(`${program}-stored`, '1').ended;
     await start(`${program}-invalid`, '-1').ended;
     await start(`${program}-unsent`, '1').ended;
-    // The service stores the first event, and the program is killed before it gets the response.
+    // The service stores the first event, but the program is killed before it receives the response.
     service().faults.push('lost', { status: 503, headers: { 'Retry-After': '3600' } });
     const killed = start();
     await expect.poll(() => service().statuses).toEqual([503]);
@@ -175,7 +178,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     ).toEqual([deriveEventId(makeKey('stored')), deriveEventId(makeKey('unsent'))]);
   });
 
-  it('holds back the events of a booking while a firewall rejects one of them, even if it is killed or runs twice', async () => {
+  it("keeps the order of a booking's events while a firewall rejects one of them", async () => {
     const folder = `firewall-${program}`;
     const start = () => startHere(folder);
     await startHere(folder, `${program}-made`, '2').ended;
@@ -223,13 +226,13 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     expect(listStoredIds(`aggregate_id = '${attack}'`)).toEqual([attack, later].map(deriveEventId));
   });
 
-  it('waits while another program has locked its database', async () => {
+  it('waits while another program locks its database', async () => {
     const folder = `locked-${program}`;
     await startHere(folder, `${program}-locked`, '1').ended;
     using database = new DatabaseSync(join(service().makeFolder(folder), 'bookings.sqlite'), {
       timeout: 5_000,
     });
-    // SQLite itself does not wait.
+    // With this timeout, SQLite itself does not wait.
     const busyTimeouts: Record<string, [string, string]> = {
       'outbox.ts': ['timeout: 5_000', 'timeout: 0'],
       'outbox.py': ['timeout=5', 'timeout=0'],
@@ -238,7 +241,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     const variant = service().changeExamples({ [program]: [busyTimeouts[program] ?? ['', '']] });
     const complaints = () =>
       sender.errors.filter((line) => /lock.*, next attempt in 1 s$/.test(line));
-    /** Locks the database until the program has complained. */
+    /** Locks the database until the program has reported the lock. */
     async function lock(during = () => {}) {
       database.exec('BEGIN EXCLUSIVE');
       const before = complaints().length;
@@ -247,7 +250,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
       database.exec('COMMIT');
     }
 
-    // While it starts, while it waits for a response, and while it has nothing to send.
+    // Locks the database while the program starts, while it waits for a response, and while it is idle.
     const response = Promise.withResolvers<undefined>();
     service().faults.push(response.promise);
     database.exec('BEGIN EXCLUSIVE');
@@ -263,7 +266,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
     expect(service().statuses).toEqual([202, 202]);
   });
 
-  it('encodes a key in ASCII in the same way in every language', async () => {
+  it('encodes a key in ASCII like the programs in other languages', async () => {
     const folder = `keys-${program}`;
     await startHere(folder, "bk_日é\r\nX-Other: 1-_.~!*'()/ %&", '1').ended;
     expect(listRows(folder).map(([key]) => key)).toEqual([
@@ -272,7 +275,7 @@ describe.each(['outbox.ts', 'outbox.py', 'outbox.php'])('%s', (program) => {
   });
 });
 
-it('send-events.ts stops at a list of results for other events', async () => {
+it('send-events.ts stops if a response has no result for one of its events', async () => {
   const file = join(service().makeFolder('send-foreign'), 'events.jsonl');
   writeFileSync(file, JSON.stringify(cancelBooking('send-foreign', 'send-foreign')));
   service().faults.push(undefined, { status: 200, body: '{"object":"list","data":[]}' });

@@ -1,4 +1,4 @@
-/** Every example program that calls the service, against the same list of faults. */
+/** Runs every example program that calls the service against the same list of faults. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import {
 const HTML = { 'Content-Type': 'text/html' };
 const LOGIN_PAGE = '<title>Sign in</title>\n<form>';
 
-/** Faults after which a retry succeeds. */
+/** Temporary faults, after which a retry succeeds. */
 const TRANSIENT: Fault[] = [
   ...(['lost', 'headers', 'body', 'stalls', 'half'] as const),
   { status: 503, headers: { 'Retry-After': '-1' } },
@@ -27,12 +27,17 @@ const TRANSIENT: Fault[] = [
   { status: 408 },
   { status: 502, headers: HTML, body: '<title>Bad gateway</title>' },
 ];
-/** Responses of something between the program and the service, which a retry does not change. */
+/**
+ * Responses from a system between the program and the service. A retry would get the same response.
+ */
 const FOREIGN = [
   { status: 302, headers: { Location: '/login' }, body: 'Found' },
   { status: 200, headers: HTML, body: LOGIN_PAGE },
 ];
-/** An outbox also notices that a response is not about its event. */
+/**
+ * Additional foreign responses that an outbox must recognise, such as a response for a different
+ * event.
+ */
 const FOREIGN_TO_OUTBOXES = [
   ...FOREIGN,
   { status: 403, headers: { 'cf-mitigated': 'challenge', ...HTML }, body: LOGIN_PAGE },
@@ -42,7 +47,7 @@ const FOREIGN_TO_OUTBOXES = [
 ];
 
 const service = useTestService();
-/** The folder of the examples with short time limits. */
+/** The folder with copies of the examples that have short time limits. */
 let folder = '';
 
 beforeAll(() => {
@@ -67,7 +72,10 @@ beforeAll(() => {
 const file = (program: string, name: string) => join(service().makeFolder(program), name);
 const start = (program: string, ...args: string[]) =>
   service().start(join(folder, program), program, args);
-/** Starts a program with its own time limits, because a slow response would look like a fault. */
+/**
+ * Starts an example with its original time limits. With short limits, a slow response would look
+ * like a fault.
+ */
 const startPatiently = (program: string, ...args: string[]) =>
   service().start(program, `patient-${program}`, args);
 const count = (table: string, where: string) =>
@@ -77,9 +85,8 @@ const nameBooking = (program: string) => `日-${program}`;
 type Started = ReturnType<typeof start>;
 type Program = {
   args?: string[];
-  /** Creates what the program needs. */
   prepare?: (run: typeof start) => Promise<void>;
-  /** Resolves when the program has done its work. */
+  /** Waits until the program has done its work, and checks the result. */
   expectDone: (started: Started) => Promise<void>;
 };
 
@@ -152,7 +159,7 @@ const PROGRAMS: Record<string, Program> = {
       expect(started.lines.at(-1)).toMatch(/^(pending|idempotent) [0-9a-f-]{36}$/);
     },
   },
-  // renew-pages.ts as a program.
+  // A program that uses renew-pages.ts.
   'renewed.ts': {
     async expectDone(started) {
       await expectSuccess(started);
@@ -162,8 +169,8 @@ const PROGRAMS: Record<string, Program> = {
 };
 
 /**
- * Programs that retry with call.ts, as outbox.ts does, which is tested with all faults. FULL=1 tests
- * these programs with all faults too.
+ * Programs that use the retries of call.ts. By default, they are not tested with every fault,
+ * because outbox.ts already tests these retries. FULL=1 tests them with all faults.
  */
 const CALLERS = process.env.FULL
   ? []
@@ -172,7 +179,10 @@ const CALLERS = process.env.FULL
       ...['typed-client.ts', 'renewed.ts'],
     ];
 
-/** Returns the foreign responses for a program. A program of CALLERS gets one or the other. */
+/**
+ * Returns the foreign responses that a program is tested with. Each program of `CALLERS` gets only
+ * one of them.
+ */
 function selectForeign(program: string) {
   if (program.startsWith('outbox')) return FOREIGN_TO_OUTBOXES;
   const caller = CALLERS.indexOf(program);
@@ -184,10 +194,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ex
   skipUnlessRunnable(program);
   const isCaller = CALLERS.includes(program);
 
-  it('stops at a response that is not from the service', async () => {
+  it('stops if a response does not come from the service', async () => {
     await prepare?.(startPatiently);
     for (const fault of selectForeign(program)) {
-      // The second one is for the health request of an outbox.
+      // The second response is for the health request of an outbox.
       service().faults.splice(0, Number.POSITIVE_INFINITY, fault, fault);
       const stopped = startPatiently(program, ...args);
       expect(await stopped.ended).toEqual([1, null]);
@@ -199,7 +209,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ex
     }
   });
 
-  it('waits an hour at most', async ({ skip }) => {
+  it('waits at most an hour before a retry', async ({ skip }) => {
     skip(isCaller, 'FULL=1');
     await prepare?.(startPatiently);
     const later = { status: 503, headers: { 'Retry-After': '9'.repeat(5_000) } };
@@ -217,12 +227,12 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ex
     expect(started.errors.at(-1)).toBe('Set API_KEY to a key of the service.');
   });
 
-  it('does its work after transient faults', async () => {
+  it('completes its work despite transient faults', async () => {
     await prepare?.(start);
     service().faults.push(...TRANSIENT);
     const started = start(program, ...args);
     await expectDone(started);
-    // Errors arrive through another pipe than the output, and may be read later.
+    // Error output uses a separate pipe, so it can arrive later than the other output.
     const attempts = () => started.errors.join('\n').match(/next attempt in \d+ s/g)?.length;
     await expect.poll(attempts).toBeGreaterThanOrEqual(TRANSIENT.length);
     for (const agent of service().agents) {
@@ -231,7 +241,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (program, { args = [], prepare, ex
   });
 });
 
-it('live-page.ts shows its latest page while requests fail', async () => {
+it('live-page.ts keeps serving its latest page while requests fail', async () => {
   const server = service().start(join(folder, 'live-page.ts'), 'live', [], { PORT: '0' });
   await expect.poll(() => server.lines).toHaveLength(1);
   const visit = async () => (await fetch(`${server.lines[0]}/listings/casa-ginebrera`)).text();
@@ -244,12 +254,12 @@ it('live-page.ts shows its latest page while requests fail', async () => {
 });
 
 it.skipIf(!hasChromium)(
-  'cards.html shows the language that was chosen last, after every fault',
+  'cards.html recovers from every fault and shows the language chosen last',
   async () => {
     const browser = await openBrowser();
     try {
       const page = await browser.newPage();
-      await page.route('https://images.example.com/**', (route) => route.fulfill({ body: '' }));
+      await page.route(/^https:\/\/images\.example\.com\//, (route) => route.fulfill({ body: '' }));
       const html = readFileSync(join(folder, 'cards.html'), 'utf8');
       const { siteOrigin } = service();
       service().serveSite((_, response) => {
@@ -263,7 +273,7 @@ it.skipIf(!hasChromium)(
       const cards = count('properties', `status = 'listed'`);
       await expect.poll(() => page.locator('main a').count()).toBe(cards);
 
-      // The response in French arrives after the one in Spanish, if the page still waits for it.
+      // The French response arrives after the Spanish one, unless the page has cancelled the request.
       const released = Promise.withResolvers<void>();
       const settled = Promise.withResolvers<void>();
       await page.route('**/*locale=fr*', async (route) => {

@@ -1,4 +1,4 @@
-/** renew-pages.ts, which caches pages until the build hook names their listing. */
+/** Tests renew-pages.ts, which caches pages until the build hook names their listing. */
 
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
@@ -18,7 +18,6 @@ beforeAll(() => {
   vi.resetModules();
 });
 
-/** Serves the endpoint of the build hook. */
 function serveHook(): void {
   service().serveSite(async (request, response) => {
     const { onFeedChanged } = await import('../../../docs/examples/renew-pages.ts');
@@ -47,7 +46,7 @@ async function sendHook(slugs: string[] | null): Promise<number> {
   return sent.status;
 }
 
-it('renew-pages.ts renews pages after a hook without slugs or an hour without a hook', async () => {
+it('renew-pages.ts renews every page after a hook without slugs and after an hour without a hook', async () => {
   serveHook();
   const { getListing } = await import('../../../docs/examples/renew-pages.ts');
   const slug = findOtherSlug() ?? '';
@@ -69,7 +68,7 @@ it('renew-pages.ts renews pages after a hook without slugs or an hour without a 
   await service().change({ slug, status: 'listed' });
 });
 
-it('renew-pages.ts shows an import after its signed hook', async () => {
+it('renew-pages.ts shows an import once a signed hook has arrived', async () => {
   serveHook();
   const { findRenamed, getCards, getListing } = await import(
     '../../../docs/examples/renew-pages.ts'

@@ -1,4 +1,7 @@
-/** The pages of the example sites in Chromium, and the feed as a page of another origin reads it. */
+/**
+ * Tests the example sites' pages in Chromium, and requests to the feed from a page on a different
+ * origin.
+ */
 
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -9,7 +12,7 @@ import { buildIfChanged, listListings, readSiteFile } from './built-site.ts';
 
 const service = useTestService();
 
-/** Returns the page of cards, the style sheet, or a page of the built site. */
+/** Returns the cards page for `/`, the style sheet, or a page of the built site. */
 function readPath(path: string): string {
   if (path === '/') return makeCardsPage();
   return path === '/site.css' ? readFileSync('docs/examples/site.css', 'utf8') : readSiteFile(path);
@@ -23,7 +26,7 @@ function makeCardsPage(): string {
     .replace('KEY_OF_THE_SCRIPT', SITE_KEY);
 }
 
-/** Headers that libraries for monitoring and caching add to each request of a page, and an invented one. */
+/** Request headers that libraries for monitoring and caching add, and a made-up header. */
 const ADDED_HEADERS = {
   baggage: 'sentry-environment=production',
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -54,7 +57,7 @@ describe.skipIf(!hasChromium)('a site in Chromium', () => {
   });
   afterAll(() => page?.context().browser()?.close());
 
-  it('cards.html shows the listed listings and filters them without a request', async () => {
+  it('cards.html filters its listings without a request', async () => {
     await page.goto(site);
     for (const language of ['fr', 'en']) {
       await page.click(`button[lang=${language}]`);
@@ -93,8 +96,8 @@ describe.skipIf(!hasChromium)('a site in Chromium', () => {
     },
   );
 
-  // test/http/conventions.test.ts has the headers for other origins, and for cookies.
-  it('reads the feed with headers that libraries add', async () => {
+  // test/http/conventions.test.ts tests the headers for rejected origins and for cookies.
+  it('can send the headers that libraries add to feed requests', async () => {
     complaints.length = 0;
     await page.goto(`${site}/site.css`);
     const headers = { ...ADDED_HEADERS, 'x-api-key': API_KEY };

@@ -1,4 +1,4 @@
-/** The example programs that copy the feed, build a site from it, or serve a live site. */
+/** Tests the example programs that copy the feed, build a site from it, or serve a live site. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ import {
 
 const service = useTestService();
 
-it('keep-copy.ts keeps a complete copy through a kill, changes of the catalogue and a rewind', async () => {
+it('keep-copy.ts keeps a complete copy although it is killed and the database is restored', async () => {
   const listCopied = () => {
     const file = join(service().makeFolder('copy'), 'copy.json');
     if (!existsSync(file)) return [];
@@ -45,7 +45,7 @@ it('keep-copy.ts keeps a complete copy through a kill, changes of the catalogue 
 
   const [undone = ''] = listPublicIds();
   const before = listCopied();
-  // After the rejected cursor, the proxy holds back a later page of the new pass.
+  // After the cursor has been rejected, the proxy delays a later page of the new pass.
   const page = Promise.withResolvers<undefined>();
   service().faults.push(undefined, undefined, undefined, page.promise);
   await service().rewind(`DELETE FROM properties WHERE id = '${undone}'`);
@@ -55,8 +55,8 @@ it('keep-copy.ts keeps a complete copy through a kill, changes of the catalogue 
   await expect.poll(listCopied).toEqual(listPublicIds());
 });
 
-it('build-site.ts writes a page for each public listing in each language', async () => {
-  // A proxy may send a date, which has no fractions of a second.
+it('build-site.ts writes a page for every public listing in every language', async () => {
+  // A proxy may send `Retry-After` as a date, which has no fractions of a second.
   const later = new Date(Date.now() + 2_000).toUTCString();
   service().faults.push({ status: 503, headers: { 'Retry-After': later } });
   expect(await build()).toEqual([expect.stringMatching(/ 503, next attempt in [12] s$/)]);
@@ -79,7 +79,10 @@ it('build-site.ts writes a page for each public listing in each language', async
   await service().change({ id: listListings(`slug = 'index'`)[0], slug: soldOut });
 });
 
-/** Texts on the page of a listing with every field. The first two are on its card too. */
+/**
+ * Text on the page of a listing that has every field. The first two entries also appear on its
+ * card.
+ */
 const EXPECTED_TEXTS = {
   en: [
     /From €289,000 · share of 1\/8 · 6\sweeks a year/,
@@ -90,7 +93,7 @@ const EXPECTED_TEXTS = {
     />Amenities<.*>Wi-Fi</s,
     />Where it is<.*>Camí de sa Ginebrera 7, Deià, .*>See it on a map</s,
     />More homes in the same place<.*<h3/s,
-    // The other photos follow, without the hero.
+    // The other photos follow the hero photo, which is not repeated.
     /class="hero"><img src="[^"]*01-stone-house.*class="photos">(?:<img src="[^"]*\/0[2-9]-[^>]*>\n?)+</s,
   ],
   es: [
@@ -118,7 +121,7 @@ it.each(Object.entries(EXPECTED_TEXTS))(
   },
 );
 
-it('build-site.ts describes a product to search engines if the listing has a price and a photo', async () => {
+it('build-site.ts adds product data for search engines if a listing has a price and a photo', async () => {
   await buildIfChanged();
   const offers = [...readPages()]
     .filter(([path]) => path.startsWith('en/listings/'))
@@ -137,7 +140,7 @@ it('build-site.ts describes a product to search engines if the listing has a pri
   });
 });
 
-it('build-site.ts escapes texts and links the languages of a page', async () => {
+it('build-site.ts escapes text and links the language versions of a page', async () => {
   const es = '<x>"\'&';
   const text = { en: null, fr: null, es };
   await service().change({
@@ -176,7 +179,7 @@ ${image}`);
 <meta property="og:locale:alternate" content="es_ES">`);
 });
 
-it('Cloudflare Pages serves every address of the site with its status', async () => {
+it('Cloudflare Pages serves every URL of the site with the right status', async () => {
   const [renamed = '', hidden = ''] = listPublicSlugs().filter((slug) => slug !== SLUG);
   await service().change({ id: listListings(`slug = '${renamed}'`)[0], slug: 'new-name' });
   await service().change({ slug: hidden, status: 'hidden' });
@@ -204,7 +207,7 @@ it('Cloudflare Pages serves every address of the site with its status', async ()
       ([, path = '']) => path,
     );
     const slugs = new Set(paths.map((path) => path.replace(/^.*\//, '')));
-    // The addresses of the list pages end in no slug.
+    // The URLs of list pages do not end with a slug.
     expect([...slugs].sort()).toEqual(['', ...listPublicSlugs()]);
     expect(paths.filter((path) => path.endsWith(SLUG))).toEqual([`/es/listings/${SLUG}`]);
     expect(sitemap).toContain(
@@ -234,7 +237,7 @@ it('live-page.ts shows the current state of each page', async () => {
   expect(await visit('/listings/no-such-listing')).toMatch(/^404 /);
 });
 
-it('live-page.ts rejects malformed requests without a request to the feed', async () => {
+it('live-page.ts rejects malformed requests without calling the feed', async () => {
   const server = service().start('live-page.ts', 'live', [], { PORT: '0' });
   await expect.poll(() => server.lines).toHaveLength(1);
   const { hostname, port } = new URL(server.lines[0] ?? '');
