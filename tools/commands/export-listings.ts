@@ -58,12 +58,12 @@ async function print(pieces: AsyncIterable<string | Uint8Array>): Promise<void> 
   try {
     await pipeline(pieces, process.stdout, { end: false });
   } catch (error) {
-    // The reader of the output has all that it wanted.
+    // The reader of stdout, such as `head`, has closed it.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error;
   }
 }
 
-/** Writes a new file, and moves it when it is whole. */
+/** Writes a temporary file, and moves it to `path` once it is complete. */
 async function writeFile(path: string, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
   if (existsSync(path) && !statSync(path).isFile()) throw new UserError('it is not a file');
   await withScratchFolder(dirname(path), async (folder) => {

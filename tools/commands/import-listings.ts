@@ -1,4 +1,7 @@
-/** `npm run import-listings -- FILE`: loads a listings file. `set-status` shares its parts. */
+/**
+ * `npm run import-listings -- FILE`: loads a listings file. `set-status` uses the exported
+ * functions, too.
+ */
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -79,7 +82,7 @@ function parse(args: string[]): ImportRequest {
     listsAll: all,
     notifiesAlways: notifyAlways,
     origin: { command: 'import-listings', file: positionals[0] },
-    // Called by `run`, because an unreadable file is not an invalid argument.
+    // `run` calls this, because an unreadable file is not an invalid argument.
     readFile: async () => {
       const [path] = positionals;
       const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
@@ -90,7 +93,7 @@ function parse(args: string[]): ImportRequest {
   };
 }
 
-/** Rejects the options that a workbook cannot have. */
+/** Rejects options that do not apply to a workbook. */
 function rejectOptions(file: ListingsFile, isPatch: boolean, prunes: boolean) {
   if (file.form !== 'workbook') return;
   if (isPatch) {
@@ -130,7 +133,7 @@ function formatUndoCommand({ undo, target }: ImportRequest): string | undefined 
   return formatCommand(target.environment, ...args, '--remote');
 }
 
-/** e.g. `'it'\''s.json'` */
+/** e.g. `it's.json` → `'it'\''s.json'` */
 function quoteForShell(path: string): string {
   if (/^[A-Za-z0-9_./-]+$/.test(path)) return path;
   return `'${path.replaceAll("'", "'\\''")}'`;

@@ -1,4 +1,4 @@
-/** Exports the catalogue as a listings file, JSON or a workbook. Importing it again changes nothing. */
+/** Exports the catalogue as JSON or as a workbook. Importing the file again changes nothing. */
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -14,7 +14,7 @@ import { toWrittenListing, writeListingsFile } from './write/listings-file.ts';
 
 export type ExportForm = 'json' | 'workbook';
 
-/** Yields the file. Reads again if an import was applied during the reads. */
+/** Yields the pieces of the file. Starts again if an import was applied while the catalogue was read. */
 export async function* exportListings(
   database: D1Database,
   onProgress: OnProgress,
@@ -26,14 +26,14 @@ export async function* exportListings(
   }
   const { exportId, listings } = prepareExport(stored);
   if (form === 'workbook') {
-    // Only a workbook needs its library, which takes long to load.
+    // The library takes long to load, and JSON does not need it.
     const { writeWorkbook } = await import('./write/workbook.ts');
     yield await writeWorkbook(stored, listings, exportId);
   } else
     yield* writeListingsFile({ ...stored, export_id: exportId }, listings.map(toWrittenListing));
 }
 
-/** Names a new export, and sorts its listings as a site does. */
+/** Creates the id of an export, and sorts the listings as a site does. */
 export function prepareExport(records: Records) {
   const listings = listSources(records);
   listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));

@@ -1,6 +1,6 @@
 /**
- * Loads a listings file into the store, all of it or nothing, while the service keeps serving. The
- * folders in the order in which an import needs them:
+ * Loads all of a listings file into the store, or nothing if it has a problem. The service keeps
+ * serving meanwhile. These are the folders, in the order in which a value of the file passes them:
  *
  *     read/        the bytes of a file            → records of JSON, or rows of a workbook
  *     catalogue/   the database                   → stored listings, their schemas and versions
@@ -10,8 +10,12 @@
  *     write/       the changes                    → an undo file, then one transaction
  *     report/      the outcome                    → output, and a call of the build hook
  *
- * A dry run ends after `plan`. An import that lost a race begins again with the catalogue.
- * docs/explain/architecture.md walks through the functions.
+ * The function `plan` calls the merge of a workbook, which calls the match:
+ *
+ *     plan → completeRecords → mergeWorkbook → matchSheets
+ *
+ * A dry run ends after `plan`. An import that lost a race starts again by reading the catalogue.
+ * docs/explain/architecture.md describes each step.
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
@@ -37,28 +41,26 @@ import { apply, UnknownOutcomeError } from './write/apply.ts';
 
 const MAX_ATTEMPTS = 10;
 
-const LISTING_KINDS = { pruned: 'hidden', outside: 'rendered again', file: undefined } as const;
-
 export type ImportOptions = PlanOptions & {
   database: D1Database;
   isDryRun: boolean;
-  /** The file that undoes the import, saved before the import changes something. */
+  /** The undo file, which is saved before the import changes anything. */
   undo?: { save: (effect: Effect, operationId: string) => void; discard: () => void } | undefined;
-  /** The command and its file, which the operation records. */
+  /** The command and the name of its file, for the row of `operations`. */
   origin?: { command: string; file?: string | undefined } | undefined;
   onProgress: OnProgress;
 };
 
 export type AcceptedImport = AcceptedPlan & {
-  /** The listings that change in the feed. */
+  /** The listings whose representation in the feed changes. */
   feedChanges: ListingChange[];
-  /** The cursor that a reader of all changes has afterwards. */
+  /** The cursor of a reader that has read all changes, including those of this import. */
   resumeCursor: string;
 };
 
 export type ImportOutcome = RejectedImport | AcceptedImport;
 
-/** Throws if the store fails, or the outcome is not known. */
+/** Throws `UnknownOutcomeError` if the import may have been applied, and another error if it was not. */
 export async function importListings(
   file: ListingsFile,
   options: ImportOptions,
@@ -78,31 +80,34 @@ async function attemptImport(
 ): Promise<ImportOutcome | 'lost-race'> {
   const author = { who: findUser(), exportKey: findExportKey(file) };
   const stored = await readCatalogue(options.database, () => {}, author.exportKey);
-  const planned = plan(file, stored, options, author);
-  if (planned.kind === 'rejected') return planned;
-  const { effect } = planned;
+  const outcome = plan(file, stored, options, author);
+  if (outcome.kind === 'rejected') return outcome;
+  const { effect } = outcome;
   if (!options.isDryRun) {
-    const isNew = effect.listings.length + effect.recordChanges.length > 0;
-    const result = isNew
+    const changesStore = effect.listings.length + effect.recordChanges.length > 0;
+    const result = changesStore
       ? await applyWithUndo(effect, author, stored, options)
       : await confirm(stored, options);
     if (result === 'lost-race') return result;
   }
   const feedChanges = effect.listings.filter(({ latest }) => latest.changesFeed);
-  // `apply` numbers these from `newestChange + 1` on. The cursor is for a reader of all changes up
-  // to `seq`, which has no older removals left to skip (`start`).
+  // `apply` numbers these changes from `newestChange + 1` on. A reader that has read all changes up
+  // to `seq` has no older removals left to skip, so `start` is the same number.
   const seq = stored.newestChange + feedChanges.length;
   const resumeCursor = changeCursor({ generation: stored.generation, seq, start: seq });
-  return { ...planned, feedChanges, resumeCursor };
+  return { ...outcome, feedChanges, resumeCursor };
 }
 
-/** The store holds all of the file if no other import was applied during the reads. */
+/**
+ * Confirms that the store already holds the whole file: no other import was applied during the
+ * reads.
+ */
 async function confirm(stored: Catalogue, { database }: ImportOptions) {
   const { lastImport } = await readImportState(database);
   return lastImport === stored.lastImport ? 'confirmed' : 'lost-race';
 }
 
-/** The file that undoes the import stays if the import was applied, or may have been. */
+/** Applies the changes. Keeps the undo file if they were applied, or may have been. */
 async function applyWithUndo(
   effect: Effect,
   { exportKey }: Author,
@@ -127,10 +132,15 @@ async function applyWithUndo(
   }
 }
 
-/** Counts changes by their kind. Kinds without a change are left out. */
+/** Counts the changes of each kind that has any, e.g. `{ changed: 2, amenities: 1 }`. */
 function countChanges({ listings, recordChanges }: Effect): Record<string, number> {
+  const nameChange = ({ reason, old }: ListingChange) => {
+    if (reason === 'pruned') return 'hidden';
+    if (reason === 'outside') return 'rendered again';
+    return old ? 'changed' : 'added';
+  };
   const kinds = [
-    ...listings.map(({ reason, old }) => LISTING_KINDS[reason] ?? (old ? 'changed' : 'added')),
+    ...listings.map(nameChange),
     ...recordChanges.map(({ kind }) => (kind === 'location' ? 'locations' : 'amenities')),
   ];
   const groups = Map.groupBy(kinds, (kind) => kind);

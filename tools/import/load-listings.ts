@@ -38,7 +38,7 @@ export async function loadListings(
     using progress = showProgress(process.stdout);
     const fixedOptions = { database, publicSiteUrl: site.data, onProgress: progress.update };
     return await importListings(file, { ...options, ...fixedOptions }).catch(async (error) => {
-      // A restore has taken the tables away.
+      // A restore may have dropped the tables.
       if (/no such table/.test(describeError(error))) await rejectUnfinished(database);
       throw error;
     });

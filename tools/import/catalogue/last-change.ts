@@ -1,14 +1,18 @@
-/** Who changed a record last: the answer for workbooks, for `as_of` in JSON and for `--prune`. */
+/** Finds out who changed a record last. Workbooks, `as_of` in JSON and `--prune` depend on it. */
 
 import { formatOperation, type Operation } from '../../database/operations.ts';
 import type { Catalogue } from './store.ts';
 
-/** The person who imports, and the hash of the id of the export from which the file was made. */
-export type Author = { who: string; exportKey: string | undefined };
+export type Author = {
+  /** The person who imports. */
+  who: string;
+  /** Hash of the id of the export that the file was made from; undefined if it was not exported. */
+  exportKey: string | undefined;
+};
 
 /**
- * Whether an operation is not one of this person's imports of this export. Without an export, or if
- * the operation is unknown, it may be anybody's.
+ * Whether an operation is anything but this person's import of this export. An unknown operation may
+ * be anybody's, and so may any operation if the file was not exported.
  */
 export function isBySomebodyElse(
   operation: Pick<Operation, 'who' | 'export_id'> | undefined,
@@ -18,8 +22,8 @@ export function isBySomebodyElse(
 }
 
 /**
- * Finds the last operation that changed a record, e.g. `listings 38e41363-…`. For a location or an
- * amenity it is the last one that changed any of its kind.
+ * Finds the last operation that changed a record, given its key, e.g. `listings 38e41363-…`. For a
+ * location or an amenity, this is the last operation that changed any record of the same kind.
  */
 export function findLastChange(
   { listings, operations }: Catalogue,

@@ -1,6 +1,6 @@
 /**
- * The schemas of the fields of a listing. An import validates listings by them once, and the
- * service trusts stored listings. records.ts has the schemas of whole records.
+ * The schemas of a listing's fields. Only imports validate listings: the service trusts stored ones.
+ * records.ts has the schemas of whole records.
  */
 
 import * as z from 'zod';
@@ -24,7 +24,7 @@ const NODE_TYPES = [
   ...['bulletList', 'orderedList', 'listItem', 'blockquote'],
   ...['paragraph', 'heading', 'hardBreak', 'text'],
 ];
-/** Bounds the recursion, in levels of JSON: a node has two. */
+/** Maximum depth of a rich text in levels of JSON. A node has two: itself, and its list of nodes. */
 const MAX_NESTING = 128;
 
 const nodes = z
@@ -39,7 +39,10 @@ const node: z.ZodType = z
   });
 const document = z.looseObject({ type: z.literal('doc'), content: nodes });
 
-/** A problem has its path: `content.0.content.2.type`. */
+/**
+ * A string or a ProseMirror document. Problems have a path inside it, e.g.
+ * `content.0.content.2.type`.
+ */
 export const richText = z.custom<RichText>().superRefine((value, context) => {
   for (const { path, message } of richTextProblems(value)) {
     // Later checks read a valid text.
@@ -72,9 +75,9 @@ function richTextProblems(value: RichText): { path: PropertyKey[]; message: stri
   return isLong ? reject(`must have at most ${MAX_TEXT_CHARACTERS} characters`) : [];
 }
 
-/** A URL, in normal form. */
+/** An http or https URL, converted to its normal form. */
 export const url = httpUrl
-  // The URL parser drops these silently.
+  // The URL parser would drop them silently.
   .regex(/^[^\t\n\r]*$/, 'must not contain line breaks or tabs')
   .refine((value) => !/[,;|\s]https?:/i.test(value), 'must be one URL, not two')
   // Invisible characters at the end are dropped, as in a slug.
@@ -110,7 +113,7 @@ const optionalText = text
   .nullable()
   .transform((value) => (value === null || isBlank(value) ? null : value));
 
-/** A blank text is dropped. */
+/** Drops blank texts. */
 const description = localized(richText).overwrite((map) => {
   const entries = Object.entries(map).filter(([, value]) => !isBlank(toPlainText(value)));
   return Object.fromEntries(entries);
@@ -119,8 +122,8 @@ const description = localized(richText).overwrite((map) => {
 const { shape } = property;
 
 /**
- * The fields that a listings file and the store have in common. A field with a default may be left
- * out. Do not change their order: an import compares stored sources as texts.
+ * The fields that a listings file and the store have in common. A file may omit a field that has a
+ * default. Do not reorder the fields, because an import compares stored listings as JSON text.
  */
 export const listingFields = {
   id: uuid,

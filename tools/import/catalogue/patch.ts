@@ -1,4 +1,4 @@
-/** Merges a patch into a stored record. The results are parsed afterwards. */
+/** Merges patches into stored records. The caller parses the results. */
 
 import * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
@@ -6,11 +6,11 @@ import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, photo, url, video } from './listing-schemas.ts';
 import { type Fields, listingRecord, type Patch, toList } from './records.ts';
 
-/** Merges by field, and texts by language. The record is `{}` for a new one. */
+/** Merges field by field, and translated texts by language. `record` is `{}` for a new record. */
 export function mergeRecord(record: Fields, patch: Patch, { shape }: z.ZodObject): Fields {
   const changes = Object.entries(patch).map(([name, value]) => {
     const old = isMap(record[name]) ? record[name] : {};
-    // The schema gives an undefined field its default.
+    // The schema replaces undefined by the default.
     if (value === null && shape[name] instanceof z.ZodDefault) return [name, undefined];
     // A location's name and an amenity's label have no default.
     if (value === null && isMap(record[name])) return [name, {}];
@@ -21,14 +21,14 @@ export function mergeRecord(record: Fields, patch: Patch, { shape }: z.ZodObject
   return { ...record, ...Object.fromEntries(changes) };
 }
 
-/** Null removes a language. The schema rejects the null of another name. */
+/** Drops a language whose text is null. Any other null stays, so that the schema rejects it. */
 function isKept([name, text]: [string, unknown]): boolean {
   return text !== null || !LOCALES.some((locale) => locale === name);
 }
 
 /**
- * A patch replaces these lists. A stored entry keeps the fields that the patch leaves out. A new
- * entry gets `defaults`.
+ * The lists that a patch replaces. A stored entry keeps the fields that the patch omits. A new entry
+ * gets `defaults`.
  */
 const LISTS = [
   {
@@ -50,7 +50,7 @@ export function mergeListing(listing: Fields, patch: Patch): Fields {
       ...defaults,
       ...mergeRecord(findEntry(stored, entry) ?? {}, entry, schema),
     }));
-    // If the patch numbers every entry, the numbers are the order.
+    // If the patch numbers every entry, its numbers stay as they are.
     if (patched.some((entry) => entry[order] === undefined)) numberInOrder(entries, order);
     record[list] = entries;
   }
@@ -73,8 +73,10 @@ function findEntry(stored: readonly Fields[], entry: Patch): Fields | undefined 
 const MAX_ORDER = 2 ** 31 - 1;
 
 /**
- * Gives the entries ascending numbers, in the order of the list. A number stays if it is above the
- * one before: 10, none, 20 → 10, 11, 20, and 20, none, 10 → 20, 21, 22.
+ * Numbers the entries in ascending order. A number stays if it is greater than the number before it:
+ *
+ *     10, none, 20 → 10, 11, 20
+ *     20, none, 10 → 20, 21, 22
  */
 export function numberInOrder(entries: readonly Fields[], field: string): void {
   let next = Number(entries[0]?.[field] ?? 1);

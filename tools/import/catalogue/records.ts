@@ -1,4 +1,4 @@
-/** The records of a listings file: their schemas, keys and ids. */
+/** The schemas, keys and ids of the records in a listings file. */
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
@@ -8,7 +8,10 @@ import type { Source } from '../../../src/properties/source.ts';
 import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, listingFields, url } from './listing-schemas.ts';
 
-/** Published in docs/guides/listings-file.md. Another namespace would change every id. */
+/**
+ * Namespace of derived ids, published in docs/guides/listings-file.md. A new one would change every
+ * id.
+ */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
 export const listingRecord = z
@@ -26,7 +29,7 @@ export const listingRecord = z
 
 export type FileListing = z.infer<typeof listingRecord>;
 
-/** The id may be in upper case. */
+/** In a listings file, the id may be in upper case. */
 export const locationRecord = location.extend({
   id: uuid,
   slug: location.shape.slug.default(null),
@@ -40,17 +43,23 @@ export function toFileListing({ location, amenities, ...fields }: Source): FileL
   };
 }
 
-/** Returns the slug of an added listing that an undo hides. A restored listing may need the old one. */
+/**
+ * Returns the slug of an added listing that an undo hides, because a restored listing may need its
+ * slug.
+ */
 export function makeUndoneSlug(id: string): string {
   return `undone-${id}`;
 }
 
 export type StoredKeys = { id: string; hid?: string | null; slug: string | null };
 
-/** A malformed key is undefined. */
+/** The keys by which a file refers to a record. A malformed key is undefined. */
 type NamingKeys = { [Key in 'id' | 'hid' | 'slug']?: string | undefined };
 
-/** Returns a function that finds the stored record with an id. Without an id, the hid counts, then the slug. */
+/**
+ * Returns a function that finds a stored record by its id. Without an id, it uses the hid, then the
+ * slug.
+ */
 export function makeFinder<T extends { [Key in keyof StoredKeys]?: unknown }>(
   stored: readonly T[],
 ) {
@@ -68,7 +77,7 @@ export type Fields = Record<string, unknown>;
 /** The changed fields of a record. Null clears a field: `{ slug: 'casa-marea', price_from: null }`. */
 export type Patch = Fields;
 
-/** Returns the keys of a record, and of its references. A malformed key is undefined. */
+/** Returns the keys of a record and of the records that it refers to. A malformed key is undefined. */
 export function readKeys(record: unknown) {
   const fields = isMap(record) ? record : {};
   const parseId = (value: unknown) => uuid.safeParse(value).data;
@@ -94,6 +103,7 @@ export function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Adds missing ids to a record and to its photos and videos. */
 export function deriveIds(record: Fields, { shape }: z.ZodObject): Fields {
   const whole = { ...('id' in shape ? deriveId(record) : record) };
   for (const name of ['photos', 'videos']) {
@@ -104,7 +114,7 @@ export function deriveIds(record: Fields, { shape }: z.ZodObject): Fields {
   return whole;
 }
 
-/** Adds a missing id: the UUID that follows from the first of the other keys. */
+/** Adds a missing id, which is a UUID derived from the hid, the slug or the URL. */
 export function deriveId(record: Fields): Fields {
   if (record.id !== undefined) return record;
   const keys = [record.hid, record.slug, url.safeParse(record.url).data];

@@ -27,16 +27,16 @@ const row = z.object({
 
 export type StoredListing = Omit<z.infer<typeof row>, 'source'> & { listing: Source };
 
-/** Reports progress. `phase` names what is counted, e.g. `listings read`. */
+/** Reports how many items a phase has processed, e.g. `listings read`. */
 export type OnProgress = (phase: string, done: number, total: number) => void;
 
 type State = {
-  /** The id that the last import left as the `applied` row: another one if the store changed. */
+  /** The id of the last import that was applied. A different id means that the store has changed. */
   lastImport: string | null;
-  /** See `database_identity`. */
+  /** The columns of `database_identity`. */
   generation: string;
   lineage: string;
-  /** New changes of listings are numbered after it. */
+  /** The highest number of a listing's change. An import numbers its changes from the next one on. */
   newestChange: number;
 };
 
@@ -45,14 +45,17 @@ type ImportedRows = typeof importedRows.$inferSelect;
 export type Records = State & {
   locations: Location[];
   amenities: Amenity[];
-  /** Stored listings by id. */
+  /** By id. */
   listings: ReadonlyMap<string, StoredListing>;
 };
 
 export type Catalogue = Records & {
-  /** The operations that listings and imported rows name, and the newest ones. By id, newest first. */
+  /**
+   * The operations that listings and imported rows refer to, and the newest ones. By id, newest
+   * first.
+   */
   operations: ReadonlyMap<string, Operation>;
-  /** The rows that imports of the file's export recorded. */
+  /** What earlier imports of the same export contained, by person and record: see match/history.ts. */
   importedRows: ImportedRows[];
 };
 
@@ -67,7 +70,7 @@ const LOCATIONS = createStatement(sql<typeof locations.$inferSelect>`
 const AMENITIES = createStatement(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
-/** A page has 2 MB and one more row. */
+/** Selects one page: rows of up to 2 MB together, and the row that exceeds them. */
 const IMPORTED_ROWS = createStatement(sql<ImportedRows & { position: number }>`
   select position, export_id, who, record, operation, marks from (
     select rowid as position, *, sum(octet_length(marks)) over (order by rowid) as bytes
@@ -80,7 +83,10 @@ export async function readImportState(database: D1Database): Promise<State> {
   return state;
 }
 
-/** Reads the state first, so that an import during the other reads is noticed later. */
+/**
+ * Reads the catalogue. The state comes first, so that a later check detects an import during the
+ * reads.
+ */
 export async function readRecords(
   database: D1Database,
   onProgress: OnProgress = () => {},
@@ -104,7 +110,7 @@ export async function readRecords(
   };
 }
 
-/** Reads the catalogue, and the imported rows of the export with this key. */
+/** Reads the catalogue. `exportKey` identifies the export whose imported rows are read: see `Author`. */
 export async function readCatalogue(
   database: D1Database,
   onProgress?: OnProgress,
@@ -133,7 +139,7 @@ async function readImportedRows(database: D1Database, exportKey: string): Promis
   return rows;
 }
 
-/** Finds the listings that show the location with this id, or the amenity with this slug. */
+/** Finds the listings that use a location, given its id, or an amenity, given its slug. */
 export function findUsers({ listings }: Catalogue, key: string): StoredListing[] {
   return [...listings.values()].filter(
     ({ listing: { location, amenities } }) =>

@@ -1,4 +1,4 @@
-/** A stored listing as the current schemas read it, and its version. */
+/** Reads stored listings by the current schemas, and computes their versions. */
 
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -9,8 +9,8 @@ import { isMap, listingFields } from './listing-schemas.ts';
 const storedListing = z.object(listingFields);
 
 /**
- * Parses a stored source. A field that was added to the schema later gets the value that a file
- * without it gives, so that both are the same. The fields have the order of the schema.
+ * Parses a stored listing. A field that was added to the schema later gets its default, as it does in
+ * a file without the field. The fields are in the order of the schema.
  */
 export function readSource(json: string): Source {
   const source: Source = JSON.parse(json);
@@ -32,14 +32,14 @@ function addDefaults(value: unknown, schema: unknown): unknown {
     return now === undefined ? [] : [[name, now]];
   });
   const knownFields = Object.fromEntries(fields);
-  // The first decides the order, and the last the values.
+  // The first spread sets the order of the fields, and the last one their values.
   return { ...knownFields, ...value, ...knownFields };
 }
 
 /**
- * Returns the version of a listing: a hash of its record in a listings file, with slugs for its
- * references. What has no value does not count, so that neither a renamed amenity nor a new field
- * makes another version. The first characters name the form of the hash.
+ * Returns the version of a listing, e.g. `v1_d6eed6c02015b1b4`: a hash of its record in a listings
+ * file. References are slugs in it, and empty values are omitted. Therefore neither a relabelled
+ * amenity nor a new field without a value changes the version. The prefix names the form of the hash.
  */
 export function computeVersion({ location, amenities, ...fields }: Source): string {
   const record = {

@@ -2,10 +2,10 @@
  * Assigns the rows of a sheet to stored records:
  *
  *     row of the workbook                    stored record
- *     casa-marea, as exported                casa-marea: by the hidden id or the mark
- *     casa-nova, in the row of casa-marea    casa-marea: renamed, the hidden id is the same
- *     casa-marea, typed into an empty row    casa-marea: by its slug
- *     casa-nova, in a copy of that row       a new record, because the original keeps the id
+ *     casa-marea, as exported                casa-marea, by the hidden id or the mark
+ *     casa-nova, in the row of casa-marea    casa-marea (renamed), by the hidden id
+ *     casa-marea, typed into an empty row    casa-marea, by its slug
+ *     casa-nova, in a copy of its row        a new record, because the original keeps the id
  */
 
 import { url } from '../catalogue/listing-schemas.ts';
@@ -18,16 +18,16 @@ import { THE_FILE } from '../read/problem.ts';
 import type { SheetRow } from '../read/workbook.ts';
 import type { StoredRow } from './stored-rows.ts';
 
-/** A row of the workbook, or of a stored record that its sheet does not name. */
+/** A row of the workbook, or a row without cells for a stored record that its sheet does not name. */
 export type AssignedRow = {
   sheet: SheetName;
   location: FileLocation;
   cells: Fields;
-  /** The mark of the export; undefined for a new or copied row. */
+  /** The mark that the export wrote into the row; undefined for a new or copied row. */
   mark: RowMark | undefined;
   /** The stored record; undefined for a new record. */
   stored: StoredRow | undefined;
-  /** Whether the sheet has no row for the stored record, which then stays unchanged. */
+  /** Whether the sheet has no row for the stored record. Such a record stays unchanged. */
   isAbsent: boolean;
 };
 
@@ -35,7 +35,7 @@ export type Sheet = {
   name: SheetName;
   rows: readonly SheetRow[];
   storedRows: readonly StoredRow[];
-  /** Returns the key of the record with an id. */
+  /** Returns the key of the row whose record has this id. */
   makeKey: (id: unknown) => string | undefined;
   /** Current slugs of listings by previous slugs. */
   currentSlugs?: ReadonlyMap<string, string> | undefined;
@@ -43,7 +43,10 @@ export type Sheet = {
 
 type Report = { problems: ImportProblem[]; notes: string[] };
 
-/** Returns the rows of a sheet with their records, and a row without cells for each other record. */
+/**
+ * Returns the rows of a sheet with their stored records, and a row without cells for each record
+ * left over.
+ */
 export function assignRecords(sheet: Sheet, report: Report) {
   const candidates = separateCopies(
     sheet.name,
@@ -66,14 +69,14 @@ export function assignRecords(sheet: Sheet, report: Report) {
   return { rows, absentRows };
 }
 
-/** A row before its record is known. */
+/** A row of the workbook before its stored record is known. */
 type Candidate = {
   location: FileLocation;
   cells: Fields;
   mark: RowMark | undefined;
-  /** Whether the slug, the URL or the icon is the exported one. */
+  /** Whether the row still has its exported slug, URL or icon. */
   hasExportedAddress: boolean;
-  /** The key of the record that the row was exported with. A copied row has it too. */
+  /** The key with which the row was exported. A copy of a row has the same one. */
   exportedRowKey: string | undefined;
 };
 
@@ -89,8 +92,8 @@ function identify({ location, cells, markCell }: SheetRow, { name, makeKey }: Sh
 }
 
 /**
- * Makes copied rows new records. If several rows have the same exported key, the original is the one
- * with the exported slug or URL.
+ * Removes the id and the mark from copied rows, which thus become new records. If several rows have
+ * the same exported key, the original is the row that still has its exported slug or URL.
  */
 function separateCopies(
   sheet: SheetName,
@@ -123,13 +126,12 @@ function separateCopies(
   });
 }
 
-/** Returns the record of a row. It is ignored if another row has been assigned the record. */
+/** Suggests a stored record for a row. The suggestion is ignored if the record already has a row. */
 type Pass = (row: Candidate, store: StoreIndex) => StoredRow | undefined;
 
 /**
- * The passes in which rows are assigned their records, most reliable first. A renamed listing thus
- * keeps its record even if another row now has its previous slug. Two passes are not one pass with
- * two rules: in each, all rows come before the next rule is tried.
+ * The passes that assign records to rows, most reliable first. Each pass tries all rows before the next
+ * pass begins. Therefore a renamed listing keeps its record even if another row now has its old slug.
  */
 const PASSES: Readonly<Record<SheetName, readonly Pass[]>> = {
   listings: [byExportedRowKey, byUniqueCell, byPreviousSlugOrMark],
@@ -137,7 +139,7 @@ const PASSES: Readonly<Record<SheetName, readonly Pass[]>> = {
   videos: [byExportedRowKey, byUniqueCell, byMark],
   features: [byMark, byAllCells, byIcon],
   locations: [byExportedRowKey, byUniqueCell, byMark],
-  // The slug of an amenity is its id, so an amenity with another slug is another amenity.
+  // The slug of an amenity is its id, so a different slug means a different amenity.
   amenities: [byUniqueCell],
 };
 
@@ -149,7 +151,7 @@ function byExportedRowKey(
   return isReliable ? store.getByKey(exportedRowKey) : undefined;
 }
 
-/** If the row has a hidden id, its slug and `hid` may have been edited, so only its URL counts. */
+/** Uses only the URL if the row has a hidden id, because its slug and `hid` may be edits. */
 function byUniqueCell({ cells }: Candidate, store: StoreIndex) {
   const address = url.safeParse(cells.url).data;
   const { id, hid, slug = address } = readKeys(cells);
@@ -166,7 +168,7 @@ function byMark({ mark }: Candidate, store: StoreIndex) {
   return store.getByKey(mark?.key);
 }
 
-/** A feature with a mark is identified by its key, see stored-rows.ts. */
+/** Finds a feature that displays the same text. A feature with a mark is found only by its mark. */
 function byAllCells({ mark, cells }: Candidate, store: StoreIndex) {
   if (mark !== undefined) return undefined;
   return store.findUnassigned((record) => displaysSameCells(cells, record));
@@ -219,7 +221,7 @@ function displaysSameCells(cells: Fields, record: Fields): boolean {
   );
 }
 
-/** Returns the id of the stored record, or of the record that the row would add. */
+/** Returns the id of the row's stored record, or the id of the record that the row would add. */
 export function getId({ sheet, stored, cells }: AssignedRow): unknown {
   const record = stored?.record ?? deriveId(cells);
   return sheet === 'amenities' ? record.slug : record.id;

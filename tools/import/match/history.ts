@@ -1,7 +1,7 @@
 /**
- * The history of a workbook's row: what its export contained, and what earlier imports of the same
- * export changed. It gives the base of the merge. E.g. `price_from`, after ana and ben have imported
- * their copies of one export:
+ * Finds the history of a workbook's row: what its export contained, and what earlier imports of the
+ * same export contained. The history determines the base of the merge. For example, ana and ben import
+ * their copies of one export, in which `price_from` is 289000:
  *
  *     exported   imported by ana   imported by ben   base for ana   base for ben
  *     289000                                         289000         289000
@@ -20,39 +20,44 @@ export type MergeOptions = Author & {
   overwrite: boolean;
 };
 
-/** A row as a person's last import of the export contained it. */
+/** A row in a person's last import of the same export. */
 export type EarlierImport = { mark: RowMark; operation: Operation | undefined };
 
 export type History = {
-  /** The mark of the export, unless it belongs to another row. It may be of another database. */
+  /**
+   * The mark in the row, unless it was copied from another row. The export may be from another
+   * database.
+   */
   exported: RowMark | undefined;
-  /** This person's last import. */
+  /** The row in this person's last import. */
   previousImport: EarlierImport | undefined;
   importedByOthers: readonly EarlierImport[];
-  /** This person's last import, then the export. The first mark that has a column counts. */
+  /**
+   * The previous import, then the export if it is from this database. The first mark with a column
+   * counts.
+   */
   base: readonly RowMark[];
 };
 
-/** A row with its history. */
 export type Row = AssignedRow & {
   /** Identifies the row in its sheet, or in its list. */
   key: string;
-  /** The key of its record in `imported_rows`: `listings 38e41363-…`, `amenities wifi`. */
+  /** The record's key in `imported_rows`: `listings 38e41363-…`, `amenities wifi`. */
   recordKey: string;
   history: History;
-  /** Whether the record was removed from the store after the export or the last import. */
+  /** Whether the row's record was stored at its export or last import, and is no longer. */
   isRemoved: boolean;
 };
 
-/** Returns the hash of a column in the base. */
+/** Returns the base's hash of a column, e.g. `price_from`. */
 export function getBaseHash({ base }: History, name: string): string | undefined {
   return base.map((mark) => mark.get(name)).find((hash) => hash !== undefined);
 }
 
-/** The keys of the entries in the base of a list; undefined if a row is not an entry. */
+/** The keys of a list's entries in the base; undefined for a row that is not an entry of a list. */
 type BaseEntries = Pick<ReadonlySet<string>, 'has'> | undefined;
 
-/** Returns a function that adds the history to a row. */
+/** Returns a function that adds the key and the history to a row. */
 export function makeRowBuilder(catalogue: Catalogue, { overwrite, ...author }: MergeOptions) {
   const database = hashDatabase(catalogue);
   const earlierImports = groupEarlierImports(catalogue, author);
@@ -64,13 +69,13 @@ export function makeRowBuilder(catalogue: Catalogue, { overwrite, ...author }: M
     baseEntries: BaseEntries,
   ): History => {
     const { mark } = row;
-    const exportedKey = findExportedKey(row, key);
-    // The marks of other rows arrive here when cells were sorted or filled down.
-    const exported = mark?.key === exportedKey ? mark : undefined;
+    const expectedKey = getExpectedKey(row, key);
+    // Sorting or filling down some columns moves marks into other rows.
+    const exported = mark?.key === expectedKey ? mark : undefined;
     const imports = earlierImports.get(`${recordKey} ${key}`) ?? [];
     const previousImport = imports.find(({ isSameAuthor }) => isSameAuthor);
-    // If this person's last import removed the entry, the export is not its base any more.
-    const wasRemoved = baseEntries !== undefined && !baseEntries.has(exportedKey ?? '');
+    // If this person's last import removed the entry, the export is no longer its base.
+    const wasRemoved = baseEntries !== undefined && !baseEntries.has(expectedKey ?? '');
     const isBase = exported?.get('database') === database && !wasRemoved;
     const base = [previousImport?.mark, isBase ? exported : undefined];
     return {
@@ -88,18 +93,24 @@ export function makeRowBuilder(catalogue: Catalogue, { overwrite, ...author }: M
   };
 }
 
-/** Whether a row had a stored record when it was exported or last imported. */
+/**
+ * Whether a row had a stored record when it was exported or last imported. Without a mark of its own,
+ * a row that other people have imported was stored, too.
+ */
 function wasStored({ exported, base, importedByOthers }: History): boolean {
   return base.length > 0 || (exported === undefined && importedByOthers.length > 0);
 }
 
-/** Returns the key that the mark of a row must have. A new row without an id can have any mark. */
-function findExportedKey({ sheet, cells, stored, mark }: AssignedRow, key: string) {
+/**
+ * Returns the key that the mark of a row must have. The mark of a new row without an id may have
+ * any key.
+ */
+function getExpectedKey({ sheet, cells, stored, mark }: AssignedRow, key: string) {
   const hasFixedKey = cells.id !== undefined || sheet === 'amenities';
   return stored?.key ?? (hasFixedKey ? key : mark?.key);
 }
 
-/** Groups the earlier imports of the export by record and row. */
+/** Groups the rows of earlier imports by record and row, e.g. `listings 38e41363-… 1f0c22ab`. */
 function groupEarlierImports({ importedRows, operations }: Catalogue, author: Author) {
   const imports = importedRows.flatMap(({ export_id, who, record, operation, marks }) => {
     const isSameAuthor = !isBySomebodyElse({ export_id, who }, author);

@@ -6,7 +6,7 @@
  *     photos     listing: casa-marea     the row of this listing, or the stored listing
  *     photos     listing: casa-old       the stored listing that had this slug before
  *
- * Nothing is compared or merged here.
+ * The values of the rows are compared in merge/.
  */
 
 import type { Fields } from '../catalogue/records.ts';
@@ -32,39 +32,43 @@ import {
   toRecordRow,
 } from './stored-rows.ts';
 
-/** A record of the workbook, with the lists of a listing whose sheets the workbook has. */
 export type MatchedRecord = {
-  /** The row of a record that its sheet does not name has no cells. */
+  /** The row of the record. It has no cells if only the sheets of its lists name the record. */
   row: Row;
-  /** Location in the report, which is the first row of a list if the record has no row. */
+  /** The record's row, or the first row of its lists if it has none, for the report. */
   location: FileLocation;
+  /** The lists of a listing whose sheets the workbook has. Locations and amenities have none. */
   lists: readonly List[];
 };
 
-/** A list of a listing. Its rows have some values together, such as their order. */
+/**
+ * The photos, videos or features of one listing. Their order and the hero photo are values of the
+ * list.
+ */
 export type List = {
   sheet: ListName;
-  /** The row of its listing. */
   listing: Row;
   location: FileLocation;
+  /** The history of the listing's row, which contains the exported order. */
   history: History;
-  /** The rows of the workbook, in the order in which a site shows them. */
+  /** The workbook's rows, in the order in which a site shows them. */
   rows: readonly Row[];
-  /** The rows of the stored entries, whether or not the workbook has them. */
+  /** A row for each stored entry. It has no cells if the workbook does not have the entry. */
   storedRows: readonly Row[];
 };
 
+/** What the functions of this file share. They add problems and notes for the report. */
 type Match = {
   sheets: Sheets;
   buildRow: ReturnType<typeof makeRowBuilder>;
   problems: ImportProblem[];
-  /** Remarks about copied rows, for the report. */
+  /** Remarks about copied rows. */
   notes: string[];
 };
 
 /**
- * Returns the records that the workbook names. A listing that only the sheets of its lists name is one
- * of them.
+ * Returns the records that the workbook names, including listings that are named only in the sheets
+ * of their lists.
  */
 export function matchSheets(sheets: Sheets, catalogue: Catalogue, options: MergeOptions) {
   const buildRow = makeRowBuilder(catalogue, options);
@@ -82,7 +86,7 @@ export function matchSheets(sheets: Sheets, catalogue: Catalogue, options: Merge
     locations: locations.filter(isInFile).map(toRecord),
     amenities: amenities.filter(isInFile).map(toRecord),
     listings: matchLists(resolveLocations(rows, locations), currentSlugs, match),
-    /** The rows of stored records that their sheets do not name, if the workbook has the sheets. */
+    /** Rows of stored records that are missing from a sheet of the workbook. */
     absentRows: [...locations, ...amenities, ...rows].filter(
       (row) => !isInFile(row) && sheets[row.sheet] !== undefined,
     ),
@@ -99,7 +103,7 @@ function toRecord(row: Row): MatchedRecord {
   return { row, location: row.location, lists: [] };
 }
 
-/** Maps the current and the previous slugs of stored listings to the current ones. */
+/** Returns the current slug of each stored listing by its current and its previous slugs. */
 function mapCurrentSlugs({ listings }: Catalogue): Map<string, string> {
   const entries = [...listings.values()].flatMap(({ slug, former_slugs }) => {
     const previousSlugs: string[] = JSON.parse(former_slugs);
@@ -124,9 +128,9 @@ function matchSheet(
 }
 
 /**
- * Returns a function that finds the row that a cell names by its slug. An unedited cell means the row
- * that had the slug in the export, even if that row has been renamed. An edited cell means the row that
- * has the slug in the file, otherwise in the export, otherwise in the store.
+ * Returns a function that finds the row that a cell names by its slug. An unedited cell refers to the
+ * row that had the slug in the export, even if that row has been renamed. An edited cell refers to the
+ * row with this slug in the file, otherwise in the export, otherwise in the store.
  */
 function makeReferenceFinder(rows: readonly Row[]) {
   const byKey = new Map(rows.map((row) => [row.key, row]));
@@ -136,7 +140,7 @@ function makeReferenceFinder(rows: readonly Row[]) {
     return row === undefined ? [] : [[mark?.get('slug'), row] as const];
   });
   const byExportedSlug = new Map(exportedEntries);
-  // Later entries replace earlier ones.
+  // Later entries of the list replace earlier ones.
   const byName = new Map([
     ...rows.map((row) => [hashName(row.stored?.record ?? {}), row] as const),
     ...exportedEntries,
@@ -149,7 +153,7 @@ function makeReferenceFinder(rows: readonly Row[]) {
   };
 }
 
-/** Adds the id of the location that a listing names. */
+/** Adds the id of the location that each listing names. */
 function resolveLocations(listings: readonly Row[], locations: readonly Row[]): Row[] {
   const find = makeReferenceFinder(locations);
   return listings.map((row) => {
@@ -159,7 +163,10 @@ function resolveLocations(listings: readonly Row[], locations: readonly Row[]): 
   });
 }
 
-/** Adds the rows of `photos`, `videos` and `features` to their listings. */
+/**
+ * Finds the listing of each row of `photos`, `videos` and `features`. Returns the listings with
+ * their lists.
+ */
 function matchLists(
   listings: readonly Row[],
   currentSlugs: ReadonlyMap<string, string>,
@@ -214,9 +221,10 @@ function matchList(
   const assigned = assignRecords(entries, match);
   const sortedRows = sortRows(assigned.rows, LISTS[sheet].order);
   const keys = makeRowKeys(sheet, listing, sortedRows);
-  const buildRow = (row: AssignedRow, key = '') => match.buildRow(row, key, recordKey, baseEntries);
-  const rows = sortedRows.map((row, index) => buildRow(row, keys[index]));
-  const absentRows = assigned.absentRows.map((row) => buildRow(row, row.stored?.key));
+  const buildEntry = (row: AssignedRow, key = '') =>
+    match.buildRow(row, key, recordKey, baseEntries);
+  const rows = sortedRows.map((row, index) => buildEntry(row, keys[index]));
+  const absentRows = assigned.absentRows.map((row) => buildEntry(row, row.stored?.key));
   const rowsByRecord = new Map([...rows, ...absentRows].map((row) => [row.stored, row]));
   // If the row of the listing is missing, the marks of the entries still contain the exported order.
   const entryBase = rows.find((row) => row.history.base.length > 0)?.history.base ?? [];
@@ -230,7 +238,7 @@ function matchList(
   };
 }
 
-/** Returns the keys of a list's rows. A feature keeps the key of its stored record or its mark. */
+/** Returns the keys of a list's rows. A feature keeps the key of its stored record or of its mark. */
 function makeRowKeys(sheet: ListName, listing: Row, rows: readonly AssignedRow[]): string[] {
   const entries = rows.map((row) => ({ ...row.cells, id: getId(row) }));
   const isFeature = sheet === 'features';
@@ -238,7 +246,7 @@ function makeRowKeys(sheet: ListName, listing: Row, rows: readonly AssignedRow[]
   return makeEntryKeys(sheet, getId(listing), entries, keptKeys);
 }
 
-/** Sorts rows as a site does. A row without a number follows the row above it. */
+/** Sorts rows by number, as a site does. A row without a number follows the row above it. */
 function sortRows(rows: readonly AssignedRow[], order: string): AssignedRow[] {
   let sortKey: Fields = {};
   const keyedRows = rows.map((row) => {

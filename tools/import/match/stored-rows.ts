@@ -1,4 +1,4 @@
-/** Stored records in the form of rows, and the keys that identify the entries of a list. */
+/** Converts stored records to rows, and identifies the entries of lists. */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
@@ -8,11 +8,11 @@ import { formatContent, hashText } from '../read/marks.ts';
 
 /** A stored record as a row of an export. */
 export type StoredRow = {
-  /** Identifies the row in its sheet: the hash of its id. */
+  /** Hash of the id, which identifies the row in its sheet. */
   key: string;
-  /** The record in the form in which the row displays it. */
+  /** The fields that the row displays. A reference is a slug. */
   record: Fields;
-  /** The name in reports, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
+  /** Name in reports, e.g. `casa-marea`, `casa-marea 2.jpg`, `location bay`. */
   label: string;
 };
 
@@ -32,8 +32,8 @@ export function toRecordRow(
 }
 
 /**
- * Returns the entries of a listing's list, in the order in which a site shows them. `exportedEntries`
- * has the keys and contents of an export, see `keepExportedKeys`.
+ * Returns the entries of one of a listing's lists, in the order in which a site shows them.
+ * `exportedEntries` contains the hash of each entry's content in an export, by the entry's key.
  */
 export function toListRows(
   { record: listing, label }: StoredRow,
@@ -52,13 +52,13 @@ export function toListRows(
   }));
 }
 
-/** Returns the name of an entry in reports: the end of its URL, or its icon. */
+/** Returns the name of an entry in reports, which is the end of its URL, or the icon of a feature. */
 export function getEntryName(list: ListName, record: Fields): string {
   const [address] = SHEETS[list].keys;
   return `${record[address]}`.split('/').at(-1) ?? '';
 }
 
-/** Compares two entries as a site sorts them: by number, then by id. */
+/** Compares two entries by number, then by id, as a site sorts them. */
 export function compareEntries(order: string, a: Fields, b: Fields): number {
   const [first, second] = [`${a.id ?? ''}`, `${b.id ?? ''}`];
   const byId = first < second ? -1 : Number(first > second);
@@ -66,13 +66,13 @@ export function compareEntries(order: string, a: Fields, b: Fields): number {
 }
 
 /**
- * Returns the key of each feature that has the same content as in the export, and undefined for the
- * others. Features with one icon are numbered, so without this a feature would take over the key of
- * another one that was removed or moved in the store:
+ * Returns the exported key of each feature whose content is still the same, and undefined for all other
+ * features. The keys of features with one icon are numbered. Without this function, a feature would
+ * take over the key of another feature that was removed or moved in the store:
  *
  *     exported         stored           key
  *     1f0c  sea East                    removed in the store
- *     77de  sea West   sea West         77de, and not 1f0c as the first feature with this icon
+ *     77de  sea West   sea West         77de, although it is now the first feature with this icon
  */
 function keepExportedKeys(
   features: readonly Fields[],
@@ -85,8 +85,8 @@ function keepExportedKeys(
 }
 
 /**
- * Returns a key for each entry of a list. An entry of a photo or video is identified by its id. A
- * feature has no id: it keeps the key that it has in `keptKeys`, or gets the next number of its icon.
+ * Returns a key for each entry of a list. The key of a photo or video is a hash of its id. A feature has
+ * no id. It keeps its key in `keptKeys`, or gets a hash of its icon and the next number of that icon.
  */
 export function makeEntryKeys(
   list: ListName,

@@ -1,4 +1,4 @@
-/** Describes the values that a merge keeps or rejects. */
+/** Describes the values that a merge does not apply. */
 
 import { formatCount } from '../../command-line/plurals.ts';
 import {
@@ -21,7 +21,6 @@ import {
   type Value,
 } from './values.ts';
 
-/** The ways to resolve a conflict. */
 export const EXPORT_AGAIN =
   'Export the catalogue again and repeat the change there, or use --overwrite to replace what is stored.';
 
@@ -33,7 +32,7 @@ export function describeKept(value: Value): string {
   return `${formatSubject(value)} ${store} (${file} in ${source})`;
 }
 
-/** e.g. `casa-marea: price_from 298000 → 275000`, for a dry run that is rejected. */
+/** e.g. `casa-marea: price_from 298000 → 275000` */
 export function describeRejected(value: Value): string {
   const { file, store } = quoteValue(value);
   const { stored } = getMarkedRow(value);
@@ -96,11 +95,11 @@ function formatAll(items: readonly string[]): string {
   return items.length < 2 ? items.join() : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }
 
-/** Names the author of the stored value. Returns `''` if the last change is the editor's own import. */
+/** Says who changed the stored value. Returns `''` if it was the editor's own import. */
 function describeAuthor(value: Value, catalogue: Catalogue, author: Author): string {
   const { name, hashes } = value;
   const { importedByOthers } = getHistory(value);
-  // Only the imports of the same export contain single values.
+  // Only imports of the same export record single values.
   if (hashes.others.includes(hashes.store) && value.kind !== 'missing') {
     const { operation } =
       importedByOthers.find(({ mark }) => mark.get(name) === hashes.store) ?? {};
@@ -111,7 +110,7 @@ function describeAuthor(value: Value, catalogue: Catalogue, author: Author): str
   return `The record was last changed ${formatLastChange(operation)}`;
 }
 
-/** Reports all values without a base as one problem of the file. */
+/** Describes all values without a base in one problem of the whole file. */
 export function describeUnknown(values: readonly Value[], catalogue: Catalogue): ImportProblem[] {
   const [first] = values;
   if (first === undefined) return [];

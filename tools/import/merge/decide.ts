@@ -1,6 +1,7 @@
 /**
- * Decides about a value of a workbook by a three-way comparison, as version control merges a file. The
- * base is this person's last import of the export, otherwise the export (match/history.ts):
+ * Decides on the outcome of a workbook's value by a three-way comparison, as version control merges a
+ * file. The base is this person's last import of the export, otherwise the export itself (see
+ * match/history.ts):
  *
  *     base     others   file     store    outcome
  *     289000            289000   289000   unchanged
@@ -10,17 +11,20 @@
  *     289000            289000   298000   keep        changed only in the store
  *     289000   275000   275000   298000   keep        the file repeats what another person imported
  *     289000            275000   298000   conflict    edited in the file, and changed in the store
- *     289000   298000   275000   298000   conflict    the same, and another person imported it
- *     lost              275000   298000   unknown     no base tells whether the file was edited
- *     lost     298000   275000   298000   conflict    no base, but another person imported the row
- *     no export         275000   298000   apply       an editor's own sheet has no base
+ *     289000   298000   275000   298000   conflict    as above, after an import by another person
+ *     lost              275000   298000   unknown     without a base, the cell may be unedited
+ *     lost     298000   275000   298000   conflict    without a base, after an import by another person
+ *     no export         275000   298000   apply       the workbook was not exported
  */
 
-/** The hashes of a value, in the text that its cell displays. */
+/** Hashes of the text that a cell displays, or of another value: see values.ts. */
 export type Hashes = {
   /** undefined if the row has no base. */
   base: string | undefined;
-  /** An item for each other person who has imported the row: the value, or undefined if not edited. */
+  /**
+   * One item for each other person who has imported the row: undefined if that person did not edit
+   * the value.
+   */
   others: readonly (string | undefined)[];
   file: string;
   /** undefined for a new record. */
@@ -38,7 +42,7 @@ export function decide(hashes: Hashes, isExport: boolean): Outcome {
   return base === undefined && others.length === 0 ? 'unknown' : 'conflict';
 }
 
-/** Whether the file differs from its base, and from what others have imported. */
+/** Whether the file differs both from its base and from what other people have imported. */
 export function isEdited({ base, others, file }: Hashes): boolean {
   return file !== base && !others.includes(file);
 }

@@ -1,4 +1,7 @@
-/** The rows of an import for the table `imported_rows`: they are the base of this person's next import. */
+/**
+ * Formats the rows of an import for the table `imported_rows`. They are the base of this person's
+ * next import.
+ */
 
 import type { importedRows } from '../../../src/storage/table.ts';
 import type { Author } from '../catalogue/last-change.ts';
@@ -8,10 +11,13 @@ import { dataColumns, getValue } from '../read/columns.ts';
 import { formatListMark, formatMark, hashText } from '../read/marks.ts';
 import { getHeroId, hasHeroColumn } from './values.ts';
 
-/** The rows of one record as an import contained them, in the form of marks. */
+/** The rows of one record in an import, in the form of row marks. */
 export type ImportedRow = Omit<typeof importedRows.$inferInsert, 'operation'>;
 
-/** Returns the record's row and the rows of its lists, as the file contains them. */
+/**
+ * Returns the marks of the record's row and of its lists' rows. Returns `[]` if the file was not
+ * exported.
+ */
 export function toImportedRow(
   { row, lists }: MatchedRecord,
   { who, exportKey }: Author,
@@ -31,7 +37,7 @@ export function toImportedRow(
   return [{ export_id: exportKey, who, record: row.recordKey, marks: marks.join('\n') }];
 }
 
-/** Whether the file has added the record, now or in an earlier import. Its mark does not name the export. */
+/** Whether the file adds the record, or has added it in an earlier import. */
 function isAdded({ stored, history: { exported, previousImport } }: Row): boolean {
   if (exported !== undefined) return false;
   return previousImport === undefined ? stored === undefined : !previousImport.mark.get('export');
@@ -42,7 +48,10 @@ function formatRowMark({ sheet, key, cells }: Row, entries: Record<string, strin
   return formatMark(columns, cells, { key, ...entries });
 }
 
-/** Returns the row of a listing that an export in JSON has added. Its cells are not compared. */
+/**
+ * Returns the mark of a listing that a JSON export has added. It has no columns, because cells are
+ * not compared.
+ */
 export function toAddedRow(id: string, { who, exportKey }: Author): ImportedRow[] {
   if (exportKey === undefined) return [];
   const marks = formatMark([], {}, { key: hashText(id) });

@@ -1,13 +1,14 @@
 /**
- * Merges a workbook with the store:
+ * Merges a workbook with the store, in these steps:
  *
- *     match/match.ts     the stored record of each row, with the history of the row
- *     values.ts          the values that differ from the store
- *     decide.ts          an outcome for each of them
- *     second-copy.ts     rejects a file that would take back what its editor has imported
- *     patches.ts         the applied values as patches, for plan/complete-records.ts
- *     conflicts.ts       the other values in words
- *     imported-rows.ts   the rows of changed records, for the next import
+ *     match/match.ts      finds the stored record and the history of each row
+ *     values.ts           lists the values that differ from the store
+ *     decide.ts           decides on an outcome for each value
+ *     second-copy.ts      detects a file that would take back what its editor has imported
+ *     patches.ts          turns the applied values into patches, for plan/complete-records.ts
+ *     conflicts.ts        describes the values that are not applied
+ *     sorted-columns.ts   detects columns that were sorted on their own
+ *     imported-rows.ts    formats the rows of changed records, for the next import
  */
 
 import type { Catalogue } from '../catalogue/store.ts';
@@ -25,24 +26,27 @@ import { describePutBack, findSecondCopy, findValuesPutBack } from './second-cop
 import { findSortedColumns } from './sorted-columns.ts';
 import { isHero, listRowValues, listValues } from './values.ts';
 
-/** The records that a workbook changes, as patches, and remarks about the values that it does not. */
+/** The records of a workbook as patches of its applied values, and remarks about its other values. */
 export type MergedWorkbook = Record<'locations' | 'amenities' | 'properties', InputRecord[]> & {
   problems: ImportProblem[];
   /** Remarks about ignored sheets, copied rows and removed records. */
   notes: string[];
-  /** Stored values that have changed since the export, and that this file does not edit. */
+  /** Stored values that have changed since the export, and that the file does not edit. */
   keptValues: string[];
-  /** Values that are back at what was exported, after an import of another value. */
+  /** Values that the file sets back to what was exported, after this person imported another value. */
   valuesPutBack: string[];
-  /** Values that have changed since the export, and that this file edits too. */
+  /** Values that the file edits although the store has changed since the export. */
   conflicts: ImportProblem[];
-  /** The file itself, if it is another copy of an export whose changes it would take back. */
+  /** A problem of the whole file if it is a second copy of its export: see second-copy.ts. */
   secondCopy: ImportProblem[];
-  /** The values of the problems above, for a dry run. They are in no patch. */
+  /**
+   * The values that the conflicts or the second copy reject, which a dry run lists. No patch has
+   * them.
+   */
   rejectedValues: string[];
-  /** Columns that seem to have been sorted or shifted on their own. */
+  /** Columns that seem to have been sorted or shifted without the rest of their rows. */
   sortedColumns: ImportProblem[];
-  /** The changed records, stored for this person's next import of the same export. */
+  /** The rows of changed records, which are the base of this person's next import of the same export. */
   importedRows: ImportedRow[];
 };
 
@@ -67,11 +71,12 @@ export function mergeWorkbook(
   const { apply = [], keep = [], conflict = [], unknown = [] } = outcomes;
   const secondCopy = overwrite ? [] : findSecondCopy(records, absentRows, apply);
   const putBack = findValuesPutBack(apply);
-  const isPutBack = new Set(secondCopy.length > 0 ? putBack : []);
+  const takenBack = new Set(secondCopy.length > 0 ? putBack : []);
   const applied = overwrite
     ? [...apply, ...keep, ...conflict, ...unknown]
-    : apply.filter((value) => !isPutBack.has(value));
-  const rejected = overwrite ? [] : [...conflict, ...unknown, ...isPutBack];
+    : apply.filter((value) => !takenBack.has(value));
+  const rejected = overwrite ? [] : [...conflict, ...unknown, ...takenBack];
+  // With --overwrite, each newer stored value that is replaced is a warning.
   const conflicts = overwrite ? [...keep, ...conflict] : conflict;
   const changes = groupChanges(applied);
   const toRecords = (all: readonly MatchedRecord[]) =>
@@ -114,7 +119,7 @@ const REMOVED = {
   hint: 'Delete the row, or use --overwrite to add it again.',
 };
 
-/** An edited row of a removed record is a problem. An unedited one is only reported. */
+/** Finds the rows of removed records. An edited row is a problem, and an unedited row only a remark. */
 function findRemovedRows(rows: readonly Row[]) {
   const { edited = [], unedited = [] } = Object.groupBy(
     rows.filter((row) => row.isRemoved),

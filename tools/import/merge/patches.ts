@@ -1,4 +1,4 @@
-/** Turns the applied values of a workbook into patches of records, for plan/complete-records.ts. */
+/** Turns the applied values of a workbook into patches, which plan/complete-records.ts merges. */
 
 import { property } from '../../../src/properties/openapi/property.ts';
 import { mergeRecord, numberInOrder } from '../catalogue/patch.ts';
@@ -12,14 +12,14 @@ import type { Value } from './values.ts';
 
 const FEATURE = property.shape.unique_features.element;
 
-/** The applied values, by the row of a cell, or by the list. */
+/** The applied values. A cell is grouped by its row, and any other value by its list. */
 export type Changes = ReadonlyMap<Row | List, readonly Value[]>;
 
 export function groupChanges(values: readonly Value[]): Changes {
   return Map.groupBy(values, (value) => (value.kind === 'cell' ? value.row : value.list));
 }
 
-/** Returns a record as a patch, which includes the lists of a listing. */
+/** Returns the patch of a record, including the changed lists of a listing. */
 export function toRecordPatch(
   { row, location, lists }: MatchedRecord,
   changes: Changes,
@@ -29,7 +29,7 @@ export function toRecordPatch(
     const listChanges = changes.get(list) ?? [];
     const hero = listChanges.find(({ kind }) => kind === 'hero');
     if (hero?.kind === 'hero') patch.hero_photo_id = hero.heroId || null;
-    // The rows of the workbook if they replace the list, otherwise the stored ones.
+    // The workbook's rows replace the list if their order is applied. Otherwise the stored rows stay.
     const isReplaced = listChanges.some(({ kind }) => kind !== 'hero');
     const rows = isReplaced ? list.rows.filter((entry) => !entry.isRemoved) : list.storedRows;
     if (!isReplaced && !rows.some((entry) => changes.has(entry))) return [];
@@ -41,7 +41,7 @@ export function toRecordPatch(
   return { location: { ...location, entries }, value: patch, isAbsent: row.isAbsent };
 }
 
-/** Returns the changed cells of a row as a patch of its record. */
+/** Returns the applied cells of a row as a patch, which also names the record. */
 function toPatch(row: Row, changes: Changes): Patch {
   const { stored, cells } = row;
   const { id, slug }: Fields = stored?.record ?? { id: cells.id };
@@ -66,7 +66,7 @@ function toListPatch({ sheet, storedRows }: List, rows: readonly Row[], changes:
     const record = row.stored?.record ?? {};
     if (sheet === 'features') return mergeRecord(record, patch, FEATURE);
     const number = rows === storedRows ? undefined : row.cells[order];
-    // An editor can insert an entry by the number 1.5.
+    // An editor can insert an entry between 1 and 2 by the number 1.5.
     return { ...patch, [order]: typeof number === 'number' ? Math.floor(number) : record[order] };
   });
   const sortKeys = entries.map(deriveId);

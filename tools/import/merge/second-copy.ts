@@ -1,14 +1,16 @@
 /**
- * Detects another copy of an export, e.g. `catalogue (1).xlsx`. It shows the exported values where this
- * person has imported others from the first copy, so that importing it would take them back:
+ * Detects a second copy of an export, e.g. `catalogue (1).xlsx`. Where this person has imported edited
+ * values from the first copy, the second copy still has the exported values. Importing it would take
+ * the edits back:
  *
  *     exported   imported by you   second copy   store
  *     289000     275000            289000        275000    taken back
  *     listed     sold_out          listed        sold_out  taken back
  *                                  (no row)      2.jpg     an added row that the file does not have
  *
- * A single value may have been typed back, and so may all values of one row if the file has no other
- * edit. A copy that was saved between two imports cannot be distinguished from a change back.
+ * A single value may have been typed back on purpose, and so may several values of one record if the
+ * file has no other edit. A copy that was saved between two imports is not detected, because it looks
+ * as if its values had been typed back.
  */
 
 import { formatOperation } from '../../database/operations.ts';
@@ -28,7 +30,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** Returns the values that an import would put back to what was exported. */
+/** Returns the applied values that are the exported ones again, after this person imported others. */
 export function findValuesPutBack(applied: readonly Value[]): Value[] {
   return applied.filter((value) => {
     const { previousImport, exported } = getMarkedRow(value).history;
@@ -38,7 +40,10 @@ export function findValuesPutBack(applied: readonly Value[]): Value[] {
   });
 }
 
-/** e.g. `casa-marea price_from 275000 → 289000 (imported 2026-11-27 14:03 UTC by ana, import-listings …)` */
+/**
+ * e.g. `casa-marea price_from 275000 → 289000 (imported 2026-11-27 14:03 UTC by ana,
+ * import-listings …)`
+ */
 export function describePutBack(value: Value): string {
   const { file, store } = quoteValue(value);
   const operation = getMarkedRow(value).history.previousImport?.operation;
@@ -46,7 +51,7 @@ export function describePutBack(value: Value): string {
   return `${formatSubject(value)} ${store} → ${file} (imported ${earlier})`;
 }
 
-/** Returns a problem of the file if it is a second copy. */
+/** Returns one problem of the whole file if it is a second copy, otherwise `[]`. */
 export function findSecondCopy(
   records: readonly MatchedRecord[],
   absentRows: readonly Row[],
@@ -76,12 +81,15 @@ export function findSecondCopy(
   return [{ location: THE_FILE, path: '', message, remedy: EXPORT_AGAIN }];
 }
 
-/** Whether this person's import of the export has added the record, so that the export had no row of it. */
+/**
+ * Whether this person's previous import has added the record, which the export therefore did not
+ * have.
+ */
 export function isAddedByOwnImport({ history: { previousImport } }: Row): boolean {
   return previousImport !== undefined && previousImport.mark.get('export') === undefined;
 }
 
-/** Counts the rows that an own import has added to a list. Other values are one change. */
+/** Counts each row that the previous import has added to a list. Any other value is one change. */
 function countChanges(value: Value): number {
   return value.kind === 'order' ? Math.max(1, listAddedKeys(value.list).length) : 1;
 }
@@ -93,7 +101,7 @@ function listAddedKeys({ sheet, listing: { history } }: List): string[] {
   return [...imported.keys()].filter((key) => !exported.has(key));
 }
 
-/** Whether the file still has a change that this person has imported from its export. */
+/** Whether the file still has a change that this person has imported. */
 function hasOwnChange({ row, lists }: MatchedRecord): boolean {
   const rows = [row, ...lists.flatMap((list) => list.rows)];
   return rows.some(hasOwnCell) || lists.some(hasOwnListValue);

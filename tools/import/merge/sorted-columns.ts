@@ -8,7 +8,6 @@ import type { Value } from './values.ts';
 
 const EMPTY = hashText('');
 
-/** Finds the columns that were sorted or shifted on their own. */
 export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
   const candidates = changes.flatMap((value) => {
     const isCandidate =
@@ -29,7 +28,7 @@ export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
   });
 }
 
-/** Whether equal values in two rows are unlikely. */
+/** Whether two rows rarely have the same value in this column. */
 function isDistinct({ kind, field }: Column): boolean {
   return (kind === 'text' || kind === 'number') && field !== 'display_order';
 }

@@ -1,10 +1,10 @@
 /**
- * The values of a workbook that can differ from the store, each of which is decided on its own:
+ * Lists the values of a workbook that can differ from the store. Each has an outcome of its own:
  *
  *     cell      a cell of a row, e.g. price_from
- *     order     the rows of a list, and their order
+ *     order     the entries of a list, and their order
  *     hero      the hero photo of a listing
- *     missing   a stored entry of a list that has no row
+ *     missing   a stored entry of a list that has no row in the workbook
  */
 
 import { formatCount } from '../../command-line/plurals.ts';
@@ -27,9 +27,9 @@ type Subject =
   | { kind: 'missing'; list: List; entry: StoredRow };
 
 export type Value = Subject & {
-  /** The entry of a row mark that has its hash, e.g. `price_from`, `photos`. */
+  /** Name of its hash in a row mark, e.g. `price_from`, `photos`. */
   name: string;
-  /** The path of its problems in the record, e.g. `title.en`, `unique_features`. */
+  /** Path in the record, e.g. `title.en`, `unique_features`. */
   path: string;
   location: FileLocation;
   hashes: Hashes;
@@ -44,20 +44,21 @@ export function listValues({ row, lists }: MatchedRecord): Value[] {
   ];
 }
 
-/** A row whose record was removed from the store has no values to merge. */
+/** Lists the cells of a row, unless its record was removed from the store. */
 function listCells(row: Row): Value[] {
   return row.isRemoved ? [] : listRowValues(row);
 }
 
+/** Lists the cells of a row whose text differs from the stored value. */
 export function listRowValues(row: Row): Value[] {
   const { sheet, location, cells, stored, history } = row;
   const record = stored?.record ?? {};
-  // The same location, which has been renamed in the workbook or in the store.
+  // A renamed location is still the same location.
   const { location_id } = cells;
   const isSameLocation = location_id !== undefined && location_id === record.location_id;
   return dataColumns(sheet).flatMap((column): Value[] => {
     const cell = getValue(cells, column);
-    // Most cells end here.
+    // Most cells are equal, so the faster comparison comes first.
     if (cell === undefined || cell === getValue(record, column)) return [];
     if (column.field === 'location' && isSameLocation) return [];
     const [file, store] = [displayedText(column, cells), displayedText(column, record)];
@@ -72,7 +73,7 @@ export function listRowValues(row: Row): Value[] {
 function listListValues(list: List): Value[] {
   const order = getOrder(list);
   const values = hasHeroColumn(list.rows) ? [order, getHero(list)] : [order];
-  // Rows can only be missing from a list whose order has been edited.
+  // A removed row changes the order, too.
   const isEdited = order.hashes.file !== order.hashes.base;
   return isEdited ? [...values, ...listMissingEntries(list)] : values;
 }
@@ -96,7 +97,7 @@ function getHero(list: List): Value {
   return { kind: 'hero', list, heroId, name: HERO.name, path: HERO.field, location, hashes };
 }
 
-/** Lists the stored entries without a row, except those that were added after the export. */
+/** Lists the stored entries that have no row, except entries that were added after the export. */
 function listMissingEntries(list: List): Value[] {
   const { sheet, location, history, storedRows } = list;
   const baseEntries = getBaseEntries(list);
@@ -110,14 +111,14 @@ function listMissingEntries(list: List): Value[] {
   });
 }
 
-/** Returns the hash of each entry's content in the base of a list, by the entry's key. */
+/** Returns the base of a list: the hash of each entry's content by the entry's key. */
 export function getBaseEntries({ sheet, history }: List): ReadonlyMap<string, string> | undefined {
   return parseEntryHashes(getBaseHash(history, `${sheet}.rows`));
 }
 
-/** Finds the hashes of a value in the base and in other people's imports. */
+/** Returns a value's hashes in the base and in the imports of other people. */
 function findHashes(history: History, name: string): Pick<Hashes, 'base' | 'others'> {
-  // A column that the export did not have was empty in it.
+  // A column that did not exist at the export counts as empty in it.
   const hash = getBaseHash(history, name) ?? hashText('');
   const others = history.importedByOthers.map(({ mark }) => {
     const imported = mark.get(name);
@@ -134,18 +135,21 @@ export function hasHeroColumn(rows: readonly Row[]): boolean {
   return rows.some(({ cells }) => HERO.field in cells);
 }
 
-/** Returns the id of the hero photo, or `''`. */
+/** Returns the id of the hero photo, or `''` if no row is marked. */
 export function getHeroId(rows: readonly Row[]): string {
   const heroRow = rows.find(isHero);
   return heroRow === undefined ? '' : `${getId(heroRow)}`;
 }
 
-/** Returns the row whose mark has the value: the row of a cell, or the row of the listing. */
+/**
+ * Returns the row whose mark contains the value. The mark of a listing contains the values of its
+ * lists.
+ */
 export function getMarkedRow(value: Value): Row {
   return value.kind === 'cell' ? value.row : value.list.listing;
 }
 
-/** Returns the history in which the value was compared. */
+/** Returns the history that determined the base of the value. */
 export function getHistory(value: Value): History {
   return value.kind === 'cell' ? value.row.history : value.list.history;
 }
@@ -155,7 +159,7 @@ export function formatSubject(value: Value): string {
   return `${getMarkedRow(value).stored?.label} ${value.name}`;
 }
 
-/** Quotes a value in the file and in the store, e.g. `275000` and `298000`. */
+/** Returns a value as the report shows it, in the file and in the store. */
 export function quoteValue(value: Value): { file: string; store: string } {
   switch (value.kind) {
     case 'cell': {

@@ -1,4 +1,4 @@
-/** The listings that an import changes, with the differences and warnings for the report. */
+/** Finds the listings that an import changes, with the differences and warnings for the report. */
 
 import { formatRendering } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
@@ -14,23 +14,23 @@ import { findWarnings, type Warning } from './warnings.ts';
 
 export type ListingChange = ListingRow & {
   location: FileLocation;
-  /** The version of the listing when a JSON file was exported. */
+  /** The version of the listing at the export of a JSON file. */
   version?: string | undefined;
-  /** `outside`: not in the file, but its location or amenities change. */
+  /** `outside`: the listing is not in the file, but its location or an amenity changes. */
   reason: 'file' | 'outside' | 'pruned';
   old: StoredListing | undefined;
-  /** Whether it is new, or has another version. */
+  /** Whether the listing is new or its version changes. */
   isChanged: boolean;
   latest: ReturnType<typeof resolveLatestChange>;
   changes: string[];
   cleared: Warning[];
-  /** Whether it stays public and loses its slug or its `hid`. */
+  /** Whether the listing stays public and its slug or `hid` is replaced. */
   isRenamed: boolean;
-  /** Only new ones. */
+  /** Warnings that do not apply to the stored listing. */
   warnings: Warning[];
 };
 
-/** A listing of the file, or one outside it that changes too, as it will be. */
+/** A listing as it will be after the import, either of the file or outside it. */
 export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'location' | 'version'>;
 
 /** Renders the listings that differ from the stored ones. */
@@ -42,12 +42,12 @@ export function findChanges(
 ) {
   const problems: ImportProblem[] = [];
   const rendering = formatRendering(publicSiteUrl);
-  const listings = plannedListings.flatMap((planned): ListingChange[] => {
-    const { reason, location, version } = planned;
-    const status = reason === 'pruned' ? 'hidden' : planned.listing.status;
-    const listing = { ...planned.listing, status };
+  const listings = plannedListings.flatMap((plannedListing): ListingChange[] => {
+    const { reason, location, version } = plannedListing;
+    const status = reason === 'pruned' ? 'hidden' : plannedListing.listing.status;
+    const listing = { ...plannedListing.listing, status };
     const old = stored.listings.get(listing.id);
-    // A source without a newer field is the same as one in which the field is empty.
+    // A listing that was stored before a field existed has the default of that field here.
     const isSame = JSON.stringify(old?.listing) === JSON.stringify(listing);
     if (isSame && old?.rendering === rendering) return [];
     const row = renderRow(listing, publicSiteUrl);
@@ -74,24 +74,23 @@ export function findChanges(
 }
 
 /**
- * Finds the listings that another operation has changed since the file was made. The same person's
- * import of the same export is no other: an editor imports a corrected file again.
+ * Finds the listings of a JSON file that have changed in the store since the file was made. Changes by
+ * the same person's imports of the same export do not count, because an editor may correct a file and
+ * import it again.
  */
 export function findConflicts(
   listings: readonly ListingChange[],
   author: Author,
   { operations }: Catalogue,
 ): ImportProblem[] {
-  return listings.flatMap(
-    ({ location, version, old, isChanged: isOther, changes }): ImportProblem[] => {
-      if (!old || !isOther || !version || version === computeVersion(old.listing)) return [];
-      const operation = operations.get(old.operation ?? '');
-      if (!isBySomebodyElse(operation, author)) return [];
-      const by = formatLastChange(operation);
-      const message = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
-      return [{ location, path: '', message, remedy: EXPORT_AGAIN }];
-    },
-  );
+  return listings.flatMap(({ location, version, old, isChanged, changes }): ImportProblem[] => {
+    if (!old || !isChanged || !version || version === computeVersion(old.listing)) return [];
+    const operation = operations.get(old.operation ?? '');
+    if (!isBySomebodyElse(operation, author)) return [];
+    const by = formatLastChange(operation);
+    const message = `has changed since the file was made, ${by}: the file would change ${changes.join('; ')}`;
+    return [{ location, path: '', message, remedy: EXPORT_AGAIN }];
+  });
 }
 
 function isRenamed(old: Source | undefined, now: Source): boolean {
@@ -99,7 +98,7 @@ function isRenamed(old: Source | undefined, now: Source): boolean {
   return (['slug', 'hid'] as const).some((key) => old[key] !== null && old[key] !== now[key]);
 }
 
-/** Includes the texts that the location and the amenities lose. */
+/** Returns a warning for each cleared field, including texts of the listing's location and amenities. */
 function findClearedFields(
   example: string,
   { location, amenities }: Source,

@@ -1,4 +1,4 @@
-/** Checks the catalogue as an import would leave it: unique keys, and known references. */
+/** Checks that keys are unique and references known in the catalogue as it would be after an import. */
 
 import { type FileListing, makeUndoneSlug, type StoredKeys } from '../catalogue/records.ts';
 import { type Catalogue, listSources } from '../catalogue/store.ts';
@@ -37,12 +37,12 @@ export function checkCatalogue(
 const KEYS = ['id', 'slug', 'hid'] as const;
 type Key = (typeof KEYS)[number];
 
-/** A record of the file, or a stored one, which has no location. */
+/** A record that has a key. Only a record of the file has a location. */
 type Holder = { keys: { [Name in Key]?: string | null | undefined }; location?: FileLocation };
 
 /**
- * Finds the records of the file that get the id, the slug or the `hid` of another record. A record
- * that keeps its slug or `hid` has it first, and the other record is the problem.
+ * Finds the records of the file whose id, slug or `hid` belongs to another record. A slug or `hid`
+ * belongs to the record that already has it, so the problem is the record that would get it.
  */
 function findSharedKeys(
   records: readonly ParsedRecord<unknown>[],
@@ -92,8 +92,8 @@ function describeShared(
 }
 
 /**
- * Finds the records whose id follows from a key that a stored record had before. A new "casa-b" gets
- * the id of a listing that was "casa-b" once, and is "casa-c" now.
+ * Finds new records whose derived id is the id of a stored record. For example, a new "casa-b" would get
+ * the id of a listing that was added as "casa-b" and renamed to "casa-c".
  */
 function findTakenIds(
   records: readonly ParsedRecord<unknown>[],
@@ -103,7 +103,7 @@ function findTakenIds(
   return records.flatMap(({ location, keys, writtenKeys }): ImportProblem[] => {
     const { id, hid, slug } = writtenKeys;
     const holder = id === undefined ? before.get(keys.id ?? '') : undefined;
-    // An undo has taken the slug of a listing that the same import adds again.
+    // A repeated import may add a listing again whose slug an undo has replaced.
     if (holder === undefined || holder.slug === makeUndoneSlug(holder.id)) return [];
     if (holder.slug === slug || (hid !== undefined && holder.hid === hid)) return [];
     const path = hid === undefined ? 'slug' : 'hid';
@@ -112,7 +112,7 @@ function findTakenIds(
   });
 }
 
-/** Finds the photos and videos whose address gives them the id of another stored one. */
+/** Finds new photos and videos whose derived id is the id of a stored entry with a different URL. */
 function findTakenEntries(
   { location, keys, writtenKeys, value: listing }: ParsedRecord<FileListing>,
   stored: Catalogue,
@@ -141,7 +141,7 @@ function takenId(
   return { path, value, message, hint };
 }
 
-/** Finds locations and amenities that neither the file nor the store has. */
+/** Finds references to locations and amenities that neither the file nor the store has. */
 function findUnknownReferences(
   { locations, amenities, properties }: CompleteFile,
   references: References,

@@ -1,4 +1,7 @@
-/** Completes the records of a file. A patch is merged into the stored records that it names. */
+/**
+ * Completes the records of a file: merges patches into stored records, adds ids and parses the
+ * results.
+ */
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/property.ts';
@@ -22,34 +25,34 @@ import { parseValue } from '../read/parse.ts';
 import { type FieldProblem, type ImportProblem, mergeProblems, THE_FILE } from '../read/problem.ts';
 import { findEntryProblems, findReferenceProblems } from './entry-problems.ts';
 
-/** A record of the file after its merge with the stored one. */
+/** A record of the file after a patch was merged into the stored record. */
 export type ParsedRecord<T> = Pick<InputRecord, 'location' | 'version' | 'isAbsent'> & {
   keys: RecordKeys;
-  /** The keys that the file contains. Others are stored, or derived from these. */
+  /** The keys that the file contains. `keys` also has stored and derived keys. */
   writtenKeys: RecordKeys;
   /** The parsed record; undefined if it is invalid. */
   value: T | undefined;
   problems: FieldProblem[];
 };
 
-/** A file whose records are complete, and every problem of them. */
+/** A file with complete records and all of their problems. */
 export type CompleteFile = ReturnType<typeof completeRecords>;
 
 type MergedRecords = Pick<RecordsFile, 'exportId' | 'removed'> &
   Pick<RecordsFile, 'locations' | 'amenities' | 'properties' | 'problems'> &
   Partial<MergedWorkbook>;
 
-export function completeRecords(written: ListingsFile, stored: Catalogue, options: MergeOptions) {
-  const { form } = written;
+export function completeRecords(input: ListingsFile, stored: Catalogue, options: MergeOptions) {
+  const { form } = input;
   const file: MergedRecords =
-    written.form === 'workbook'
-      ? { ...written, removed: [], ...mergeWorkbook(written, stored, options) }
-      : written;
+    input.form === 'workbook'
+      ? { ...input, removed: [], ...mergeWorkbook(input, stored, options) }
+      : input;
   const listings = listSources(stored).map(toFileListing);
   const locations = mergeRecords(form, file.locations, locationRecord, stored.locations);
   const amenities = mergeRecords(form, file.amenities, amenity, stored.amenities);
   const properties = mergeRecords(form, file.properties, listingRecord, listings);
-  // A record to remove stays if listings outside the file show it.
+  // A location or amenity is not removed while listings outside the file use it.
   const idsInFile = new Set(properties.map(({ keys }) => keys.id));
   const removed = file.removed.filter((key) =>
     findUsers(stored, key).every(({ id }) => idsInFile.has(id)),
@@ -66,7 +69,7 @@ export function completeRecords(written: ListingsFile, stored: Catalogue, option
     }),
   );
   const problems = mergeProblems(file.problems, recordProblems);
-  // The export of an empty store has no record.
+  // Only the export of an empty store may have no record.
   const isEmpty = records.length + file.removed.length + problems.length === 0;
   if (isEmpty && file.exportId === undefined) {
     problems.push({ location: THE_FILE, path: '', message: 'has no record' });
@@ -86,10 +89,10 @@ function mergeRecords<T extends { slug: string | null }>(
     const { location, value: written } = raw;
     if (form === 'whole') return parseRecord(raw, written, schema);
     const keys = readKeys(written);
-    // A row of a workbook has the id of its stored record by now.
+    // matchSheets has given each row of a workbook the id of its stored record.
     const hasId = form === 'workbook' && location.kind !== 'amenity';
     const old = find(hasId ? { id: keys.id } : keys);
-    // Most rows of a workbook are unchanged, and are not parsed again.
+    // The patch of an unchanged row is only the id. Parsing it again would be slow, because most are.
     if (old !== undefined && isMap(written) && Object.keys(written).join() === 'id') {
       return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, problems: [] };
     }
@@ -123,7 +126,10 @@ function parseRecord<T>(
   };
 }
 
-/** A patch that names no stored record may have a misspelt key, so its missing fields are one problem. */
+/**
+ * Makes all missing fields one problem, because a patch of an unknown record may have a misspelt
+ * key.
+ */
 function summarizeMissing(
   { location: { kind }, mustExist = false }: InputRecord,
   unknown: NonNullable<FieldProblem['unknown']>,

@@ -1,4 +1,4 @@
-/** The differences of two listings in words, and the cleared fields. */
+/** Describes the differences between two versions of a record, and lists the cleared fields. */
 
 import { mapLocales } from '../../../src/properties/locale-map.ts';
 import { toPlainText } from '../../../src/properties/rich-text.ts';
@@ -8,15 +8,15 @@ import { quote } from '../../command-line/printable.ts';
 import { isMap } from '../catalogue/listing-schemas.ts';
 
 export type Differences = {
-  /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */
+  /** e.g. `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed` */
   changes: string[];
-  /** `title.fr`, `photos.alt.es`, `gallery` */
+  /** e.g. `title.fr`, `photos.alt.es`, `gallery` */
   cleared: string[];
 };
 
-/** Number of characters of a long text that are quoted before its first difference. */
+/** Maximum number of characters that are quoted before the first difference of two texts. */
 const CONTEXT_CHARACTERS = 15;
-/** Other changed entries of a list are only counted. */
+/** Maximum number of changed entries of a list that are described. The others are only counted. */
 const SHOWN_ENTRIES = 2;
 
 /** Compares a listing with the stored one. A new listing has no differences. */
@@ -62,7 +62,10 @@ function compareLists(old: Source, now: Source, differences: Differences): void 
   compareList('amenities', 'amenity', withIds(old), withIds(now), ({ id }) => id, differences);
 }
 
-/** Adds an id to unique features: the content of a feature that both lists have, otherwise its index. */
+/**
+ * Adds ids to unique features. The id is the content if both lists have the feature, otherwise its
+ * index.
+ */
 function identifyFeatures<T extends object>(features: readonly T[], others: readonly T[]) {
   const contents = new Set(others.map((feature) => JSON.stringify(feature)));
   return features.map((feature, index) => {
@@ -71,7 +74,7 @@ function identifyFeatures<T extends object>(features: readonly T[], others: read
   });
 }
 
-/** Returns the fields that are compared by their values. */
+/** Returns the fields that are compared one by one, without the lists. */
 function flattenFields(listing: Source): Record<string, unknown> {
   const { id, photos, videos, unique_features, amenities, hero_photo_id, ...fields } = listing;
   return {
@@ -91,7 +94,7 @@ function compareFields(
     const [name, before, after] = [`${prefix}${key}`, old[key], now[key]];
     if (isSame(before, after)) continue;
     if (isMap(before) && isMap(after) && before.id === after.id) {
-      // The record of a location reports its cleared texts. Other texts have no id.
+      // Only a location has an id here. Its cleared texts are reported with its own record.
       compareFields(
         before,
         after,
@@ -119,7 +122,7 @@ function formatChange(old: unknown, now: unknown): string {
   return `${cut(old)} → ${cut(now)}`;
 }
 
-/** A location is shown by its slug. */
+/** Formats a location as its slug. */
 function formatValue(value: unknown): string {
   if (isMap(value)) return quote(value.slug ?? value.id);
   return value == null ? 'none' : quote(value);
@@ -160,7 +163,7 @@ function compareList<T extends { id: string }>(
     ...changed.slice(0, SHOWN_ENTRIES),
     ...(more > 0 ? [`${formatCount(more, `more ${one}`)} changed`] : []),
   ];
-  // An amenity's own record reports what it loses.
+  // The cleared texts of an amenity are reported with its own record.
   const texts = one === 'amenity' ? [] : entries.flatMap(({ cleared }) => cleared);
   differences.cleared.push(...texts.map((name) => `${field}.${name}`));
   if (old.length > 0 && now.length === 0) differences.cleared.push(field);

@@ -1,10 +1,10 @@
-/** Problems of records that their schemas do not find. */
+/** Finds problems that the schema of a record cannot find. */
 
 import { isMap } from '../catalogue/listing-schemas.ts';
 import { type RecordKeys, toList } from '../catalogue/records.ts';
 import { type FieldProblem, type FileLocation, findCell } from '../read/problem.ts';
 
-/** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
+/** Finds repeated photos, videos and amenities, and a hero photo that is not a photo of the listing. */
 export function findEntryProblems(
   record: unknown,
   keys: RecordKeys,
@@ -15,13 +15,13 @@ export function findEntryProblems(
     entryKeys.flatMap((key, index): FieldProblem[] => {
       const firstIndex = entryKeys.indexOf(key);
       if (key === undefined || firstIndex === index) return [];
-      // The amenities of a listing have one cell.
+      // Photos and videos have a row each, and amenities share a cell.
       const isRow = location.row !== undefined && list !== 'amenities';
       const formatEntryPath = (at: number) => `${list}.${at}${isRow ? '.url' : ''}`;
       const [path, first] = [formatEntryPath(index), formatEntryPath(firstIndex)];
       const firstLocation = isRow ? findCell(location, first)?.cell : first;
       const entry = isMap(record) && toList(record[list])[index];
-      // An editor does not know an id that was derived from an address.
+      // The editor knows the URL, but not the id that is derived from it.
       const value = isMap(entry) ? entry.url : key;
       return [{ path, value, message: `repeats ${firstLocation}` }];
     }),
@@ -31,7 +31,7 @@ export function findEntryProblems(
   return [...problems, { path: 'hero_photo_id', value: hero_photo_id, message }];
 }
 
-/** Rejects a location without a key, and a location or a hero photo that two fields name. */
+/** Finds locations without a key, and two fields that both name the location or the hero photo. */
 export function findReferenceProblems(kind: string, record: unknown): FieldProblem[] {
   if (!isMap(record)) return [];
   if (kind === 'location') {

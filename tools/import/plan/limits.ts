@@ -1,4 +1,4 @@
-/** How many listings an import may hide or empty. */
+/** Limits how many listings an import may hide, clear or rename without `--many`. */
 
 import { formatCount } from '../../command-line/plurals.ts';
 import type { Catalogue } from '../catalogue/store.ts';
@@ -6,12 +6,12 @@ import type { ListingsFile } from '../read/file.ts';
 import { type ImportProblem, THE_FILE } from '../read/problem.ts';
 import type { ListingChange } from './changes.ts';
 
-/** Maximum share of the public listings, unless --many is given. */
+/** Maximum share of the public listings without `--many`. */
 const MAX_SHARE = 1 / 5;
 
 /**
- * Rejects a file that changes more of the public listings than is usual. A patch names each listing
- * that it hides and each field that it clears.
+ * Returns a problem if a file hides, clears or renames too many of the public listings. A patch may hide
+ * and clear any number, because it names each listing and each field.
  */
 export function checkShare(
   listings: readonly ListingChange[],
@@ -25,7 +25,7 @@ export function checkShare(
   const all = listPublicIds(stored).length;
   const most = all * MAX_SHARE;
   const isRejected = form !== 'patch' && (hidden > most || clearing > most);
-  // One listing may always get another slug.
+  // One listing may always be renamed.
   if (!isRejected && renamed <= Math.max(1, most)) return [];
   const counts = Object.entries({
     hide: hidden,

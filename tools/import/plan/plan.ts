@@ -1,6 +1,6 @@
 /**
- * Plans an import: what the file changes in the catalogue, or why it is rejected. A pure function of
- * file, catalogue and options.
+ * Plans an import, which either changes the catalogue or is rejected. The plan depends only on the file,
+ * the catalogue, the options and the author.
  */
 
 import type { Source } from '../../../src/properties/source.ts';
@@ -18,24 +18,28 @@ import { divideUnnamed } from './prune.ts';
 import { findRecordChanges, type RecordChange, type References } from './record-changes.ts';
 
 export type PlanOptions = {
-  /** Has no trailing slash. */
+  /** Without a trailing slash. */
   publicSiteUrl: string;
-  /** Whether public listings that the file does not name are hidden. */
+  /** Whether to hide the public listings that the file does not name. */
   prunes?: boolean;
-  /** Whether more listings than usual may be hidden, emptied or renamed. */
+  /** Whether the import may hide, clear or rename more listings than usual. */
   many?: boolean;
-  /** Whether a listing that has changed since the file was made is replaced, with a warning. */
+  /** Whether the import replaces what has changed since the file was made, with a warning. */
   overwrite?: boolean;
 };
 
+/** What an import changes, or would change if nothing rejected it. */
 export type Effect = {
   recordChanges: RecordChange[];
   listings: ListingChange[];
-  /** One for each listing that has changed since the file was made, and would change again. */
+  /**
+   * What has changed since the file was made, and would change again: one item for each value of a
+   * workbook, or for each listing of a JSON file.
+   */
   conflicts: ImportProblem[];
-  /** The values of conflicts, which are not changes, for a dry run. */
+  /** The values of a workbook that are not applied because of conflicts. A dry run lists them. */
   rejectedValues: readonly string[];
-  /** The rows of the file for this person's next import of the same export. */
+  /** Rows of the file for `imported_rows`, for this person's next import of the same export. */
   importedRows: readonly ImportedRow[];
 };
 
@@ -46,13 +50,13 @@ export type AcceptedPlan = { kind: 'accepted'; file: CompleteFile; effect: Effec
 export type Plan = RejectedImport | AcceptedPlan;
 
 export function plan(
-  written: ListingsFile,
+  input: ListingsFile,
   stored: Catalogue,
   options: PlanOptions,
   author: Author,
 ): Plan {
   const { prunes = false, overwrite = false, many = false } = options;
-  const file = completeRecords(written, stored, { ...author, overwrite });
+  const file = completeRecords(input, stored, { ...author, overwrite });
   const { properties, removed } = file;
   const locations = findRecordChanges('location', stored.locations, removed, file.locations);
   const amenities = findRecordChanges('amenity', stored.amenities, removed, file.amenities);
@@ -61,8 +65,8 @@ export function plan(
     if (location.slug !== null) references.locations.set(location.slug, location);
   }
   const recordChanges = [...locations.changes, ...amenities.changes];
-  const withRow = properties.filter(({ isAbsent }) => !isAbsent);
-  const namedIds = new Set(withRow.map(({ keys }) => keys.id));
+  const namedListings = properties.filter(({ isAbsent }) => !isAbsent);
+  const namedIds = new Set(namedListings.map(({ keys }) => keys.id));
   const unnamed = listPublicIds(stored).filter((id) => !namedIds.has(id));
   const { hidden, remarks } = overwrite
     ? { hidden: unnamed, remarks: [] }
@@ -104,7 +108,7 @@ function listAddedRow({ old, listing }: ListingChange, author: Author): Imported
   return old === undefined ? toAddedRow(listing.id, author) : [];
 }
 
-/** Lists the stored listings that show a changed location or amenity, or that are pruned. */
+/** Lists stored listings outside the file that use a changed location or amenity, or that are pruned. */
 function listOutside(
   listings: readonly PlannedListing[],
   pruned: ReadonlySet<string>,

@@ -1,6 +1,6 @@
 /**
- * Decides which listings `--prune` hides: the public listings that the file does not name, unless they
- * have a change that the file could not contain.
+ * Decides which listings `--prune` hides. It hides the public listings that the file does not name, but
+ * retains those with a change that the file could not contain.
  *
  *     in the export   since then                                  outcome
  *     yes             unchanged, or changed by your own imports   hidden
@@ -8,14 +8,14 @@
  *     no              added by your own import of the export      retained
  *     no              added by somebody else                      retained
  *
- * A file that was not exported, and a file with `--overwrite`, hide all of them.
+ * All unnamed public listings are hidden if the file was not exported, or with `--overwrite`.
  */
 
 import { type Author, isBySomebodyElse } from '../catalogue/last-change.ts';
 import type { Catalogue } from '../catalogue/store.ts';
 import { hashDatabase, RowMark } from '../read/marks.ts';
 
-/** Divides listings into those to hide and those to retain, with a remark about each of the latter. */
+/** Returns the listings to hide, and a remark about each listing to retain. */
 export function divideUnnamed(
   ids: readonly string[],
   exportId: string | undefined,
@@ -50,7 +50,7 @@ function findReasonToRetain(
     : undefined;
 }
 
-/** Returns the number of the newest change that an export of this database contains. */
+/** Returns the number of the newest change in an export, or 0 for an export of another database. */
 function getNewestChange(exportId: string | undefined, catalogue: Catalogue): number {
   const [database, number] = exportId?.split('-') ?? [];
   return database === hashDatabase(catalogue) ? Number(number) : 0;

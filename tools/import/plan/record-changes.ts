@@ -1,4 +1,4 @@
-/** The changes of locations and amenities, and the names by which listings refer to them. */
+/** Finds the changes of locations and amenities. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
 import type { ParsedRecord } from './complete-records.ts';
@@ -8,7 +8,7 @@ export type RecordChange = Differences & {
   kind: 'location' | 'amenity';
   /** A location's id, or an amenity's slug. */
   key: string;
-  /** `location mallorca` */
+  /** e.g. `location mallorca` */
   name: string;
   /** undefined for a new record. */
   old: Location | Amenity | undefined;
@@ -19,7 +19,10 @@ export type RecordChange = Differences & {
 /** Locations by id and by slug, and amenities by slug. */
 export type References = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
-/** `now` has all records of a kind after the import, by key. */
+/**
+ * Compares the records of a kind with the stored ones. `now` has all records after the import, by
+ * key.
+ */
 export function findRecordChanges<T extends Location | Amenity>(
   kind: RecordChange['kind'],
   stored: readonly T[],
@@ -29,13 +32,13 @@ export function findRecordChanges<T extends Location | Amenity>(
   const getKey = (record: Location | Amenity) => ('id' in record ? record.id : record.slug);
   const before = new Map(stored.map((record) => [getKey(record), record]));
   const now = new Map(before);
-  const written = records.flatMap(({ value }) => (value === undefined ? [] : [value]));
+  const fileRecords = records.flatMap(({ value }) => (value === undefined ? [] : [value]));
   for (const key of removed) now.delete(key);
-  for (const record of written) now.set(getKey(record), record);
-  const changes = [...new Set([...removed, ...written.map(getKey)])].flatMap(
+  for (const record of fileRecords) now.set(getKey(record), record);
+  const changes = [...new Set([...removed, ...fileRecords.map(getKey)])].flatMap(
     (key): RecordChange[] => {
       const change = { kind, key, old: before.get(key), now: now.get(key) };
-      // One schema orders the fields of both.
+      // Both have the field order of the schema.
       if (JSON.stringify(change.old) === JSON.stringify(change.now)) return [];
       const name = `${kind} ${(change.old ?? change.now)?.slug ?? key}`;
       return [{ ...change, name, ...compareRecords(change.old, change.now) }];

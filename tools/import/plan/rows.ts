@@ -1,4 +1,4 @@
-/** Listings as rows, and the change that a row makes for readers of the feed. */
+/** Renders listings as rows of the table `properties`, with their latest change in the feed. */
 
 import { formatRendering, render, toCard } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
@@ -6,7 +6,10 @@ import type { properties } from '../../../src/properties/table.ts';
 import type { StoredListing } from '../catalogue/store.ts';
 import type { FileLocation, ImportProblem } from '../read/problem.ts';
 
-/** Renders a listing as a row without the columns of its latest change. */
+/**
+ * Renders a listing as a row. The columns of its latest change are missing: see
+ * `resolveLatestChange`.
+ */
 export function renderRow(listing: Source, publicSiteUrl: string) {
   const document = render(listing, publicSiteUrl);
   const source = JSON.stringify(listing);
@@ -30,8 +33,8 @@ export type ListingRow = ReturnType<typeof renderRow>;
 const MAX_FORMER_SLUGS = 20;
 
 /**
- * Returns the latest change after `columns` have replaced `old`. A new one gets its number and time
- * when it is staged.
+ * Returns the columns of a listing's latest change after a new row has replaced `old`. If the feed
+ * changes, write/apply.ts sets the number and the time of the change.
  */
 export function resolveLatestChange(
   old: StoredListing | undefined,
@@ -43,7 +46,7 @@ export function resolveLatestChange(
   const previousSlugs: string[] = JSON.parse(old?.former_slugs ?? '[]');
   if (status === 'hidden')
     return { ...latest, removed_slug: lastPublicSlug, former_slugs: previousSlugs };
-  // A listing that is public again has its last public slug as a former one.
+  // If a listing becomes public again under a new slug, its last public slug is a former one.
   const slugs = new Set(
     lastPublicSlug === null ? previousSlugs : [lastPublicSlug, ...previousSlugs],
   );
@@ -52,9 +55,10 @@ export function resolveLatestChange(
   return { ...latest, removed_slug: null, former_slugs };
 }
 
-/** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
+/** Maximum size of a listing's source, and of its document and card. A row of D1 can have 2 MB. */
 const MAX_BYTES = 900_000;
 
+/** Returns a problem if a listing is too large to store or to show. */
 export function checkSize({ columns }: ListingRow, location: FileLocation): ImportProblem[] {
   const stored = Buffer.byteLength(columns.source);
   const rendered = Buffer.byteLength(`${columns.document}${columns.card}`);

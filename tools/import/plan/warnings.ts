@@ -1,4 +1,4 @@
-/** Warnings about values that are valid, but probably wrong. They reject nothing. */
+/** Warns about values that are valid but probably wrong. A warning does not reject a file. */
 
 import type { Property } from '../../../src/properties/openapi/property.ts';
 import { render } from '../../../src/properties/render.ts';
@@ -6,17 +6,18 @@ import { toPlainText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { isFormulaError } from '../read/cells.ts';
 
-/**
- * The cause, e.g. `title.fr of`, `label.es of amenity wifi, shown by` or `public without a photo:`.
- * The example is the slug of a listing, with its change if there is one.
- */
-export type Warning = { cause: string; example: string };
+export type Warning = {
+  /** e.g. `title.fr of`, `label.es of amenity wifi, shown by`, `public without a photo:` */
+  cause: string;
+  /** The slug of a listing, with its change if there is one. */
+  example: string;
+};
 
 type Check = {
   cause: string;
   /**
-   * Returns each occurrence, in words that follow the slug, or `''`. `old` is the stored listing,
-   * which checks of a change need.
+   * Returns a text for each occurrence, which the report prints after the slug. The text may be empty.
+   * `old` is the stored listing, for checks that compare.
    */
   find: (now: Source, old?: Source) => string[];
 };
@@ -100,7 +101,7 @@ function checkTexts(cause: string, unintended: RegExp): Check {
   return check(cause, (listing) => listTexts(listing).some((text) => unintended.test(text)));
 }
 
-/** Checks the page of a listing. A hidden listing has no page. */
+/** Checks the rendered page of a listing. A hidden listing has no page. */
 function checkPage(cause: string, hasProblem: (page: Property) => boolean): Check {
   return check(cause, (listing) => {
     const page = render(listing, '');
@@ -108,7 +109,10 @@ function checkPage(cause: string, hasProblem: (page: Property) => boolean): Chec
   });
 }
 
-/** Checks the addresses of photos and videos. `find` returns a part of the address to show, e.g. its host. */
+/**
+ * Checks the URLs of photos and videos. `find` returns the part that the report shows, e.g. the
+ * host.
+ */
 function checkUrls(
   cause: string,
   find: (url: URL, kind: 'photo' | 'video') => string | undefined,
@@ -125,7 +129,7 @@ function checkUrls(
 const PAGE_HOSTS =
   /^((drive|docs|photos)\.google\.com|photos\.app\.goo\.gl|onedrive\.live\.com|1drv\.ms|[\w-]+\.sharepoint\.com|(www\.)?icloud\.com|we\.tl|wetransfer\.com|my\.matterport\.com|([\w-]+\.)?youtube(-nocookie)?\.com|youtu\.be|([\w-]+\.)?vimeo\.com)$/;
 
-/** Returns the host if its links are for people who look at a page. */
+/** Returns the host if the URL is a web page that shows a file, not the file itself. */
 function findPage({ hostname, pathname, searchParams }: URL, kind: 'photo' | 'video') {
   if (kind === 'video' && /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i.test(pathname)) return undefined;
   const isDropboxFile = searchParams.has('raw') || searchParams.get('dl') === '1';
@@ -149,7 +153,7 @@ const FACTOR = 10;
 function findScaleChanges(now: Source, old?: Source): string[] {
   return NUMBERS.flatMap((name) => {
     const [before, after] = [old?.[name], now[name]];
-    // No number is a multiple of zero.
+    // A change from or to zero has no factor.
     if (!before || !after) return [];
     const isSimilar = Math.max(before, after) < FACTOR * Math.min(before, after);
     return isSimilar ? [] : [`${name} ${before} → ${after}`];
@@ -172,11 +176,12 @@ function findSwapped({ latitude, longitude }: Source, old?: Source): string[] {
 
 type Coordinates = Pick<Source, 'latitude' | 'longitude'>;
 
-/** Returns a rough distance, or 0 without two complete positions. A degree of longitude is shorter towards the poles. */
+/** Returns the approximate distance, or 0 if either position is incomplete. */
 function distanceKm(to: Coordinates, from?: Coordinates): number {
   const numbers = [from?.latitude, from?.longitude, to.latitude, to.longitude];
   if (numbers.some((number) => number == null)) return 0;
   const [latitude = 0, longitude = 0, toLatitude = 0, toLongitude = 0] = numbers.map(Number);
+  // A degree of longitude is shorter towards the poles.
   const east = (toLongitude - longitude) * Math.cos((latitude * Math.PI) / 180);
   return KM_PER_DEGREE * Math.hypot(toLatitude - latitude, east);
 }
