@@ -1,4 +1,4 @@
-/** The caller of an API key. */
+/** Checks which caller each API key identifies. */
 
 import { describe, expect, it, vi } from 'vitest';
 import { identifyKey } from '../../src/auth/api-key.ts';
@@ -21,7 +21,7 @@ const config: KeyConfig = {
 };
 
 describe('identifyKey', () => {
-  it('compares the presented key with every configured key, also after a match', () => {
+  it('compares the presented key with every configured key, even after a match', () => {
     const compare = vi.spyOn(crypto.subtle, 'timingSafeEqual');
     for (const key of ['first-key-of-all', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
       identifyKey(key, config, NOW);
@@ -29,12 +29,12 @@ describe('identifyKey', () => {
     expect(compare).toHaveBeenCalledTimes(4 * 7);
   });
 
-  it('prefers a key of API_KEY to an equal named key', () => {
+  it('prefers a key in API_KEY to an identical named key', () => {
     const verdict = identifyKey('first-key-of-all', config, NOW);
     expect(verdict).toMatchObject({ caller: 'api-key' });
   });
 
-  it('recognizes a named key by its hash until the end of its last day in UTC', () => {
+  it('accepts a named key until the end of its last day in UTC', () => {
     const valid = { outcome: 'valid', caller: 'old-site', scopes };
     expect(identifyKey('old-site-key', config, NOW)).toEqual(valid);
     const expired = { outcome: 'expired', caller: 'old-site', reason: 'expired' };
@@ -61,7 +61,7 @@ describe('identifyKey', () => {
     expect(log.mock.lastCall?.[0]).not.toContain(key);
   });
 
-  it('names an unknown key that begins with dev_ a development key', () => {
+  it('reports an unknown key that begins with dev_ as a development key', () => {
     const verdict = identifyKey('dev_unknown', config, NOW);
     expect(verdict).toEqual({ outcome: 'unknown', reason: 'a development key' });
   });

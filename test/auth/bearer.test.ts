@@ -1,4 +1,4 @@
-/** Verifies bearer tokens, valid and forged ones, against key sets of a provider that fails at times. */
+/** Verifies valid and forged bearer tokens with the keys of an identity provider that sometimes fails. */
 
 import { base64url, CompactSign } from 'jose';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -13,13 +13,13 @@ const rotated = await createProvider('key-2');
 const stranger = await createProvider('key-1');
 const now = Math.floor(Date.now() / 1_000);
 
-/** Vars of a service that fetches the keys, from another URL in each test. */
+/** Vars that make the service fetch the key set. The URL is different in each test. */
 let remote: Partial<Env>;
 let respond: () => Response | Promise<Response>;
 let fetched: string[];
 
 beforeEach(() => {
-  // The service caches the key set of each URL.
+  // A new URL prevents a test from using a key set that the service has cached.
   const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}/jwks`;
   remote = { JWT_JWKS: '', JWT_JWKS_URL };
   respond = () => new Response(provider.jwks);
@@ -34,7 +34,7 @@ beforeEach(() => {
   });
 });
 
-/** Reads the feed with a token and an invalid key. A valid token is enough. */
+/** Reads the feed with a token and an invalid API key. A valid token alone is sufficient. */
 function present(token: string, vars: Partial<Env> = provider.vars) {
   const headers = { Authorization: `Bearer ${token}`, 'x-api-key': 'wrong' };
   return sendWith(vars, '/api/v1/web/properties', { headers }, app);
@@ -55,12 +55,12 @@ function passSeconds(seconds: number) {
 const signed = await provider.sign();
 const [header = '', payload = '', signature = ''] = signed.split('.');
 
-/** A token that is signed with the public key as its secret. */
+/** A token that is signed with HMAC, with the provider's public key as the secret. */
 const hmac = await new CompactSign(base64url.decode(payload))
   .setProtectedHeader({ alg: 'HS256', kid: 'key-1', typ: 'JWT' })
   .sign(new TextEncoder().encode(JSON.stringify(provider.jwk)));
 
-/** Returns the next base64url character, which differs only in its last bit. */
+/** Returns the next base64url character, whose value differs only in the last bit. */
 function nextCharacter(character = 'A'): string {
   return String.fromCharCode(character.charCodeAt(0) + 1);
 }
@@ -70,27 +70,30 @@ const REJECTED = {
   'HS256 with the public key': hmac,
   'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextCharacter(signature.at(-1))}`,
   'an unknown kid': await provider.sign({}, { kid: 'key-2' }),
-  'two tokens': `${signed}, Bearer ${await stranger.sign()}`,
+  'a second token': `${signed}, Bearer ${await stranger.sign()}`,
 };
 
-describe('a token with', () => {
-  it.each(Object.entries(REJECTED))('%s is rejected', (_, token) => expectInvalid(token));
+describe('a bearer token', () => {
+  it.each(Object.entries(REJECTED))('with %s is rejected', (_, token) => expectInvalid(token));
 
   it.each([
     ['the audience in a list', { aud: ['other', 'events-and-property-feed'] }],
-    ['an expiry 20 seconds ago and no other claim than needed', { exp: now - 20, iat: undefined }],
-    ['a start in 20 seconds', { nbf: now + 20 }],
-  ])('%s is accepted', async (_, changes) => {
+    ['an expiry 20 seconds ago and only required claims', { exp: now - 20, iat: undefined }],
+    ['a start time in 20 seconds', { nbf: now + 20 }],
+  ])('with %s is accepted', async (_, changes) => {
     await expectValid(await provider.sign(changes));
   });
 });
 
-it.each(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'])('%s is accepted', async (alg) => {
-  const other = await createProvider('key-1', alg);
-  await expectValid(await other.sign(), other.vars);
-});
+it.each(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'])(
+  'accepts a token that is signed with %s',
+  async (alg) => {
+    const other = await createProvider('key-1', alg);
+    await expectValid(await other.sign(), other.vars);
+  },
+);
 
-describe('a token whose key shares its kid', () => {
+describe('a token whose kid belongs to two keys', () => {
   const { jwk } = provider;
   const sets = [[jwk], [jwk, stranger.jwk], [stranger.jwk, jwk]];
 
@@ -102,17 +105,20 @@ describe('a token whose key shares its kid', () => {
     ['has another issuer', provider, { iss: 'a' }, 'ERR_JWT_CLAIM_VALIDATION_FAILED iss'],
     ['is not yet valid', provider, { nbf: now + 40 }, 'ERR_JWT_CLAIM_VALIDATION_FAILED nbf'],
     ['is signed with neither key', rotated, {}, 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED'],
-  ])('%s', async (_, { sign }, claims, reason) => {
-    const log = watchLog('log');
-    for (const keys of sets) {
-      for (const kid of ['key-1', undefined]) {
-        const token = await sign(claims, { kid });
-        const response = await present(token, { JWT_JWKS: JSON.stringify({ keys }) });
-        await expectStatus(response, reason === undefined ? 200 : 401);
-        expect(log().at(-1).token_fault).toBe(reason);
+  ])(
+    'is accepted or rejected for the right reason if it %s',
+    async (_, { sign }, claims, reason) => {
+      const log = watchLog('log');
+      for (const keys of sets) {
+        for (const kid of ['key-1', undefined]) {
+          const token = await sign(claims, { kid });
+          const response = await present(token, { JWT_JWKS: JSON.stringify({ keys }) });
+          await expectStatus(response, reason === undefined ? 200 : 401);
+          expect(log().at(-1).token_fault).toBe(reason);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 it('ignores an RSA key that is too short (RFC 7517 section 5)', async () => {
@@ -138,7 +144,7 @@ const unreachable = () => {
 };
 
 describe('a provider that responds', () => {
-  it('withdraws a key within ten minutes', async () => {
+  it('can withdraw a key within ten minutes', async () => {
     await expectValid(await provider.sign(), remote);
     respond = () => new Response(rotated.jwks);
     passSeconds(599);
@@ -149,7 +155,7 @@ describe('a provider that responds', () => {
     expect(fetched).toHaveLength(2);
   });
 
-  it('is called again for an unknown kid, once in 30 seconds', async () => {
+  it('is called at most once in 30 seconds for an unknown kid', async () => {
     await expectValid(await provider.sign(), remote);
     respond = () => new Response(JSON.stringify({ keys: [provider.jwk, rotated.jwk] }));
     passSeconds(29);
@@ -164,7 +170,7 @@ describe('a provider that responds', () => {
     }
   });
 
-  it('is called at most four times for 100 concurrent unknown kids', async () => {
+  it('is called at most four times for 100 concurrent tokens with unknown kids', async () => {
     await expectValid(await provider.sign(), remote);
     passSeconds(31);
     const blocked = Promise.withResolvers<Response>();
@@ -178,7 +184,7 @@ describe('a provider that responds', () => {
     expect(fetched).toHaveLength(1 + 4);
   });
 
-  it('is called by each of the first requests, without waiting for another request', async () => {
+  it('is called by the first requests independently of each other', async () => {
     const blocked = Promise.withResolvers<Response>();
     respond = () => (fetched.length === 1 ? blocked.promise : new Response(provider.jwks));
     const first = expectValid(await provider.sign(), remote);
@@ -205,7 +211,7 @@ describe('a provider that responds', () => {
     ];
     const token = () => provider.sign({}, { kid: undefined });
 
-    it('causes one line in the log for each entry and URL', async () => {
+    it('causes one log line per entry and URL', async () => {
       const log = watchLog('error');
       respond = () => new Response(JSON.stringify({ keys }));
       for (const url of [remote.JWT_JWKS_URL, `${remote.JWT_JWKS_URL}/2`]) {
@@ -228,7 +234,7 @@ describe('a provider that responds', () => {
       expect(JSON.stringify(log())).not.toContain('canary');
     });
 
-    it('causes one line in the log for each entry of JWT_JWKS too', async () => {
+    it('causes one log line per entry of JWT_JWKS', async () => {
       const log = watchLog('error');
       const vars = { JWT_JWKS: JSON.stringify({ keys }) };
       for (let tokens = 0; tokens < 2; tokens += 1) await expectValid(await token(), vars);
@@ -239,7 +245,7 @@ describe('a provider that responds', () => {
       expect(JSON.stringify(log())).not.toContain('canary');
     });
 
-    it('keeps its last good keys when only malformed entries are left', async () => {
+    it('leaves the last good keys in use when only malformed entries are left', async () => {
       await expectValid(await provider.sign(), remote);
       const log = watchLog('error');
       respond = () => new Response(JSON.stringify({ keys: BROKEN.slice(0, 4) }));
@@ -272,13 +278,13 @@ it('uses the last good keys while the provider fails', async () => {
   await expectValid(await rotated.sign(), remote);
 });
 
-describe('while no key set is cached, a provider that', () => {
+describe('a provider whose key set is not cached', () => {
   const issuer = 'https://identity.example.com';
   it.each<[string, () => Response | Promise<Response>, logged: string]>([
     ['cannot be reached', unreachable, 'connection refused by 10.1.2.3'],
     ['responds with 503', () => new Response(provider.jwks, { status: 503 }), 'the status 503'],
     ['redirects', () => Response.redirect(`${issuer}/keys`, 301), 'the status 301'],
-    ['responds with a page', () => new Response('<html>not keys</html>'), 'no JSON object'],
+    ['responds with an HTML page', () => new Response('<html>not keys</html>'), 'no JSON object'],
     ['responds with nothing', () => new Response(''), 'no JSON object'],
     ['responds with an empty object', () => Response.json({}), 'an object with no field'],
     [
@@ -287,7 +293,7 @@ describe('while no key set is cached, a provider that', () => {
       'an object with issuer, jwks_uri',
     ],
     ['responds with one key', () => Response.json(provider.jwk), 'an object with kty, '],
-    ['responds with another set', () => new Response('{"keys":"none"}'), 'an object with keys'],
+    ['responds with an invalid set', () => new Response('{"keys":"none"}'), 'an object with keys'],
     [
       'responds with no usable key',
       () => new Response('{"keys":[{"kty":"oct","k":"AA"}]}'),
@@ -303,7 +309,7 @@ describe('while no key set is cached, a provider that', () => {
       () => Response.json({ keys: [{ ...provider.jwk, d: 'AA' }] }),
       'without a usable key',
     ],
-  ])('%s causes a 500 whose cause is only in the log', async (_, broken, cause) => {
+  ])('causes a 500 whose cause appears only in the log if it %s', async (_, broken, cause) => {
     const log = watchLog('error');
     respond = broken;
     const response = await present(await provider.sign(), remote);
@@ -320,7 +326,7 @@ describe('while no key set is cached, a provider that', () => {
     await expectValid(await provider.sign(), remote);
   });
 
-  it('fails is called once a second, whatever the number of tokens', async () => {
+  it('is called once a second if it fails, regardless of the number of tokens', async () => {
     respond = unreachable;
     for (const fetches of [1, 2]) {
       for (let sent = 0; sent < 40; sent += 1) {
@@ -336,7 +342,7 @@ describe('while no key set is cached, a provider that', () => {
     ['is slow', 200, (blocked) => blocked.resolve(new Response(provider.jwks))],
     ['fails after a while', 500, (blocked) => blocked.reject(new Error('reset'))],
   ])(
-    '%s is called four times for 40 concurrent tokens, which all get a %i',
+    'is called four times for 40 concurrent tokens if it %s (status %i)',
     async (_, status, end) => {
       const blocked = Promise.withResolvers<Response>();
       respond = () => blocked.promise.then((response) => response.clone());

@@ -1,4 +1,4 @@
-/** The entries of a key set. */
+/** Usable, ignored and malformed entries of a JSON Web Key Set. */
 
 import { describe, expect, it } from 'vitest';
 import { readKeySet } from '../../src/auth/jwk-set.ts';
@@ -20,7 +20,7 @@ describe('readKeySet', () => {
     [null, ['entry 0 is not a JSON object']],
     ['secret', ['entry 0 is not a JSON object']],
     [[KEY], ['entry 0 is not a JSON object']],
-  ])('ignores the entry %j next to a good key', (entry, malformedEntries) => {
+  ])('ignores the entry %j but keeps a usable key', (entry, malformedEntries) => {
     const keySet = readKeySet({ keys: [entry, KEY] });
     expect(keySet).toEqual({ usableKeys: [KEY], size: 2, malformedEntries });
   });

@@ -1,4 +1,4 @@
-/** Checks the scope of every registered route, and which routes a credential opens. */
+/** Checks the scope of every registered route, and the routes that each credential can access. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -28,7 +28,7 @@ const provider = await createProvider();
 
 const { rows } = getTable('docs/reference/authentication.md', 'operations');
 
-/** Returns the documented scope of a route, so that the scope cannot change without the document. */
+/** Returns the scope that docs/reference/authentication.md states for a route. */
 function promisedScope(route: string): string {
   const matchesRoute = (operations: string) =>
     getCodes(operations).some((pattern) =>
@@ -54,7 +54,7 @@ const writer = await namedKey('writer', ['events:write']);
 const reader = await namedKey('reader', ['events:read']);
 const expired = await namedKey('expired-one', all, '2020-02-29');
 
-/** One set of bindings for all requests, because the service parses a configuration once. */
+/** Bindings for all requests. They are shared so that the service parses the configuration only once. */
 const bindings = {
   ...env,
   ...provider.vars,
@@ -67,7 +67,7 @@ beforeEach(() => {
   log = watchLog('log');
 });
 
-/** Sends a key and a token. Returns the response, and its line of the log. */
+/** Sends a request with a key, a token, both, or neither. Returns the response and its log line. */
 async function call(path: string, key?: string, token?: string) {
   const headers = new Headers();
   if (key !== undefined) headers.set('x-api-key', key);
@@ -82,7 +82,7 @@ async function call(path: string, key?: string, token?: string) {
 }
 
 it.each(routes)(
-  '$name declares the documented scope before all other handlers',
+  'declares the documented scope of $name before all other handlers',
   ({ method, path, declared, scope }) => {
     expect(declared).toEqual([scope, ...Array(declared.length - 1)]);
     const template = Object.keys(document.paths).find(
@@ -104,7 +104,7 @@ describe('the feed and the events', () => {
   const UNKNOWN = `${INVALID}, unknown`;
   const EXPIRED = `${INVALID}, expired-one, expired`;
 
-  /** Returns the caller of a 200, or the error code with the caller and the reason in the log. */
+  /** Returns the logged caller of a 200, or the error code with the logged caller and reason. */
   async function callAs(path: string, key?: string, token?: string): Promise<string> {
     const { response, line } = await call(path, key, token);
     if (response.status === 200) return line.caller;
@@ -124,7 +124,7 @@ describe('the feed and the events', () => {
     ['an expired key', expired.key, NONE, EXPIRED, EXPIRED],
     ['a key without the scope', writer.key, NONE, `${DENIED}, writer`, `${DENIED}, writer`],
     ['a good token', NONE, good, 'bearer', INVALID],
-    ['another case', NONE, good.replace('Bearer ', 'bEARER  '), 'bearer', INVALID],
+    ['a scheme in another case', NONE, good.replace('Bearer ', 'bEARER  '), 'bearer', INVALID],
     ['a token without the permission', NONE, weak, `${DENIED}, bearer`, INVALID],
     ['an expired token', NONE, old, INVALID, INVALID],
     ['another scheme', NONE, `Basic ${btoa(`user:${API_KEY}`)}`, INVALID, INVALID],
@@ -135,13 +135,13 @@ describe('the feed and the events', () => {
     ['a good token and a key without the scope', reader.key, good, 'bearer', 'reader'],
     ['a key and a token without the right', reader.key, weak, `${DENIED}, reader`, 'reader'],
     ['a weak token and an unknown key', 'epf_unknown', weak, `${DENIED}, bearer`, UNKNOWN],
-  ])('respond to %s', async (_, key, token, feed, events) => {
+  ])('accept or reject %s', async (_, key, token, feed, events) => {
     expect(await callAs(FEED, key, token)).toBe(feed);
     expect(await callAs(EVENTS, key, token)).toBe(events);
   });
 });
 
-it('opens one listing to a token without a key', async () => {
+it('allows a token to read one listing without a key', async () => {
   const { response } = await call(`${FEED}/none`, NONE, good);
   await expectError(response, 404, 'resource_missing');
 });
@@ -233,14 +233,14 @@ it.each<[permissions: unknown, status: number, reason?: string]>([
   [undefined, 403, 'no claim permissions'],
   [null, 403, NO_FORM],
   [true, 403, NO_FORM],
-])('responds to a token with the permissions %j with %i', async (permissions, status, reason) => {
+])('checks a token with the permissions %j (status %i)', async (permissions, status, reason) => {
   const token = `Bearer ${await provider.sign({ permissions })}`;
   const { response, line } = await call(FEED, NONE, token);
   await expectStatus(response, status);
   expect(line.token_fault).toBe(reason);
 });
 
-it('denies a token whose level is too low, with the reason for the log', async () => {
+it('denies a token whose permission level is too low', async () => {
   const { jwt } = readConfig(bindings);
   const permission = { area: 'tool-web', level: 'admin' } as const;
   const reason = 'the level of tool-web is below admin';
@@ -262,7 +262,7 @@ describe('plain http', () => {
     [expired.key, 'expired-one'],
     [API_KEY, 'api-key'],
     ['unknown', undefined],
-  ])('is rejected with the caller in the log (%#)', async (key, caller) => {
+  ])('is rejected with the caller named in the log (%#)', async (key, caller) => {
     const response = await requestBy(`http://api.example.com${EVENTS}`, key);
     const { message } = await expectError(response, 403, 'https_required');
     expect(message).toContain('replace the key');
@@ -271,14 +271,14 @@ describe('plain http', () => {
     expect([line.caller, line.error_code]).toEqual([caller, 'https_required']);
   });
 
-  it('is rejected before the path is looked up', async () => {
+  it('is rejected before it is routed', async () => {
     for (const path of ['/api/health', '/api/none']) {
       const response = await sendUndescribed({}, `http://api.example.com${path}`);
       await expectError(response, 403, 'https_required');
     }
   });
 
-  it('is served in development', async () => {
+  it('is accepted in development', async () => {
     const changes = { ENVIRONMENT: 'development' };
     const response = await requestBy('http://192.168.1.7:3001/api/health', undefined, changes);
     await expectStatus(response, 200);
@@ -294,7 +294,7 @@ it.each([undefined, ' ,'])('rejects every key if API_KEY is %j', async (configur
   }
 });
 
-it('accepts an API_KEYS that is missing, empty or JSON text', async () => {
+it('accepts a missing, empty or JSON-encoded API_KEYS', async () => {
   const { key, entry } = site;
   const configured = [undefined, '', []].map((value) => [value, API_KEY] as const);
   for (const [API_KEYS, sent] of [...configured, [JSON.stringify([entry]), key] as const]) {

@@ -19,7 +19,7 @@ const fail = async () => {
 
 const DB = failingD1(env.DB, { message: SECRET });
 
-/** The other bindings, each of which handles every call by `call`. */
+/** Returns bindings for KV and the counter that run `call` for every method. */
 function brokenBy(call: () => Promise<unknown>) {
   return {
     IDEMPOTENCY: interceptMethods(env.IDEMPOTENCY, call),
@@ -36,15 +36,15 @@ async function read(changes: Partial<Env>) {
   return { response, text, body, states };
 }
 
-/** One isolate, whose KV is read by `look`. Returns what sends a request to it. */
+/** Starts an isolate whose KV calls run `look`. Returns a function that sends it a request. */
 function isolateWith(look: () => Promise<unknown>) {
   const { IDEMPOTENCY } = brokenBy(look);
   const app = createApp();
   return () => sendWith({ IDEMPOTENCY }, DETAILED, {}, app);
 }
 
-// test/faults.test.ts proves that it calls no dependency.
-it('responds to GET /api/health with the version, also for an invalid key', async () => {
+// test/faults.test.ts proves that this operation calls no dependency.
+it('returns the version at GET /api/health, even for an invalid key', async () => {
   const response = await sendWith({}, '/api/health', { headers: { 'x-api-key': 'x' } });
   await expectStatus(response, 200);
   const body = health.parse(await response.json());
@@ -56,13 +56,13 @@ describe('GET /api/health/detailed', () => {
     ['ok', 'ok ok ok', {}],
     ['degraded', 'ok down ok', { IDEMPOTENCY: brokenBy(fail).IDEMPOTENCY }],
     ['degraded', 'ok ok down', { RATE_COUNTER: brokenBy(fail).RATE_COUNTER }],
-  ])('is %s when the dependencies are %s', async (status, expected, changes) => {
+  ])('reports %s when the dependencies are %s', async (status, expected, changes) => {
     const { response, body, states } = await read(changes);
     await expectStatus(response, 200);
     expect([body.status, states]).toEqual([status, expected]);
   });
 
-  it('names the running version without keeping the reply of the counter', async () => {
+  it("reports the running version without retaining the counter's reply", async () => {
     const dispose = vi.fn();
     const { RATE_COUNTER } = brokenBy(async () => ({ [Symbol.dispose]: dispose }));
     const CF_VERSION_METADATA = { id: 'b7c2', tag: '3e21b28c90a4', timestamp: '2026-11-21' };
@@ -71,7 +71,7 @@ describe('GET /api/health/detailed', () => {
     expect(dispose).toHaveBeenCalledOnce();
   });
 
-  it('is a 503 with both bodies whose cause is only in the log', async () => {
+  it('returns a 503 whose cause appears only in the log', async () => {
     const faults = watchLog('error');
     const { response, text, body, states } = await read({ DB });
     expect(text).not.toContain(SECRET);
@@ -84,7 +84,7 @@ describe('GET /api/health/detailed', () => {
     expect(body).toMatchObject({ object: 'health', error });
   });
 
-  it('is down while a table or a column of this version is missing', async () => {
+  it('reports down while a required table or column is missing', async () => {
     const { results } = await env.DB.prepare(
       `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
        AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name <> 'd1_migrations'`,
@@ -102,7 +102,7 @@ describe('GET /api/health/detailed', () => {
     expect(body.status).toBe('down');
   });
 
-  it('checks once in 5 seconds', async () => {
+  it('checks the dependencies at most once in 5 seconds', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const look = vi.fn(async () => null);
     const ask = isolateWith(look);
@@ -114,7 +114,7 @@ describe('GET /api/health/detailed', () => {
     expect([await looksAfter(0), await looksAfter(4_999), await looksAfter(1)]).toEqual([1, 1, 2]);
   });
 
-  it('does not wait for the check of another request, which may have been cancelled', async () => {
+  it("does not wait for another request's check, which may have been cancelled", async () => {
     const look = vi.fn<() => Promise<null>>(async () => null).mockImplementationOnce(never);
     const ask = isolateWith(look);
     const first = ask();

@@ -1,4 +1,4 @@
-/** Conventions that are not part of a route's contract: ids, unknown paths, failures, vars, CORS. */
+/** Conventions of all routes: request ids, unknown paths, failures, invalid vars and CORS. */
 
 import { env } from 'cloudflare:workers';
 import { validator } from 'hono/validator';
@@ -24,7 +24,7 @@ it.each<[sent: string, isEchoed: boolean]>([
   [`é${'x'.repeat(200)}`, false],
   ['a\ufffd', false],
   ['', false],
-])('responds to the request id %j (echoed: %s)', async (id, isEchoed) => {
+])('handles the request id %j (echoed: %s)', async (id, isEchoed) => {
   const sent = await get(LIST, { headers: { 'X-Request-ID': id } });
   const fresh = await get(LIST);
   const ids = [sent, fresh].map(({ headers }) => headers.get('X-Request-ID'));
@@ -32,7 +32,7 @@ it.each<[sent: string, isEchoed: boolean]>([
   expect(ids[0]).not.toBe(ids[1]);
 });
 
-it('names the path, the method and the time of a request in its error', async () => {
+it('includes the path, method and time of the request in an error', async () => {
   const before = Date.now();
   const response = await get(`${LIST}/none?utm_source=a`);
   const body = await response.json<{ path: string; method: string; timestamp: string }>();
@@ -42,7 +42,7 @@ it('names the path, the method and the time of a request in its error', async ()
 });
 
 it.each(['/', '/api', '/api/none', '/elsewhere', `//api/v1/web/properties`, `${LIST}/a/b`])(
-  'responds to %s with 404 resource_missing, also without credentials',
+  'returns 404 resource_missing for %s even without credentials',
   async (path) => {
     const response = await get(path, { headers: { 'x-api-key': '' } });
     const error = await expectError(response, 404, 'resource_missing');
@@ -51,9 +51,9 @@ it.each(['/', '/api', '/api/none', '/elsewhere', `//api/v1/web/properties`, `${L
 );
 
 it.each([
-  ['an error', new Error('secret detail')],
-  ['a string', 'secret detail'],
-])('turns %s that is thrown into a 500 whose cause is only in the log', async (_name, thrown) => {
+  ['error', new Error('secret detail')],
+  ['string', 'secret detail'],
+])('turns a thrown %s into a 500 whose cause appears only in the log', async (_name, thrown) => {
   const lines = watchLog('error');
   const app = createApp().get('/api/v1/throws', () => {
     throw thrown;
@@ -68,7 +68,7 @@ it.each([
   expect(lines()).toMatchObject([{ level: 'error', request_id: 'trace-7', cause }]);
 });
 
-it('turns a request that Hono rejects into a 400 with the envelope', async () => {
+it('returns the error envelope for a request that Hono rejects', async () => {
   const app = createApp().post(
     '/api/v1/reads',
     validator('json', (value) => value),
@@ -112,24 +112,21 @@ describe('a malformed var', () => {
     ['JWT_JWKS', '{"keys":'],
     ['JWT_JWKS', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}'],
     ['JWT_JWKS', '{"keys":[{"kty":"EC","d":"private"}]}'],
-  ])(
-    '%s=%j causes a 500 with every header, whose log line names the var',
-    async (name, value, problem = '') => {
-      const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
-      const response = await sendWith({ [name]: value }, LIST);
-      const error = await expectError(response, 500, 'internal_error');
-      expect(error.message).not.toContain(name);
-      expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
-      expect(response.headers.get('RateLimit')).toMatch(/^"default";r=\d+;t=\d+$/);
-      const line = String(logged.mock.calls[0]?.[0]);
-      expect(line.split(name), line).toHaveLength(2);
-      expect(line).toContain(problem);
-      expect(line).not.toContain('c2VjcmV0');
-    },
-  );
+  ])('causes a 500 whose log line names the var (%s=%j)', async (name, value, problem = '') => {
+    const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    const response = await sendWith({ [name]: value }, LIST);
+    const error = await expectError(response, 500, 'internal_error');
+    expect(error.message).not.toContain(name);
+    expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
+    expect(response.headers.get('RateLimit')).toMatch(/^"default";r=\d+;t=\d+$/);
+    const line = String(logged.mock.calls[0]?.[0]);
+    expect(line.split(name), line).toHaveLength(2);
+    expect(line).toContain(problem);
+    expect(line).not.toContain('c2VjcmV0');
+  });
 });
 
-it('rejects the environment development in a deployed Worker, except on localhost', async () => {
+it('accepts ENVIRONMENT=development in the deployed Worker only on localhost', async () => {
   const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
   const vars = { ENVIRONMENT: 'development' };
   const statusAt = async (origin: string, headers = {}) => {
@@ -142,7 +139,7 @@ it('rejects the environment development in a deployed Worker, except on localhos
   for (const host of ['localhost:3001', '127.0.0.1:3001', '[::1]:3001']) {
     expect(await statusAt(`http://${host}`)).toBe(200);
   }
-  // With a configured route, `wrangler dev` replaces the host, so only the address is on localhost.
+  // If a route is configured, `wrangler dev` replaces the host, so only the address shows localhost.
   for (const address of ['127.0.0.1', '::1']) {
     const headers = { 'CF-Connecting-IP': address };
     expect(await statusAt('http://api.example.com', headers)).toBe(200);
@@ -152,7 +149,7 @@ it('rejects the environment development in a deployed Worker, except on localhos
   }
 });
 
-it('parses vars once per isolate', () => {
+it('parses the vars only once per isolate', () => {
   const vars = { ...env };
   expect(readConfig(vars)).toBe(readConfig(vars));
 });
@@ -184,7 +181,7 @@ describe('CORS', () => {
     ['null', DEVELOPMENT, null],
     ['capacitor://localhost', { CORS_ORIGINS: 'capacitor://localhost' }, 'capacitor://localhost'],
     [APP, { CORS_ORIGINS: '*' }, '*'],
-  ])('%s with %j may read %s, also by a preflight', async (Origin, vars, allowed) => {
+  ])('given the origin %s and the vars %j, allows %s', async (Origin, vars, allowed) => {
     for (const sent of [{}, { path: '/api/none' }, PREFLIGHT]) {
       const response = await call(vars, { Origin, ...sent });
       expect(getAllowedOrigin(response)).toBe(allowed);
@@ -201,7 +198,7 @@ describe('CORS', () => {
     expect((await call(LISTED, {})).headers.get('Vary')).toContain('Origin');
   });
 
-  it('grants a preflight every header that it requests', async () => {
+  it('allows every header that a preflight requests', async () => {
     const requestedHeaders =
       'baggage,cache-control,idempotency-key,traceparent,x-api-key,x-invented';
     const simple = { ...PREFLIGHT, Origin: APP };
@@ -222,7 +219,7 @@ describe('CORS', () => {
     expect(methods?.sort()).toEqual([...new Set(['HEAD', ...routeMethods])].sort());
   });
 
-  it('does not treat a bare OPTIONS as a preflight', async () => {
+  it('does not treat a plain OPTIONS request as a preflight', async () => {
     for (const [Origin, allowed] of [
       [APP, APP] as const,
       ['https://evil.example', null] as const,

@@ -1,4 +1,4 @@
-/** The hints in messages. Each row is a common mistake. */
+/** The hints that error messages give for common mistakes. */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
@@ -31,7 +31,7 @@ const UNSET = { API_KEY: undefined };
 const item = (fields: object) => ({ ...bookingCreated(), idempotency_key: 'k', ...fields });
 
 const MISTAKES: [hint: string, ...mistakes: Mistake[]][] = [
-  // test/events/misplaced-keys.test.ts has the other places.
+  // test/events/misplaced-keys.test.ts covers other misplaced keys.
   ['Send the Idempotency-Key header, or', post({ events: [item({ event_id: 'k' })] }, {}, BATCH)],
   ['Use cursor.', [`${LIST}?page[size]=1`], [`${EVENTS}?starting_after=a`], [`${LIST}?After=a`]],
   ['Use after.', [`${CHANGES}?cursor=a`], [`${CHANGES}?page_token=a`]],
@@ -85,13 +85,13 @@ async function getError([url, init, vars = {}]: Mistake) {
   return { status: response.status, ...(await expectError(response, response.status, error.code)) };
 }
 
-it.each(rows)('gives the hint "%s" (%#)', async (hint, mistake) => {
+it.each(rows)('returns the hint "%s" (%#)', async (hint, mistake) => {
   const { message, details } = await getError(mistake);
   expect(message).toContain(`. ${hint}`);
   if (details) expect(details.map((problem) => problem.message).join()).toContain(`. ${hint}`);
 });
 
-it('gives a hint for every problem of a request', async () => {
+it('adds a hint to every problem in a request', async () => {
   const times = 'created_after=2027-06-01T12:00:00z&created_before=2027-06-01T12:00:00Z[UTC]';
   const { details } = await getError([`${EVENTS}?${times}`]);
   const ends = [CAPITALS, BRACKETS].map((hint) => expect.stringContaining(hint));
@@ -108,10 +108,10 @@ describe.each([
   '{{$json.id}}',
   `\${id}`,
   '[object Object]',
-])('the key %s, a template that was not filled in,', (key) => {
+])('the unfilled template %s as a key', (key) => {
   const SHARED = 'looks like a template that was not filled in';
 
-  it('gets a hint where it is used for another body', async () => {
+  it('gets a hint when it is sent again with a different body', async () => {
     const aggregate_id = crypto.randomUUID();
     const events = [1, 2].map((guests) => bookingCreated({ aggregate_id, payload: { guests } }));
     const [first, second] = events.map((event) => post(event, { 'Idempotency-Key': key }));
@@ -135,22 +135,25 @@ describe.each([
 });
 
 it.each<[right: string, Mistake]>([
-  ['a key of its own', post(bookingCreated({ payload: 7 }), { 'Idempotency-Key': 'nullify-1' })],
-  ['a name that nobody means', [`${LIST}?sort=name`]],
-  ['a name that the route lacks', [`${EVENTS}?lang=es`]],
+  [
+    'a key that only resembles a template',
+    post(bookingCreated({ payload: 7 }), { 'Idempotency-Key': 'nullify-1' }),
+  ],
+  ['an unrelated parameter', [`${LIST}?sort=name`]],
+  ['a name that the route does not support', [`${EVENTS}?lang=es`]],
   ['an unknown field', post(bookingCreated({ toString: 7 }))],
   ['a filter by event_id', [`${EVENTS}?event_id=a`]],
-  ['a list with an entry in place of an object', withPayload([7])],
-  ['a list in place of an event', post({ events: [[item({})]] }, {}, BATCH)],
+  ['a non-empty list instead of an object', withPayload([7])],
+  ['a list instead of an event', post({ events: [[item({})]] }, {}, BATCH)],
   ['an unknown key', withHeaders({ 'x-api-key': 'wrong' })],
   ['a working copy that is set up', [LOCAL, { headers: { 'x-api-key': 'wrong' } }]],
   ['a public host', [`https://api.example.com${EVENTS}`, {}, UNSET]],
-])('gives no hint for %s', async (_, mistake) => {
+])('returns no hint for %s', async (_, mistake) => {
   const { message } = await getError(mistake);
   for (const [hint] of MISTAKES) expect(message).not.toContain(hint);
 });
 
-it('gives the hint to set up a working copy whose tables are missing', async () => {
+it('suggests setting up a working copy whose tables are missing', async () => {
   await env.DB.exec('ALTER TABLE events RENAME TO away');
   const { status, message } = await getError([LOCAL]);
   await env.DB.exec('ALTER TABLE away RENAME TO events');

@@ -1,6 +1,6 @@
 /**
- * Sends bytes that `fetch` would not send to the production bundle in workerd. No response may be a
- * 500, repeat what was sent, or delay another client.
+ * Tests the production bundle in workerd with raw requests that `fetch` cannot send. No response may be
+ * a 500 or repeat what was sent, and no request may delay another client.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -30,7 +30,7 @@ const CHUNKED = `${INGEST}Transfer-Encoding: chunked\r\n\r\n`;
 const MIB = 1_024 * 1_024;
 const NOT_UTF8 = Buffer.of(0xff, 0xfe);
 
-/** Parts of a request, which are sent one after the other. */
+/** Parts of a request that are sent one after the other. */
 type Parts = (string | Uint8Array)[];
 
 let runtime: Runtime;
@@ -55,7 +55,7 @@ function send(parts: Parts): Socket {
   return socket;
 }
 
-/** Sends the parts. Returns the text that is received until the server closes the connection. */
+/** Sends a request. Returns everything that the server sends before it closes the connection. */
 function exchange(parts: Parts): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = send(parts).setTimeout(5_000, () => socket.destroy());
@@ -71,7 +71,7 @@ function getStatus(response: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(response)?.[1]);
 }
 
-it('repeats an X-Request-ID only if it is UTF-8', async () => {
+it('echoes an X-Request-ID only if it is UTF-8', async () => {
   const getEchoedId = async (id: string | Uint8Array) => {
     const parts = [`GET /api/health HTTP/1.1\r\n${HOST}X-Request-ID: `, id, '\r\n\r\n'];
     return /^X-Request-ID: (.*)\r$/im.exec(await exchange(parts))?.[1];
@@ -101,11 +101,11 @@ it.each<[string, Parts, number]>([
     413,
   ],
   ['announces 1 GiB and sends nothing', [INGEST, `Content-Length: ${1_024 * MIB}\r\n\r\n`], 413],
-  ['has two keys', [GET, 'x-api-key: other\r\n\r\n'], 401],
-  ['has a key that is not UTF-8', [ANONYMOUS, 'x-api-key: ', NOT_UTF8, '\r\n\r\n'], 401],
-  ['has an ETag that is not UTF-8', [GET, 'If-None-Match: "', NOT_UTF8, '"\r\n\r\n'], 200],
-  ['climbs out of its path', [GET.replace(FEED, '/api/../../etc/passwd'), '\r\n'], 404],
-])('responds to a client that %s without internal details', async (_, parts, status) => {
+  ['sends two keys', [GET, 'x-api-key: other\r\n\r\n'], 401],
+  ['sends a key that is not UTF-8', [ANONYMOUS, 'x-api-key: ', NOT_UTF8, '\r\n\r\n'], 401],
+  ['sends an ETag that is not UTF-8', [GET, 'If-None-Match: "', NOT_UTF8, '"\r\n\r\n'], 200],
+  ['sends a path that contains ..', [GET.replace(FEED, '/api/../../etc/passwd'), '\r\n'], 404],
+])('reveals no internal details to a client that %s', async (_, parts, status) => {
   const response = await exchange(parts);
   expect(getStatus(response), response).toBe(status);
   expect(response).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
@@ -130,20 +130,20 @@ it.each([
   ['LOCALHOST:3001', 200],
   ['127.1.2.3', 200],
   ['[::1]:3001', 200],
-])('responds to plain http with the host %s with %i', async (host, status) => {
+])('responds to plain HTTP for the host %s with %i', async (host, status) => {
   const response = await exchange([GET.replace('Host: localhost', () => `Host: ${host}`), '\r\n']);
   expect(getStatus(response), response).toBe(status);
   if (status === 403) expect(response).toContain(`"path":"${FEED}"`);
 });
 
-it('delays no client while the bodies of others stop before their end', async () => {
+it('does not delay a client while other clients send incomplete bodies', async () => {
   const stopped = [INGEST, 'Content-Length: 500\r\n\r\n{"event'];
   const sockets = Array.from({ length: 50 }, () => send(stopped));
   expect(getStatus(await exchange([INGEST, WHOLE]))).toBe(202);
   for (const socket of sockets) socket.destroy();
 });
 
-it('logs a line for each request without the values that were sent', () => {
+it('keeps the values that clients send out of the log', () => {
   expect(log.length).toBeGreaterThan(10);
   const lines = log.map(({ message }) => message);
   expect(lines.filter((line) => line.includes(API_KEY) || line.includes(CANARY))).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Sends malformed and random requests. No response may be a 5xx or reveal how the service works. `send`
- * compares the responses with the OpenAPI document.
+ * Sends malformed and random requests. No response may be a 5xx or reveal internals of the service.
+ * `send` compares each response with the OpenAPI document.
  */
 
 import { env } from 'cloudflare:workers';
@@ -12,13 +12,13 @@ import { batchItem, bookingCreated, ingestInit } from '../support/events.ts';
 import { expectError, expectStatus, get, send } from '../support/http.ts';
 
 const INGEST = '/api/public/events/ingest';
-/** A value that no message of an error may repeat. */
+/** A value that no error message may repeat. */
 const CANARY = 'canary-5b1f6e';
 const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Any text, which is mostly an attack on a parser of paths, SQL, headers or logs. */
+/** Random text, often an attack on the parsing of paths, SQL, headers or logs. */
 const hostileText = fc.oneof(
   fc.constantFrom(...NAUGHTY),
   fc.constantFrom("' OR '1'='1", '..%2f..%2f', '%ff%fe', 'a\0b', '\ud800', '__proto__', '-0'),
@@ -27,7 +27,7 @@ const hostileText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
 );
 
-/** Matches SQL, stacks, files, libraries and storage, which no caller may see. */
+/** Matches SQL, stack traces, file names, library names and database errors, which no caller may see. */
 const INTERNAL =
   /SQLITE|D1_|\bselect\b.*\bfrom\b|constraint failed|prepared statement|drizzle|\bzod\b|jose|hono|node_modules|\.(ts|mjs|js|sql)\b|\bat \S+ \(|TypeError|RangeError|SyntaxError|Unexpected token|undefined|\[object/i;
 
@@ -40,17 +40,17 @@ const errorTexts = z.object({
   }),
 });
 
-/** Expects one of the statuses. Messages of errors must contain neither internals nor the `CANARY`. */
+/** Expects one of the statuses, and error messages that contain neither internals nor the `CANARY`. */
 async function expectHarmless(response: Response, statuses: readonly number[]) {
   const text = await response.clone().text();
   expect(statuses, `${response.status}: ${text.slice(0, 500)}`).toContain(response.status);
   if (response.status < 400) return;
   const { error } = errorTexts.parse(JSON.parse(text));
   await expectError(response.clone(), response.status, error.code);
-  // The message names the wrong field as the caller wrote it.
+  // The message begins with the invalid field as the caller wrote it.
   const summary = error.message.replace(`${error.param}: `, '');
   for (const written of [summary, ...error.details.map((detail) => detail.message)]) {
-    // A message repeats the value of an enum as it was sent, before the valid values.
+    // For an enum, a message repeats the sent value before it lists the valid values.
     const message = written.replace(/^.* is not one of /s, 'is not one of ');
     expect(message).not.toMatch(INTERNAL);
     expect(message).not.toContain(CANARY);
@@ -60,7 +60,7 @@ async function expectHarmless(response: Response, statuses: readonly number[]) {
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
 const anyOf = (text: string) => fc.constantFrom(...text.split(' '));
 
-it('never responds to a random path, query and header with a 5xx', async () => {
+it('never returns a 5xx for a random path, query or header', async () => {
   const routes = createApp().routes.filter(({ method }) => method === 'GET');
   const routePath = fc.constantFrom(...routes.map(({ path }) => path.replace(/:\w+/, 'some-name')));
   const badly = anyOf(
@@ -98,7 +98,7 @@ it('never responds to a random path, query and header with a 5xx', async () => {
   );
 });
 
-it('stores naughty strings exactly', async () => {
+it('stores naughty strings unchanged', async () => {
   expect(NAUGHTY.length).toBeGreaterThan(400);
   for (let start = 0; start < NAUGHTY.length; start += 100) {
     const sent = NAUGHTY.slice(start, start + 100).map((text) => ({
@@ -116,13 +116,13 @@ const withPayload = (payload: string) =>
   JSON.stringify(bookingCreated({ payload: {} })).replace('{}', () => payload);
 
 it.each([
-  ['nesting', `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`],
-  ['nested lists', withPayload(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
+  ['deep nesting', `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`],
+  ['deeply nested lists', withPayload(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
   ['many fields', `{${Array.from({ length: 20_000 }, (_, index) => `"f${index}":1`).join(',')}}`],
-  ['many bad values', withPayload(JSON.stringify({ list: Array(10_000).fill(2 ** 60) }))],
+  ['many invalid values', withPayload(JSON.stringify({ list: Array(10_000).fill(2 ** 60) }))],
   ['one long name', `{"${'a'.repeat(250_000)}":1}`],
   ['a repeated name', `{${Array(15_000).fill('"event_type":"x"').join(',')}}`],
-])('rejects a body of %s in a small response', async (_name, body) => {
+])('rejects a body with %s in a small response', async (_name, body) => {
   const response = await send(INGEST, ingestInit(body));
   await expectHarmless(response, [400]);
   expect((await response.text()).length).toBeLessThan(60_000);

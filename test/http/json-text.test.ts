@@ -1,4 +1,4 @@
-/** The names and numbers that `JSON.parse` would lose. */
+/** Repeated names and exact numbers, which `JSON.parse` would lose. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -13,11 +13,11 @@ describe('findRepeatedNames', () => {
     ['{"\\\\":1,"\\"":2,"\\\\" :3}', ['\\']],
     ['{"a":{"b":1},"b":{"a":1,"b":[{"a":1},{"a":1}]}}', []],
     ['{"note":"a: \\"b\\": c","b":["a","a"],"a":{}}', []],
-  ])('finds in %s the names %j', (text, names) => {
+  ])('searches %s and finds %j', (text, names) => {
     expect(findRepeatedNames(text)).toEqual(names);
   });
 
-  it('finds nothing in the text of a value', () => {
+  it('finds no repeated names in the output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(findRepeatedNames(JSON.stringify(value, null, 1))).toEqual([]);
@@ -36,7 +36,7 @@ describe('parseNumbersAsText', () => {
     expect(parseNumbersAsText(text)).toEqual(value);
   });
 
-  it('parses any depth', () => {
+  it('parses JSON of any depth', () => {
     const depth = 100_000;
     expect(() => parseNumbersAsText(`${'['.repeat(depth)}1${']'.repeat(depth)}`)).not.toThrow();
   });

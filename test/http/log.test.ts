@@ -1,4 +1,4 @@
-/** The lines of the log. Every test reads the log too: see vitest/watch-log.ts. */
+/** The lines that the service logs. In addition, vitest/watch-log.ts checks the log of every test. */
 
 import { expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
@@ -10,7 +10,7 @@ const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 
-it('writes one line for a request, without its path and query', async () => {
+it('logs one line per request without the path or the query', async () => {
   const lines = watchLog('log');
   await sendWith(
     { CF_VERSION_METADATA: { id: 'version-8', tag: '', timestamp: '' } },
@@ -40,7 +40,7 @@ it.each([
   ['PUT', `${FEED}/some-home`, '/api/v1/web/properties/:slugOrId', 405],
   ['HEAD', INGEST, INGEST, 405],
   ['PUT', '/api/none', '/*', 404],
-])('logs for %s %s the route %s', async (method, path, route, status) => {
+])('logs %s %s under the route %s', async (method, path, route, status) => {
   const lines = watchLog('log');
   await sendWith({}, path, { method });
   expect(lines()).toMatchObject([{ method, route, status }]);
@@ -70,7 +70,7 @@ it.each<[field: string, path: string, init: RequestInit]>([
   ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, {}],
   ['query', `${EVENTS}?sent=secret`, {}],
   ['body', INGEST, ingestInit('{"sent')],
-])('names %s in the line of an invalid request (%#)', async (field, path, init) => {
+])('names the invalid parameter %s in the log line (%#)', async (field, path, init) => {
   const lines = watchLog('log');
   expect((await send(path, init)).status).toBe(400);
   const [line, ...others] = lines();
@@ -79,7 +79,7 @@ it.each<[field: string, path: string, init: RequestInit]>([
   expect(JSON.stringify(line)).not.toMatch(/sent|secret/);
 });
 
-it('escapes lines, colour codes and long names of callers', async () => {
+it('logs hostile values from callers as one short line', async () => {
   const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
   const name = 'x'.repeat(8_192);
   const id = 'a\u0085b\u009b31m\u2028{"level":"error"}';
@@ -100,7 +100,7 @@ it('escapes lines, colour codes and long names of callers', async () => {
   expect(JSON.parse(lines[0] ?? '').request_id).toBe(id);
 });
 
-it('logs an error of the edge cache under the id of its request, also after the response', async () => {
+it('logs an edge-cache error with the request id, even after the response', async () => {
   const faults = watchLog('error');
   vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
   vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));

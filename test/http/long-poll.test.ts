@@ -1,4 +1,4 @@
-/** Requests with `wait`: when they poll, when they end, and how many can poll at the same time. */
+/** When requests with `wait` poll, when they end, and how many can poll concurrently. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { interceptD1 } from '../support/interceptor.ts';
 
 const MAX_WAITING = 50;
 
-/** Returns the path of a list of events that is empty. */
+/** Returns the path of a request that waits for the first event of an aggregate. */
 const emptyList = (aggregateId: string = crypto.randomUUID()) =>
   `/api/v1/events?order=asc&wait=25&aggregate_id=${aggregateId}`;
 
@@ -21,7 +21,7 @@ const countItems = async (response: Response) => {
   return (await response.json<{ data: unknown[] }>()).data.length;
 };
 
-/** Sends a request that waits. Returns the number of items in its list. */
+/** Sends a request with `wait`. Returns the number of items in the response. */
 const wait = async (DB: D1Database, path = emptyList()) =>
   countItems(await waitAt(freshAddress(), DB, path));
 
@@ -29,8 +29,8 @@ const waitAt = async (address: string, DB: D1Database, path = emptyList()) =>
   (await callWith({ DB }, path, { headers: { 'CF-Connecting-IP': address } })).response;
 
 /**
- * Counts the polls, which are round trips to D1, and the rows that they read. Detects when the requests
- * sleep between two polls.
+ * Counts the polls and the rows that they read. Each poll is a round trip to D1. Detects when the
+ * requests sleep between two polls.
  */
 function pollCounter() {
   const rows: number[] = [];
@@ -44,8 +44,8 @@ function pollCounter() {
     rows,
     count: () => rows.length,
     /**
-     * Resolves when this number of polls has ended and this number of timers is left, because the
-     * time limits of calls are then cleared.
+     * Resolves when `polls` polls have ended and only `timers` timers are left. By then, the timers
+     * that limit the duration of each call have been cleared.
      */
     async untilAsleep(polls: number, timers = 1): Promise<void> {
       do await scheduler.wait(0);
@@ -64,8 +64,8 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
 });
 
-describe('a request that waits', () => {
-  it('responds with the new event a second after its last poll', async () => {
+describe('a request with wait', () => {
+  it('returns a new event one second after the previous poll', async () => {
     const { DB, count, untilAsleep } = pollCounter();
     const aggregateId = crypto.randomUUID();
     const waiting = wait(DB, emptyList(aggregateId));
@@ -77,7 +77,7 @@ describe('a request that waits', () => {
     expect([await waiting, count()]).toEqual([1, 2]);
   });
 
-  it('responds with an empty list after 26 polls in 25 seconds', async () => {
+  it('returns an empty list after 26 polls in 25 seconds', async () => {
     const { DB, count, untilAsleep } = pollCounter();
     const waiting = wait(DB);
     for (let second = 1; second <= 25; second += 1) {
@@ -87,7 +87,7 @@ describe('a request that waits', () => {
     expect([await waiting, count()]).toEqual([0, 26]);
   });
 
-  it('continues each poll where the last one ended', async () => {
+  it('starts each poll where the previous one ended', async () => {
     await env.DB.exec(
       "WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 500) INSERT INTO events (id, type, aggregate_type, aggregate_id, payload, created_at) SELECT 'row ' || value, 'booking.created', 'booking', 'b', '{}', value FROM n",
     );
@@ -102,7 +102,7 @@ describe('a request that waits', () => {
     expect(Math.max(...rows.slice(1))).toBeLessThanOrEqual(3);
   });
 
-  it('polls again when a poll fails', async () => {
+  it('polls again after a failed poll', async () => {
     const { DB: counted, count, untilAsleep } = pollCounter();
     const DB = interceptD1(counted, async (call) => {
       const results = await call();
@@ -119,7 +119,7 @@ describe('a request that waits', () => {
     expect(await waiting).toBe(1);
   });
 
-  it('does not poll after its signal is aborted', async () => {
+  it('stops polling when its signal is aborted', async () => {
     const { DB, count, untilAsleep } = pollCounter();
     const hangUp = new AbortController();
     const waiting = callWith({ DB }, emptyList(), { signal: hangUp.signal });
@@ -130,7 +130,7 @@ describe('a request that waits', () => {
     expect(count()).toBe(1);
   });
 
-  it('is rejected when the database is rewound, during its wait or before', async () => {
+  it('is rejected if the database is rewound before or during the wait', async () => {
     const { DB, untilAsleep } = pollCounter();
     const path = emptyList();
     const { response } = await callWith({}, path.replace('&wait=25', ''));
@@ -146,7 +146,7 @@ describe('a request that waits', () => {
 });
 
 describe('an isolate', () => {
-  it('lets at most five requests per client and list poll', async () => {
+  it('limits the polling requests of a client to five per list', async () => {
     const { DB, untilAsleep } = pollCounter();
     const changes = '/api/v1/web/property-changes';
     const { response } = await callWith({}, changes);
@@ -159,7 +159,7 @@ describe('an isolate', () => {
     await vi.advanceTimersByTimeAsync(999);
     await untilAsleep(6, 6);
     await vi.advanceTimersByTimeAsync(1);
-    // The five have polled again.
+    // The first five requests have polled again.
     await untilAsleep(11, 5);
     const others = [
       waitAt(address, DB, `${changes}?wait=25&after=${resume_cursor}`),
@@ -173,10 +173,10 @@ describe('an isolate', () => {
     }
   });
 
-  it('lets at most 50 requests poll, including disconnected ones', async () => {
+  it('limits all polling requests to 50, including disconnected ones', async () => {
     const { DB, untilAsleep } = pollCounter();
     const blocked = Promise.withResolvers<void>();
-    // The platform cancels a request during its work. Here, the second poll never ends.
+    // The platform may cancel a request while it polls. Here, the second poll never ends.
     const cancelled = Array.from({ length: MAX_WAITING }, () => {
       let polls = 0;
       const stopping = interceptD1(DB, async (call) => {
@@ -194,7 +194,7 @@ describe('an isolate', () => {
 
     const next = pollCounter();
     const waiting = wait(next.DB);
-    // Each poll that never ends has a time limit.
+    // The timers of the cancelled polls are still running.
     await next.untilAsleep(1, MAX_WAITING + 1);
     blocked.resolve();
     await Promise.all(cancelled);

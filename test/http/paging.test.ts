@@ -13,7 +13,7 @@ function decode(cursor: string, under = scope) {
 }
 
 describe('a cursor', () => {
-  it('carries its position', () => {
+  it('encodes its position', () => {
     const cursor = encodeCursor(scope, [-7, 'b']);
     expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
     expect(decode(cursor)).toEqual([-7, 'b']);
@@ -32,7 +32,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('is rejected after any change of a single character', () => {
+  it('is rejected if any single character is changed', () => {
     const cursor = encodeCursor(scope, [12, '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42']);
     const changed = [...cursor].flatMap((_, index) =>
       ['', ...ALPHABET].map((text) => cursor.slice(0, index) + text + cursor.slice(index + 1)),
@@ -44,15 +44,15 @@ describe('a cursor', () => {
   });
 
   it.each([
-    ['no base64url', '%%%'],
+    ['not base64url', '%%%'],
     ['a check without content', 'AAAAAAAAAAA'],
     ['far too long', 'A'.repeat(100_000)],
     ['not ASCII', 'é'.repeat(20)],
-  ])('is rejected when it is %s', (_name, text) => {
+  ])('is rejected if it is %s', (_name, text) => {
     expect(() => decode(text)).toThrow(INVALID);
   });
 
-  it('is rejected when its position has another shape, even with a valid check', () => {
+  it('is rejected if its position has the wrong shape, even with a valid check', () => {
     const cursor = encodeCursor(scope, ['a', 1]);
     expect(() => decode(cursor)).toThrow(INVALID);
   });

@@ -18,7 +18,7 @@ it.each<[query: string, path: string, message: string]>([
   ['status[[]]=1', 'status[[]]', UNKNOWN],
   ['utm[source]=1', 'utm[source]', UNKNOWN],
   ['constructor=1', 'constructor', UNKNOWN],
-  // A name is repeated up to 500 characters.
+  // The message repeats at most 500 characters of a name.
   [`${LONG}=1`, `${LONG.slice(0, 500)}…`, UNKNOWN],
   ['limit=0&sort=1', 'sort', UNKNOWN],
   ['limit=1&limit=1', 'limit', 'must be sent once'],
@@ -33,14 +33,14 @@ it.each<[query: string, path: string, message: string]>([
   ['status[1]=first&status[0]=no', 'status', `first is not one of ${STATUSES}`],
   ['status[a]=listed', 'status[a]', UNKNOWN],
   ['status[0][0]=listed', 'status[0][0]', UNKNOWN],
-])('rejects %s', async (query, path, message) => {
+])('rejects the query %s', async (query, path, message) => {
   const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
   expect(error.param).toBe(path);
   expect(error.details?.[0]).toEqual({ path, message: expect.stringContaining(message) });
 });
 
 it.each('utm_source UTM_Campaign _ga __proto__[] gclid mc_eid gad_source igsh ref t'.split(' '))(
-  '%s, which links and scripts append, is ignored',
+  'ignores %s, which links and scripts append',
   async (name) => {
     await expectStatus(await get(`${LIST}?${name}=1&${name}=2`), 200);
   },
@@ -61,7 +61,7 @@ it.each([
   expect(await one.json()).toEqual(await other.json());
 });
 
-it('lists an invalid cursor with the other problems', async () => {
+it('reports an invalid cursor together with other problems', async () => {
   const response = await get(`${EVENTS}?cursor=x&wait=0`);
   await expectProblems(response, ['cursor', 'wait']);
 });
@@ -71,14 +71,14 @@ const repeat = (value: string, count: number, separator = ', ') =>
 const makeTimestamp = (digits: number) => `2027-01-01T00:00:00.${'0'.repeat(digits)}Z`;
 const TYPE = 'x'.repeat(255);
 
-/** For each parameter, its longest value, and a longer value that is valid except for its length. */
+// The last value of each row is invalid only because of its length.
 it.each([
   [LIST, 'status', repeat('listed', 143, ','), repeat('listed', 143)],
   [LIST, 'limit', '25'.padStart(300, '0'), '25'.padStart(301, '0')],
   [EVENTS, 'created_after', makeTimestamp(100), makeTimestamp(101)],
   [EVENTS, 'id', repeat(UUID, 100), `${repeat(UUID, 100)}   `],
   [EVENTS, 'type', repeat(TYPE, 50), `${repeat(TYPE, 50)}   `],
-])('limits for %s the length of %s', async (path, name, longest, longer) => {
+])('at %s, limits the length of the parameter %s', async (path, name, longest, longer) => {
   await expectStatus(await get(`${path}?${name}=${longest}`), 200);
   const response = await get(`${path}?${name}=${encodeURIComponent(longer)}`);
   expect((await expectError(response, 400, 'validation_error')).param).toBe(name);
@@ -88,18 +88,21 @@ const parameters = Object.keys(document.paths ?? {}).flatMap((path) =>
   getQueryNames(path).map((name) => [path.replace(/\{\w+\}/, 'no-such-thing'), name] as const),
 );
 
-it.each(parameters)('rejects at %s an empty or very long parameter %s', async (path, name) => {
-  const code = /^(cursor|after)$/.test(name) ? 'invalid_cursor' : 'validation_error';
-  for (const value of ['', 'x'.repeat(13_000), '1'.repeat(13_000)]) {
-    const response = await get(`${path}?${name}=${value}`);
-    const { param, message } = await expectError(response, 400, code);
-    expect(param).toBe(name);
-    if (code === 'invalid_cursor') {
-      const reason =
-        value === ''
-          ? 'is empty. Leave it out for the first page.'
-          : 'does not belong to this list';
-      expect(message).toContain(`The cursor ${reason}`);
+it.each(parameters)(
+  'at %s, rejects the parameter %s if it is empty or very long',
+  async (path, name) => {
+    const code = /^(cursor|after)$/.test(name) ? 'invalid_cursor' : 'validation_error';
+    for (const value of ['', 'x'.repeat(13_000), '1'.repeat(13_000)]) {
+      const response = await get(`${path}?${name}=${value}`);
+      const { param, message } = await expectError(response, 400, code);
+      expect(param).toBe(name);
+      if (code === 'invalid_cursor') {
+        const reason =
+          value === ''
+            ? 'is empty. Leave it out for the first page.'
+            : 'does not belong to this list';
+        expect(message).toContain(`The cursor ${reason}`);
+      }
     }
-  }
-});
+  },
+);

@@ -1,4 +1,4 @@
-/** Headers that are sent twice, because a retry interceptor, a gateway or a proxy adds a copy. */
+/** Headers that arrive twice because a retry interceptor, a gateway or a proxy has added a copy. */
 
 import { expect, it } from 'vitest';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
@@ -11,7 +11,7 @@ const body = JSON.stringify(bookingCreated());
 
 type Line = [name: string, value: string];
 
-/** Builds headers. The Fetch API joins the values of `append` as it joins the lines of a request. */
+/** Builds headers. `append` joins repeated values just as the Fetch API does for a request. */
 function buildHeaders(...lines: Line[]): Headers {
   const headers = new Headers();
   for (const [name, value] of lines) headers.append(name, value);
@@ -32,7 +32,7 @@ it.each<[path: string, status: number, ...Line[]]>([
   [INGEST, 415, ['Content-Type', 'application/json'], ['Content-Type', 'text/plain']],
   [FEED, 200, ['x-api-key', ''], ['Authorization', TOKEN], ['Authorization', TOKEN]],
   [FEED, 401, ['x-api-key', ''], ['Authorization', TOKEN], ['Authorization', `${TOKEN}AA`]],
-])('responds to %s with repeated headers with %i (%#)', async (path, status, ...lines) => {
+])('handles repeated headers at %s with the status %i (%#)', async (path, status, ...lines) => {
   const init = path === INGEST ? { method: 'POST', body } : {};
   const response = await sendWith(provider.vars, path, {
     ...init,
@@ -47,10 +47,10 @@ const [A, B] = [crypto.randomUUID(), crypto.randomUUID()];
 it.each<[key: string, isOne: boolean]>([
   [`${A}, ${A}`, false],
   [`${A}, ${A}, ${A}`, false],
-  // One copy is within the maximum length of a key, but both copies together are not.
+  // Each copy is within the maximum length of a key, but the joined value is not.
   [`${A.repeat(7)}, ${A.repeat(7)}`, false],
   [`${A}, ${B}`, true],
-])('stores an event with the Idempotency-Key %s only if it is one key (%s)', async (key, isOne) => {
+])('accepts the Idempotency-Key %s only if it is not a repeated key (%s)', async (key, isOne) => {
   const event = bookingCreated({ aggregate_id: crypto.randomUUID() });
   const events = [{ ...event, idempotency_key: key }];
   const single = await ingest(event, key);

@@ -38,23 +38,23 @@ describe('findPathHint', () => {
     ['GET', '/api/v1/event', undefined],
     ['GET', `${LIST}/a/b`, undefined],
     ['GET', '/constructor', undefined],
-    // Another method of a known path has no better path.
+    // A path that exists gets no hint if only the method is wrong.
     ['DELETE', '/api/v1/events', undefined],
     ['DELETE', '/api/v1/events/7', undefined],
     ['GET', INGEST, undefined],
     ['POST', LIST, undefined],
-  ])('returns for %s %s the hint %s', (method, path, hint) => {
+  ])('maps %s %s to the hint %s', (method, path, hint) => {
     expect(findPathHint({ method, path }, routes)).toBe(hint);
   });
 });
 
-describe('a near miss', () => {
-  it('gets a 404 with the hint', async () => {
+describe('a request that almost matches a route', () => {
+  it('gets a 404 with a hint', async () => {
     const error = await expectError(await send('/api/v1/properties'), 404, 'resource_missing');
     expect(error.message).toBe(`There is nothing at this path. Use ${LIST}.`);
   });
 
-  it('keeps its 405', async () => {
+  it('gets a 405 with a hint if the path exists for other methods', async () => {
     const response = await send('/api/v1/events/ingest', { method: 'POST', body: '{}' });
     const error = await expectError(response, 405, 'method_not_allowed');
     expect(error.message).toBe(`POST is not allowed at this path. Use ${INGEST}.`);
