@@ -1,4 +1,4 @@
-/** Backs up a database: writes it into one file of SQL, and reads the file back. */
+/** Backs up a database as one file of SQL, and verifies the file by loading it. */
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -12,7 +12,7 @@ import { rejectUnfinished } from '../database/identity.ts';
 import { withDatabase } from '../database/open.ts';
 import { dump, loadDump } from './dump.ts';
 
-/** Writes the backup to `out`, or to a dated file in backups/. Returns the line to print. */
+/** Writes a backup to `out`, or to a dated file in backups/. Returns the line to print. */
 export async function backUp(
   target: Target,
   out: string | undefined,

@@ -1,12 +1,12 @@
 /**
- * A database as SQL, one row per line, for `restore` and for the sqlite3 program.
+ * Writes a database to a file of SQL, one row per line. `restore` and the sqlite3 program read it.
  *
  *     -- backup of DATABASE at 2026-11-21T12:00:00.000Z
  *     CREATE TABLE ...;
  *     INSERT INTO "events" (...) VALUES (...);
  *     -- end {"events":2} 5f0c…
  *
- * The last line counts the rows of each table, and states the SHA-256 hash of the lines before it.
+ * The last line contains the number of rows per table and the SHA-256 hash of all other lines.
  */
 
 import { createHash } from 'node:crypto';
@@ -28,14 +28,16 @@ import {
 
 const HEAD = '-- backup of ';
 const END = /^-- end (\{.*\}) ([0-9a-f]{64})\n$/;
-/** The only statements of a backup, because its text is executed. */
+/**
+ * The only statements that a backup may contain. Others are rejected, because its text is executed.
+ */
 const STATEMENT = /^(CREATE TABLE|CREATE (UNIQUE )?INDEX|INSERT INTO) /;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a string
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /**
- * Writes the database to a file. Starts again if an import, a restore or Time Travel changes the database
- * in the meantime. Leaves out events that are accepted while it runs.
+ * Writes the database to a file. Starts again if an import, a restore or Time Travel changes the
+ * database in the meantime. Events that are accepted in the meantime are left out.
  */
 export async function dump(
   database: D1Database,
@@ -50,7 +52,7 @@ export async function dump(
   } while ((await readState(database)) !== stateBefore);
 }
 
-/** Reads the values that change with every import, restore and rewind. */
+/** Reads values that change with every import, restore and Time Travel. */
 async function readState(database: D1Database): Promise<string> {
   const statement = database.prepare(
     `SELECT generation, (SELECT import_id FROM import_staging WHERE kind = 'applied') AS last_import
@@ -94,7 +96,7 @@ function sum(counts: Record<string, number>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-/** Yields the lines of a page of rows. */
+/** Yields the INSERT statements of a table, page by page. */
 async function* readInserts(database: D1Database, table: string): AsyncGenerator<string[]> {
   const columns = await readColumns(database, table);
   const names = columns.map((column) => `"${column}"`).join(', ');
@@ -115,8 +117,8 @@ function sqlLiteral(value: SqlValue): string {
 }
 
 /**
- * Loads a backup into a scratch database. Throws a `UserError` if the file is not a complete, unaltered
- * backup. The caller disposes of the result.
+ * Loads a backup into a scratch database, which the caller must dispose of. Throws a `UserError` if
+ * the backup is incomplete or was altered.
  */
 export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
@@ -147,8 +149,8 @@ export async function loadDump(file: string, folder: string) {
 }
 
 /**
- * Executes the statements of a backup. Returns the title in its first line, and the counts and the
- * checksum in its last line.
+ * Executes the statements of a backup. Returns the title from its first line, and the row counts
+ * and the checksum from its last line.
  */
 async function executeFile(sqlite: DatabaseSync, file: string) {
   sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
@@ -178,7 +180,10 @@ async function executeFile(sqlite: DatabaseSync, file: string) {
   return { title, counts: z.record(z.string(), z.int()).parse(JSON.parse(counts)), sum };
 }
 
-/** Executes a single statement. Compares it with the prepared one, because SQLite ignores any others. */
+/**
+ * Executes a string that must be a single statement. SQLite ignores everything after the first
+ * statement, so the string is compared with the statement that SQLite has prepared.
+ */
 function execute(sqlite: DatabaseSync, text: string): void {
   const statement = STATEMENT.test(text) ? sqlite.prepare(text) : undefined;
   if (statement?.sourceSQL === text) return void statement.run();

@@ -1,8 +1,8 @@
 /**
- * Brings a database without rows into the state of a backup. While a restore runs, its tables have names
- * that no Worker uses, so that no event is accepted that would then be lost.
+ * Restores a backup into a database without rows. While a restore runs, its tables have names that no
+ * Worker uses. Otherwise the Worker would accept events that the restore would then lose.
  *
- *     restoring_5f0c31d2a4b97e60_events    prefix, id of the run, and name of the table
+ *     restoring_5f0c31d2a4b97e60_events    prefix, id of the run and name of the table
  *
  *     requireRestorable   checks that the database has no rows, or an unfinished restore
  *     restore             applies the ledger to the scratch copy, so that no erased payload is sent; then
@@ -12,9 +12,9 @@
  *       publishTables     in one transaction: fails if the counts differ, gives the tables their names,
  *                         and writes the identity
  *
- * The id of a run is a hash of the backup and the ledger, so that a run with the same two files continues,
- * and any other run starts over. `publishTables` copies no row and builds no index, because D1 ends a request
- * after 30 s.
+ * The id of a run is a hash of the backup and the ledger. A run with the same two files therefore
+ * continues the earlier one, and any other run starts over. `publishTables` copies no rows and
+ * builds no indexes, because D1 ends a request after 30 s.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -42,17 +42,17 @@ import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 const FILLED_AT_CREATION = ['d1_migrations', IDENTITY];
 /** Maximum size of a bound value in D1. Larger rows are sent one column at a time. */
 const MAX_VALUE_BYTES = 2_000_000;
-/** Matches the errors of `failUnless` and of a statement about a dropped table. */
+/** Matches the errors of `failUnless`, and of statements that use a dropped table. */
 const CONFLICT = /malformed JSON|no such table/;
 
-/** Name of each table in the backup → its name until the restore is finished. */
+/** The names that tables have until the restore is finished, by their final names. */
 type TemporaryNames = ReadonlyMap<string, string>;
-/** The number of rows that an earlier run has sent, and their last `rowid`. */
+/** Number of rows that an earlier run has sent, and the `rowid` of the last one. */
 type ResumePoint = { count: number; lastRowId: number | null };
-/** The resume point of each table. Empty at the start of a new run. */
+/** Resume points by table. Empty at the start of a new run. */
 type ResumePoints = ReadonlyMap<string, ResumePoint>;
 
-/** Throws a `UserError` for a database with rows, unless an interrupted restore has left them. */
+/** Throws a `UserError` if the database has rows that do not come from an interrupted restore. */
 export async function requireRestorable(target: D1Database): Promise<void> {
   await readState(target);
   for (const table of (await readTables(target)).filter(mustBeEmpty)) {
@@ -68,19 +68,18 @@ function mustBeEmpty(table: string): boolean {
 }
 
 export type RestoreOptions = {
-  /** Path of the backup. */
+  /** Path of the backup file. */
   file?: string | undefined;
-  /** Checksum of the backup. */
   sum?: string;
-  /** Maximum size of the rows that a call sends. */
+  /** Maximum number of bytes that one call sends, unless a single row is larger. */
   bytesPerBatch?: number | undefined;
-  /** Called with the number of rows sent so far. */
+  /** Called with the number of rows sent so far and the total. */
   onProgress?: (done: number, total: number) => void;
 };
 
 /**
- * Restores the scratch copy of a backup, or continues an interrupted restore. Returns the number of
- * events that the ledger erased.
+ * Restores a backup from its scratch copy, or continues an interrupted restore. Returns the number
+ * of events whose payloads the ledger erased.
  */
 export async function restore(
   target: D1Database,
@@ -123,14 +122,15 @@ export async function restore(
   }
 }
 
-/** Writes a statement that makes its transaction fail unless all conditions are true. */
+/** Returns a statement that makes its transaction fail unless all conditions are true. */
 function failUnless(conditions: readonly string[]): string {
   return `SELECT json(iif(${conditions.join(' AND ')}, 'true', 'changed'))`;
 }
 
 /**
- * Finds where an earlier run with this id stopped. Returns undefined if there was no such run, or if rows
- * that it sent are gone. Rows are sent in order, so every row up to the last one must exist.
+ * Finds where an earlier run with the same id stopped. Returns undefined if there was no such run,
+ * or if some of its rows are gone. Rows are sent in order, so no row before the last one can be
+ * missing.
  */
 async function findResumePoints(
   target: D1Database,
@@ -155,8 +155,8 @@ async function findResumePoints(
 }
 
 /**
- * Creates empty tables. They are renamed after their indexes exist, because the condition of an index
- * names its table, and SQLite renames both.
+ * Creates empty tables under their temporary names. They are renamed after their indexes are
+ * created, because an index's condition names its table, and SQLite then updates both.
  */
 async function createTables(
   target: D1Database,
@@ -178,14 +178,17 @@ async function createTables(
     await target.batch(statements.map((sql) => target.prepare(sql)));
     return new Map();
   } catch (error) {
-    // The response of a successful attempt may be lost, or another run with this id has begun.
+    // The response to a successful attempt may have been lost, or another run with this id has begun.
     const resumePoints = await findResumePoints(target, scratch, names);
     if (resumePoints === undefined) throw error;
     return resumePoints;
   }
 }
 
-/** Yields the number of rows of each call. A call can be repeated, because rows keep their `rowid`. */
+/**
+ * Copies the rows of a table, and yields the number of rows that each call sent. Calls can be
+ * repeated, because rows keep their `rowid`.
+ */
 async function* copyRows(
   scratch: D1Database,
   target: D1Database,
@@ -215,7 +218,10 @@ async function* copyRows(
   }
 }
 
-/** Makes the restored tables available. Throws if rows are missing, so that the next run starts over. */
+/**
+ * Gives the restored tables their final names. Throws if rows are missing. The next run then starts
+ * over.
+ */
 async function publishTables(
   target: D1Database,
   lineage: string,
@@ -239,7 +245,7 @@ async function publishTables(
       record,
     ]);
   } catch (error) {
-    // The response of a successful attempt may be lost. Only this run has this generation.
+    // The response to a successful attempt may have been lost. Only this run uses this generation.
     const stored = target.prepare(`SELECT generation FROM ${IDENTITY}`).first('generation');
     if ((await stored.catch(() => undefined)) !== generation) throw error;
   }

@@ -1,4 +1,4 @@
-/** `npm run after-time-travel`: finishes the work after Time Travel. */
+/** `npm run after-time-travel`: completes a rewind of the database by Time Travel. */
 
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
 import { showProgress } from '../command-line/progress.ts';

@@ -26,7 +26,7 @@ function parse(args: string[]) {
 
 async function run({ target, out }: Request, open?: WithDatabase): Promise<number> {
   try {
-    // Loaded here, so that --help and rejected arguments need no database code.
+    // Loaded only here, because --help and invalid arguments need no database code.
     const { backUp } = await import('../backup/back-up.ts');
     console.log(await backUp(target, out, open));
     return 0;

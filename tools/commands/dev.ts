@@ -1,6 +1,6 @@
 /**
- * `npm run dev`: sets up the working copy, and serves it until a signal. A step of the set-up that is
- * already done is skipped.
+ * `npm run dev`: sets up the working copy, and serves it until a signal arrives. Completed steps of
+ * the set-up are skipped.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -50,7 +50,7 @@ Changes: only .dev.vars, .dev.key.json and .wrangler/ in the working copy.
 Exit codes: 0 after a signal, 1 the service did not start or has ended, 2 invalid arguments.
 Example: PORT=4000 npm run dev -- --json`);
 
-/** The running service, once the set-up is done. */
+/** The running service; undefined until the set-up is complete. */
 let service: ChildProcess | undefined;
 let isStopping = false;
 
@@ -101,9 +101,9 @@ function serve(host: string, port: number, debuggerPort: number, isJson: boolean
   const args = wranglerCommand(
     ...['dev', ENTRY, '--ip', host, '--port', String(port)],
     ...['--inspector-port', String(debuggerPort)],
-    // Otherwise a route of the operator would be the host of every request.
+    // Otherwise every request would appear to be for the host of the operator's route.
     '--infer-origin-from-routes=false',
-    // Stack traces then name functions.
+    // Without minification, stack traces contain the names of functions.
     ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );
   const wrangler = spawn(process.execPath, [`--import=${EXIT_WITH_PARENT}`, ...args], {
@@ -115,7 +115,7 @@ function serve(host: string, port: number, debuggerPort: number, isJson: boolean
     isJson ? line : formatLogLine(line, new Date().toTimeString().slice(0, 8));
   const readLines = (stream: Readable | null, onLine: (line: string) => void) =>
     stream && createInterface({ input: stream }).on('line', onLine);
-  // Wrangler writes errors to its standard error.
+  // Wrangler writes errors to stderr.
   readLines(wrangler.stderr, (line) => console.error(format(line)));
   readLines(wrangler.stdout, (line) => {
     if (!isNoise(line)) console.log(format(line));
@@ -125,7 +125,9 @@ function serve(host: string, port: number, debuggerPort: number, isJson: boolean
   return wrangler;
 }
 
-/** Ends the service, and then this program. exit-with-parent.ts also ends a wrangler that hangs. */
+/**
+ * Stops the service, and with it this program. exit-with-parent.ts also ends a wrangler that hangs.
+ */
 function stop(): void {
   if (service === undefined) process.exit(0);
   isStopping = true;

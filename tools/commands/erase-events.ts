@@ -1,4 +1,4 @@
-/** `npm run erase-events`: finds the events of a guest, and erases their payloads. */
+/** `npm run erase-events`: finds a guest's events and erases their payloads. */
 
 import { Option } from '@commander-js/extra-typings';
 import { type Command, readArguments, runCommand } from '../command-line/command.ts';
@@ -67,7 +67,7 @@ function parse(args: string[]) {
 
 async function run(request: Request, open = withDatabase): Promise<number> {
   const { target, ledger, aggregate, text } = request;
-  /** The state that the message about a failure ends with. */
+  /** The state of the data, which an error message ends with. */
   const progress = { state: 'Nothing was changed.' };
   try {
     if (text !== undefined) {
@@ -125,14 +125,16 @@ async function printMatches(database: D1Database, text: string): Promise<void> {
   console.log(`${aggregates.size} aggregate${aggregates.size === 1 ? '' : 's'} found`);
 }
 
-/** Prepares the record of the operation. It does not name the aggregate, because the id may name a guest. */
+/**
+ * Prepares a record of the erasure. It does not name the aggregate, whose id may identify a guest.
+ */
 function recordErasure(database: D1Database, events: number): D1PreparedStatement[] {
   if (events === 0) return [];
   const id = crypto.randomUUID();
   return [recordOperation(database, { id, command: 'erase-events', counts: { events } })];
 }
 
-/** Returns the message about the result. */
+/** Erases the payloads of one aggregate. Returns the message to print. */
 async function eraseOne(
   database: D1Database,
   { aggregate, lineage, isDryRun, ledger }: Request & { aggregate: Aggregate; lineage: string },
@@ -145,7 +147,7 @@ async function eraseOne(
   }
   const earlier = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${earlier}.`;
-  // Written before the erasure, so that a restore cannot bring back a payload that is gone.
+  // The ledger comes first, so that a restore cannot bring back an erased payload.
   appendToLedger(ledger, {
     lineage,
     aggregate: hashAggregate(aggregate),

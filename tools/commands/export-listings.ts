@@ -1,4 +1,4 @@
-/** `npm run -s export-listings`: writes the whole catalogue. Progress goes to stderr. */
+/** `npm run -s export-listings`: exports the complete catalogue. Progress goes to stderr. */
 
 import { createWriteStream, existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `npm run import-listings -- FILE`: loads a listings file. `set-status` uses the exported
- * functions, too.
+ * `npm run import-listings -- FILE`: imports a listings file. `set-status` uses parts of this
+ * command.
  */
 
 import { readFileSync } from 'node:fs';
@@ -133,7 +133,7 @@ function formatUndoCommand({ undo, target }: ImportRequest): string | undefined 
   return formatCommand(target.environment, ...args, '--remote');
 }
 
-/** e.g. `it's.json` → `'it'\''s.json'` */
+/** Quotes a path for a shell if necessary, e.g. `it's.json` → `'it'\''s.json'`. */
 function quoteForShell(path: string): string {
   if (/^[A-Za-z0-9_./-]+$/.test(path)) return path;
   return `'${path.replaceAll("'", "'\\''")}'`;

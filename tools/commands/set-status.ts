@@ -19,7 +19,7 @@ function parse(args: string[]) {
   const { values, positionals } = readArguments(program, args);
   const [status, slugs] = positionals;
   const properties = [...new Set(slugs)].map((slug) => ({
-    // Problems name a record by its position.
+    // Messages about problems identify a record by its position.
     location: { kind: 'listing', position: slug } as const,
     value: { slug, status },
     mustExist: true,

@@ -1,13 +1,16 @@
-/** The interface of the Worker's D1 binding, on top of any function that runs SQL. */
+/** Implements the interface of the Worker's D1 binding for any function that runs SQL. */
 
-/** A query of D1's REST interface, whose parameters can only be strings. */
+/** A query for D1's REST API, which accepts only strings as parameters. */
 type Query = { sql: string; params: string[] };
 type Row = Record<string, unknown>;
-/** Runs queries as one transaction. */
+/** Runs queries in one transaction, and returns the rows of each. */
 type RunQueries = (queries: readonly Query[]) => Promise<readonly Row[][]>;
 type Statement = D1PreparedStatement & { toQuery: () => Query };
 
-/** Returns a database whose statements `run` executes. Methods that commands do not call throw. */
+/**
+ * Creates a database that executes its statements with `run`. Methods that no command calls throw
+ * an error.
+ */
 export function createD1Database(run: RunQueries): D1Database {
   return {
     prepare: (sql) => createStatement(run, sql, []),
@@ -46,16 +49,22 @@ function createStatement(run: RunQueries, sql: string, values: readonly unknown[
   };
 }
 
-/** As with the binding, the caller states the type of the rows. */
+/** Wraps rows as a D1 result. The caller chooses their type, as with the binding. */
 function createResult<T>(rows: readonly unknown[]): D1Result<T> {
   return { success: true, results: rows as T[], meta: {} as D1Meta } as D1Result<T>;
 }
 
-/** Matches the parameters `?` and `?1`, and the strings, quoted names and comments to skip. */
+/**
+ * Matches parameters such as `?` and `?1`. Also matches strings, quoted names and comments, in
+ * which a `?` is not a parameter.
+ */
 const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*(?:\]|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\?(\d*)/g;
 
-/** Turns values that are not strings into literals, e.g. `a = ?, b = ?` into `a = ?1, b = (5)`. */
+/**
+ * Replaces parameters whose values are not strings with literals, e.g. `a = ?, b = ?` becomes `a =
+ * ?1, b = (5)`.
+ */
 export function withTextParameters(sql: string, values: readonly unknown[]): Query {
   const params: string[] = [];
   const literals = values.map((value) =>
@@ -75,7 +84,7 @@ export function withTextParameters(sql: string, values: readonly unknown[]): Que
 function formatLiteral(value: unknown): string {
   if (value === null) return 'NULL';
   if (typeof value === 'boolean') return value ? '1' : '0';
-  // In parentheses, because a minus sign after another one would begin a comment.
+  // The parentheses are necessary because two minus signs would begin a comment.
   if (typeof value === 'number' && Number.isFinite(value)) return `(${value})`;
   throw new Error(`D1 cannot bind a ${typeof value}`);
 }

@@ -1,4 +1,4 @@
-/** The lineage and the generation of a database, and how an unfinished restore is recognised. */
+/** Reads and replaces a database's identity, and recognises an unfinished restore. */
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
@@ -6,10 +6,10 @@ import { UserError } from '../command-line/user-error.ts';
 import { readTables } from './tables.ts';
 
 export const IDENTITY = 'database_identity';
-/** Prefix of the names of tables until their restore is finished. */
+/** Prefix of table names until a restore is finished. */
 export const RESTORING = 'restoring_';
 
-/** Returns the lineage, which a database shares with its backups and their restored copies. */
+/** Returns a database's lineage, which its backups and restored copies share. */
 export async function readLineage(database: D1Database): Promise<string> {
   const lineage = database.prepare(`SELECT lineage FROM ${IDENTITY}`);
   return z
@@ -18,7 +18,7 @@ export async function readLineage(database: D1Database): Promise<string> {
     .parse(await lineage.first('lineage'));
 }
 
-/** Prepares the statement that begins a new generation, so that earlier cursors are rejected. */
+/** Prepares a statement that begins a new generation. The service then rejects older cursors. */
 export function beginGeneration(
   database: D1Database,
   lineage: string,
@@ -29,7 +29,10 @@ export function beginGeneration(
     .bind(lineage, generation);
 }
 
-/** Returns the state of a database. Throws a `UserError` for another application's tables. */
+/**
+ * Returns the state of a database. Throws a `UserError` if its tables belong to another
+ * application.
+ */
 export async function readState(database: D1Database): Promise<'empty' | 'unfinished' | 'whole'> {
   const tables = (await readTables(database)).filter((table) => table !== 'd1_migrations');
   if (tables.length === 0) return 'empty';
@@ -41,7 +44,10 @@ export async function readState(database: D1Database): Promise<'empty' | 'unfini
   );
 }
 
-/** Returns the state. Throws a `UserError` for another application's tables, or after an interrupted restore. */
+/**
+ * Returns the state of a database. Throws a `UserError` if a restore is unfinished, or if the
+ * tables belong to another application.
+ */
 export async function rejectUnfinished(database: D1Database): Promise<'empty' | 'whole'> {
   const state = await readState(database);
   if (state !== 'unfinished') return state;

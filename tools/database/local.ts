@@ -1,4 +1,4 @@
-/** The local database: the SQLite file that `dev` uses too. */
+/** Opens the local database, which is the SQLite file that `npm run dev` uses. */
 
 import { createHash, createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -8,14 +8,14 @@ import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { withPath } from '../command-line/user-error.ts';
 import { createD1Database } from './d1.ts';
 
-/** Class of the Durable Objects in which the local runtime keeps D1 databases. */
+/** Name of the Durable Object class with which the local runtime stores D1 databases. */
 const CLASS = 'miniflare-D1DatabaseObject';
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1', CLASS);
-/** The `preview_database_id` of wrangler.toml. */
+/** The database's `preview_database_id` in wrangler.toml. */
 const NAME = 'DB';
 const MAX_BUSY_MS = 60_000;
 
-/** Opens the local database. The caller disposes of it. */
+/** Opens the local database. The caller must dispose of it. */
 export function openLocal(folder = FOLDER): DatabaseSync {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${hashObjectName(CLASS, NAME)}.sqlite`);
@@ -29,7 +29,7 @@ export function openLocal(folder = FOLDER): DatabaseSync {
 export function wrapSqlite(sqlite: DatabaseSync): D1Database {
   return createD1Database(async (queries) => {
     await new Promise(setImmediate); // Lets signals and timers in during a long import.
-    // A single statement needs no transaction. Without one, a read does not wait for a lock.
+    // A single statement needs no explicit transaction. Without one, a read does not wait for a lock.
     const isBatch = queries.length > 1;
     if (isBatch) sqlite.exec('BEGIN IMMEDIATE');
     try {
@@ -42,7 +42,7 @@ export function wrapSqlite(sqlite: DatabaseSync): D1Database {
   });
 }
 
-/** Returns the id of a Durable Object, which is the name of its file. */
+/** Returns the id of a Durable Object, which is also the name of its file. */
 function hashObjectName(className: string, name: string): string {
   const key = createHash('sha256').update(className).digest();
   const sign = (data: string | Buffer) =>

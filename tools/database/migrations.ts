@@ -1,4 +1,4 @@
-/** Applies the files of migrations/ to a database, each once. */
+/** Applies each migration in migrations/ to a database once. */
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,21 +10,29 @@ import { rejectUnfinished } from './identity.ts';
 import { readTables } from './tables.ts';
 
 const FOLDER = join(PROJECT_DIRECTORY, 'migrations');
-/** The line that drizzle-kit writes between two statements. */
+/** The line that drizzle-kit writes between statements. */
 const BREAKPOINT = '--> statement-breakpoint';
 
 const ADDITION =
   /^(create\s+table|create\s+(unique\s+)?index|alter\s+table\s+\S+\s+add|insert\s+into)\b/i;
 const TABLE = /^create\s+table\s+(?:if\s+not\s+exists\s+)?[`"[]?(\w+)/i;
-/** A statement that changes stored rows. */
+/** Matches an INSERT that can change stored rows. */
 const UPSERT = /^insert\b.*\bon conflict\b.*\bdo update\b/i;
-/** A statement after which an existing table rejects rows that it accepted before. */
+/**
+ * Matches a statement that creates a unique index, because the table may then reject rows that it
+ * accepted before.
+ */
 const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s*[`"[]?(\w+)/i;
-/** A column that an INSERT of the previous version does not have. */
+/**
+ * Matches a statement that adds a required column, because the previous version's INSERT statements
+ * do not set it.
+ */
 const REQUIRED_COLUMN = /^alter table (?!.* (default|generated)\b).* not null\b/i;
 const STRING_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
 
-/** Creates the table of applied migrations as wrangler does, which also writes to it. */
+/**
+ * Creates the table of applied migrations in wrangler's form, because wrangler writes to it too.
+ */
 const CREATE_RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,
@@ -37,8 +45,8 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
 }
 
 /**
- * Throws a `UserError` if the database has a migration that the working copy does not have,
- * because an import by older code would not do what the newer service relies on.
+ * Throws a `UserError` if the database has a migration that the working copy does not have, because
+ * older code could break what a newer version of the service relies on.
  */
 export async function rejectNewer(database: D1Database): Promise<void> {
   const knownNames = listMigrations();
@@ -50,8 +58,8 @@ export async function rejectNewer(database: D1Database): Promise<void> {
 }
 
 /**
- * Throws a `UserError` if a restore is unfinished or a migration is missing. A local database is migrated
- * first if `mayMigrate`.
+ * Throws a `UserError` if a restore is unfinished or a migration is missing. If `mayMigrate` is
+ * true, a local database is migrated first.
  */
 export async function ensureTables(
   database: D1Database,
@@ -85,7 +93,7 @@ export async function migrate(database: D1Database): Promise<void> {
     try {
       await database.batch([...prepared, record.bind(name)]);
     } catch (error) {
-      // It may have been applied although the response was lost.
+      // The migration may have been applied although the response was lost.
       if (!(await findPendingMigrations(database)).includes(name)) continue;
       throw new UserError(`the migration ${name} failed: ${describeError(error)}`);
     }
@@ -96,7 +104,7 @@ export function listMigrations(): string[] {
   return globSync('*.sql', { cwd: FOLDER }).sort();
 }
 
-/** Throws a `UserError` if a migration of the project does more than add. */
+/** Throws a `UserError` if one of the project's migrations does more than add to the schema. */
 export function requireAdditions(): void {
   const problems = listMigrations().flatMap((name) =>
     findNonAdditions(readMigration(name)).map((statement) => `${name} has ${statement}`),
@@ -105,7 +113,10 @@ export function requireAdditions(): void {
   throw new UserError(`a migration does more than add: ${problems.join('; ')}`);
 }
 
-/** Returns the statements that do more than add, which could break the previous version. */
+/**
+ * Returns the statements of a migration that do more than add to the schema, because they could
+ * break the previous version.
+ */
 export function findNonAdditions(sql: string): string[] {
   const statements = sql
     .replaceAll(BREAKPOINT, ';')

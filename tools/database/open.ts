@@ -33,7 +33,10 @@ const response = z.array(
   z.object({ results: z.array(z.record(z.string(), z.unknown())).default([]) }),
 );
 
-/** Returns a deployed database over Cloudflare's REST API, with one request per batch. */
+/**
+ * Returns a deployed database that is accessed through Cloudflare's REST API, with one request per
+ * batch.
+ */
 export function createRestDatabase({ call }: Account, databaseId: string): D1Database {
   return createD1Database(async (queries) => {
     const body = queries.length === 1 ? queries[0] : { batch: queries };

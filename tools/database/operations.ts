@@ -1,4 +1,4 @@
-/** The operations: which command changed the database, who ran it, and when. */
+/** Records operations: which command changed the database, who ran it, and when. */
 
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
@@ -9,24 +9,26 @@ import { operations } from '../../src/storage/table.ts';
 import { readGit } from '../command-line/git.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
-/** The record of a command. Its other arguments may name guests, and are left out. */
+/**
+ * An operation to record. A command's other arguments are left out, because they may name guests.
+ */
 export type NewOperation = {
   id: string;
-  /** e.g. `import-listings` */
+  /** The name of the command, e.g. `import-listings`. */
   command: string;
-  /** The path of the file that it reads. Only its last name is stored. */
+  /** Path of the file that the command reads. Only the file's name is stored. */
   file?: string | undefined;
-  /** e.g. `{ added: 1, changed: 2 }` */
+  /** What the command changed, e.g. `{ added: 1, changed: 2 }`. */
   counts: Readonly<Record<string, number>>;
-  /** A hash of the id of the export that the file was made from. */
+  /** Hash of the id of the export that the file comes from. */
   exportKey?: string | undefined;
 };
 
 export type Operation = typeof operations.$inferSelect;
 
 /**
- * Prepares the statement that records an operation, for the last transaction of its command, which
- * may be repeated.
+ * Prepares a statement that records an operation. It can be repeated, and belongs in the command's
+ * last transaction.
  */
 export function recordOperation(
   database: D1Database,
@@ -36,7 +38,7 @@ export function recordOperation(
     id,
     at: Date.now(),
     who: findUser(),
-    // `dev` serves a checkout that git refuses too, e.g. in a container.
+    // `dev` also works in a checkout that git refuses to read, e.g. in a container.
     commit: command === 'dev' ? null : findCommit(),
     command,
     file: file === undefined ? null : basename(file),
@@ -57,7 +59,10 @@ const LAST_OF_LISTING = createStatement(sql<Operation>`
   select ${COLUMNS} from ${operations}
   where id = (select operation from ${properties} where slug = ${sql.placeholder('slug')})`);
 
-/** Number of newest operations that are always read. The last change of a location may be among them. */
+/**
+ * Number of recent operations that are always read, because the last change of a location may be
+ * among them.
+ */
 const NEWEST_OPERATIONS = 100;
 const NAMED = createStatement(sql<Operation>`
   select ${COLUMNS}, rowid from ${operations}
@@ -67,7 +72,10 @@ const NAMED = createStatement(sql<Operation>`
   where rowid > (select max(rowid) from ${operations}) - ${sql.raw(`${NEWEST_OPERATIONS}`)}
   order by at desc, rowid desc`);
 
-/** Returns the operations with these ids and the 100 newest ones, newest first. Other rows are not read. */
+/**
+ * Returns the 100 newest operations and those with the given ids, newest first. Other rows are not
+ * read.
+ */
 export function readNamedOperations(
   database: D1Database,
   ids: readonly (string | null)[],
@@ -76,14 +84,14 @@ export function readNamedOperations(
   return NAMED.rows(database, { ids: JSON.stringify(distinctIds) });
 }
 
-/** Returns all operations, or only the last one that changed the listing with this slug. */
+/** Returns all operations; with a slug, only the last one that changed that listing. */
 export function listOperations(database: D1Database, slug?: string): Promise<Operation[]> {
   return slug === undefined
     ? NEWEST_FIRST.rows(database, {})
     : LAST_OF_LISTING.rows(database, { slug });
 }
 
-/** e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx` */
+/** Formats an operation, e.g. `2026-11-27 14:03 UTC by ana, import-listings catalogue.xlsx`. */
 export function formatOperation({ at, who, command, file }: Operation): string {
   const time = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
   return `${time} UTC by ${who}, ${[command, file].filter(Boolean).join(' ')}`;
@@ -95,7 +103,7 @@ export function findUser(): string {
   return GITHUB_ACTOR || findAccount() || USER || 'unknown';
 }
 
-/** A user may have no entry in the system's list, e.g. in a container. */
+/** Returns the name of the system account; undefined if the user has none, e.g. in a container. */
 function findAccount(): string | undefined {
   try {
     return userInfo().username;
@@ -107,10 +115,10 @@ function findAccount(): string | undefined {
 let cachedCommit: string | null | undefined;
 
 /**
- * Returns e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if files differ from the commit, and null
- * without git or a repository. Throws a `UserError` if git refuses: a command that records an
- * operation calls this before it changes anything. git is asked once per process: what has been
- * found at the beginning is what the end records.
+ * Returns the current commit, e.g. `8ee1a43f02bc`, or `8ee1a43f02bc-dirty` if there are uncommitted
+ * changes. Returns null if git is not installed or there is no repository. Throws a `UserError` if
+ * git fails, so a command that records an operation calls this function before it changes anything.
+ * The result is cached for the rest of the process.
  */
 export function findCommit(): string | null {
   if (cachedCommit !== undefined) return cachedCommit;
@@ -119,7 +127,7 @@ export function findCommit(): string | null {
   return cachedCommit;
 }
 
-/** Lets the next call run git again. For tests, whose commands share a process. */
+/** Clears the cached commit between tests, whose commands share a process. */
 export function forgetCommit(): void {
   cachedCommit = undefined;
 }

@@ -1,10 +1,10 @@
-/** Reads any table in pages, and splits rows into the batches that a call sends. */
+/** Reads tables in pages, and splits rows into batches. */
 
 import * as z from 'zod';
 
-/** Maximum size of the rows that a call sends. D1 accepts at most 2 MB in one value. */
+/** Default size limit of a batch in bytes. D1 accepts at most 2 MB in one value. */
 const BYTES_PER_BATCH = 1_000_000;
-/** Maximum size of the rows that a call reads, not counting the last row. */
+/** Maximum size of a page in bytes, not counting its last row. */
 const BYTES_PER_PAGE = 2_000_000;
 const MAX_ROWS_PER_PAGE = 4_000;
 
@@ -14,11 +14,11 @@ export type SqlValue = z.infer<typeof sqlValue>;
 const pageRows = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
 type Row = z.infer<typeof pageRows>[number];
 
-/** Selects the service's tables and indexes, without the internal ones of D1 and SQLite. */
+/** Selects the service's tables and indexes, but not the internal ones of D1 and SQLite. */
 export const SERVICE_SCHEMA = String.raw`FROM sqlite_schema WHERE sql IS NOT NULL
   AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE '\_cf\_%' ESCAPE '\'`;
 
-/** Reads the statements that created the tables and indexes, tables first. */
+/** Reads the statements that created the tables and indexes. Tables come first. */
 export async function readSchema(database: D1Database) {
   const statement = database.prepare(
     `SELECT type, name, sql ${SERVICE_SCHEMA} ORDER BY type = 'index', name`,
@@ -31,7 +31,7 @@ export async function readTables(database: D1Database): Promise<string[]> {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }
 
-/** Returns `rowid` and the columns that can be written, which are those that are not computed. */
+/** Returns `rowid` and all columns of a table except generated ones, which cannot be written. */
 export async function readColumns(database: D1Database, table: string): Promise<string[]> {
   const columns = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
   const { results } = await database.prepare(columns).bind(table).all<{ name: string }>();
@@ -42,7 +42,7 @@ export async function hasRows(database: D1Database, table: string): Promise<bool
   return (await database.prepare(`SELECT 1 FROM "${table}" LIMIT 1`).first()) !== null;
 }
 
-/** Reads a table in pages by `rowid`. Leaves out rows that are added while it runs. */
+/** Reads a table in pages, ordered by `rowid`. Rows that are added in the meantime are left out. */
 export async function* readPages(
   database: D1Database,
   table: string,
@@ -51,7 +51,7 @@ export async function* readPages(
 ): AsyncGenerator<Row[]> {
   const selected = columns.map((column) => `"${column}" AS "${column}"`);
   const sizes = columns.map((column) => `coalesce(octet_length(next."${column}"), 0)`);
-  // Measures one row after the other until the page is full. SQLite does not read a long value to measure it.
+  // Measures rows one by one until the page is full. SQLite can measure a long value without reading it.
   const page = database.prepare(
     `WITH RECURSIVE measured (id, bytes) AS (
        SELECT ?1, 0
@@ -77,8 +77,8 @@ export async function* readPages(
 }
 
 /**
- * Splits rows of JSON into batches, which are arrays in JSON that one call sends. A row larger than
- * `maxBytes` has a batch to itself.
+ * Splits rows into batches. Each row is JSON, and each batch is a JSON array of rows. A row larger
+ * than `maxBytes` gets its own batch.
  */
 export async function* splitIntoBatches(
   rows: Iterable<string> | AsyncIterable<string>,
@@ -99,7 +99,7 @@ export async function* splitIntoBatches(
   if (batch.length > 0) yield { json: `[${batch.join()}]`, count: batch.length };
 }
 
-/** Counts the rows of tables, in one call. */
+/** Counts the rows of several tables in one call. */
 export async function countRows(
   database: D1Database,
   tables: readonly string[],

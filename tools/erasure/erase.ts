@@ -1,9 +1,12 @@
-/** Erases the payloads of events. A late retry of an erased event returns its id and stores nothing. */
+/**
+ * Erases the payloads of events. If a client later retries an erased event, it gets the event's id
+ * and nothing is stored.
+ */
 
 import * as z from 'zod';
 
 export type Aggregate = { type: string; id: string };
-/** An erasure of an aggregate's events up to a time, in milliseconds since 1970. */
+/** The erasure of an aggregate's events up to a time in milliseconds since 1970. */
 export type AggregateErasure = Aggregate & { erasedAt: number };
 
 const ERASURES_PER_CALL = 500;
@@ -13,7 +16,10 @@ const aggregateEvents = z.object({
   /** Number of events that still have their payload. */
   unerased: z.int(),
   lastId: z.string().nullable(),
-  /** Time of the database, or of the last event if that is later, in milliseconds since 1970. */
+  /**
+   * The database's current time in milliseconds since 1970, or the last event's time if that is
+   * later.
+   */
   now: z.int(),
 });
 
@@ -30,23 +36,27 @@ export async function findAggregate(database: D1Database, { type, id }: Aggregat
   return aggregateEvents.parse(await statement.bind(type, id).first());
 }
 
-/** Returns statements to add to the last transaction, given the number of erased events. */
+/** Receives the number of erased events. Returns statements to add to the last transaction. */
 export type Finish = (erased: number) => D1PreparedStatement[];
 
-/** Selects the events of a JSON list of `[type, id, erasedAt]` that were accepted before their erasure. */
+/**
+ * Selects events that were accepted before the erasure of their aggregate. The erasures are in a
+ * JSON list of `[type, id, erasedAt]`.
+ */
 const LISTED_AND_UNERASED = `aggregate_type = value ->> 0 AND aggregate_id = value ->> 1
   AND created_at <= value ->> 2 AND erased_at IS NULL`;
 
 /**
- * Erases the payloads of events that were accepted before their aggregate's erasure. Returns their number,
- * which is counted in advance, because a transaction may be repeated after a lost response.
+ * Erases the payloads of events that were accepted before the erasure of their aggregate. Returns
+ * the number of these events. They are counted in advance, because a transaction may be repeated
+ * after its response was lost.
  */
 export async function eraseAggregates(
   database: D1Database,
   erasures: readonly AggregateErasure[],
   finish: Finish = () => [],
 ): Promise<number> {
-  // An aggregate may be in the list twice.
+  // The list may contain an aggregate twice.
   const count = database.prepare(
     `SELECT count(DISTINCT seq) AS events FROM json_each(?1), events WHERE ${LISTED_AND_UNERASED}`,
   );

@@ -1,18 +1,18 @@
-/** Finds the aggregates whose events contain a text, such as a guest's name. */
+/** Finds aggregates whose events contain a given text, such as a guest's name. */
 
 import { readPages } from '../database/tables.ts';
 import type { Aggregate } from './erase.ts';
 import { createMatcher } from './match-text.ts';
 
 export type Match = Aggregate & {
-  /** Whether the text is stored in this spelling and not encoded. */
+  /** Whether the stored text has the same spelling and is not encoded. */
   isExact: boolean;
 };
 
-/** The number of events in a page, and the matches among them. */
+/** The number of events on a page, and the matches among them. */
 type SearchedPage = { events: number; matches: Match[] };
 
-/** Searches the payloads and aggregate ids. */
+/** Searches the payloads and aggregate ids of all events, page by page. */
 export async function* findText(database: D1Database, text: string): AsyncGenerator<SearchedPage> {
   const match = createMatcher(text);
   const columns = ['rowid', 'aggregate_type', 'aggregate_id', 'payload'];

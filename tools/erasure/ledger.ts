@@ -1,6 +1,6 @@
 /**
- * The ledger of erasures, with one line of JSON for each. A database that was restored or rewound repeats
- * them, so that no erased payload comes back.
+ * Reads, extends and applies the ledger of erasures, which has one line of JSON per erasure. After
+ * a restore or Time Travel, the erasures are repeated so that no erased payload comes back.
  */
 
 import { hash } from 'node:crypto';
@@ -17,7 +17,7 @@ import { type Aggregate, type AggregateErasure, eraseAggregates, type Finish } f
 
 const LEDGER = 'erasures.jsonl';
 
-/** Begins the declaration of a command that repeats the erasures of a ledger. */
+/** Starts the declaration of a command that repeats the erasures of a ledger. */
 export function declareWithLedger(script: string) {
   return declareWithTarget(script)
     .addOption(ledgerOption(script))
@@ -43,17 +43,18 @@ const erasure = z.strictObject({
 
 export type Erasure = z.infer<typeof erasure>;
 
-/** Returns the SHA-256 of `["TYPE","ID"]` in lower-case hexadecimal. */
+/** Returns the SHA-256 hash of `["TYPE","ID"]` in lower-case hexadecimal. */
 export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
-/** The end of `readLedger`'s message for a command that has `--no-ledger`. */
+/** Advice that `readLedger` adds to its message if the command supports `--no-ledger`. */
 export const OR_NO_LEDGER = ', or use --no-ledger if nothing was ever erased from this database';
 
 /**
- * Returns no erasure for `false`, which means `--no-ledger`. Throws a `UserError` for a malformed line or a
- * missing file, because otherwise erased payloads would come back unnoticed.
+ * Reads a ledger. `false` stands for `--no-ledger` and gives an empty list. Throws a `UserError` if
+ * the file is missing or a line is malformed, because erased payloads would otherwise come back
+ * unnoticed.
  */
 export function readLedger(file: string | false, otherwise = ''): Erasure[] {
   if (file === false) return [];
@@ -71,7 +72,10 @@ export function readLedger(file: string | false, otherwise = ''): Erasure[] {
   });
 }
 
-/** Appends a line. Throws a `UserError` for a file in another encoding, which the line would damage. */
+/**
+ * Appends an erasure to the ledger. Throws a `UserError` if the file is not in UTF-8, because the
+ * line would damage it.
+ */
 export function appendToLedger(file: string, entry: Erasure): void {
   const isTruncated = existsSync(file) && !readTextFile(file).endsWith('\n');
   appendFileSync(file, `${isTruncated ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });
@@ -83,8 +87,8 @@ type ApplyOptions = {
 };
 
 /**
- * Repeats the erasures of a lineage. Returns the number of erased events. One scan finds the aggregates by
- * their hashes, then each transaction erases 500 of them.
+ * Repeats the erasures of a lineage. Returns the number of erased events. A single scan finds the
+ * aggregates by their hashes. Each transaction then erases up to 500 of them.
  */
 export async function applyLedger(
   database: D1Database,

@@ -1,6 +1,6 @@
 /**
- * Matches stored JSON with a term, such as a guest's name, as a person would, whatever the spelling and the
- * encoding.
+ * Searches stored JSON for a term, such as a guest's name, as a person would. The spelling and the
+ * encoding may differ.
  *
  *     term                  stored                                outcome
  *     Anna Ruiz             "Anna  Ruiz"                          exact: case, accents and blanks are folded
@@ -10,13 +10,19 @@
  *     anna@example.com      "https://…?mail=anna%40example.com"   similar: encoded
  */
 
-/** A match with the stored characters, or one that needs decoding or another spelling. */
+/**
+ * `exact` if the stored characters match; `similar` if they match only after decoding or in a
+ * different spelling.
+ */
 export type TextMatch = 'exact' | 'similar';
 
-/** Maximum number of encodings inside each other, e.g. a URL in JSON in a string. */
+/** Maximum number of nested encodings, e.g. a URL in JSON in a string. */
 const MAX_DECODINGS = 3;
 
-/** Capitals that Unicode does not decompose, with their form in its transliteration Latin-ASCII. */
+/**
+ * Upper-case letters that Unicode does not decompose, with their forms in the transliteration
+ * Latin-ASCII.
+ */
 const LETTERS: Readonly<Record<string, string>> = {
   Æ: 'AE',
   Œ: 'OE',
@@ -31,7 +37,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   Ə: 'E',
 };
 
-/** Returns a function that matches stored JSON with the term. */
+/** Returns a function that searches stored JSON for the term. */
 export function createMatcher(term: string): (storedJson: string) => TextMatch | undefined {
   const exactTerm = fold(JSON.stringify(term).slice(1, -1));
   const similarTerm = shorten(fold(decodeAll(term)));
@@ -44,7 +50,7 @@ export function createMatcher(term: string): (storedJson: string) => TextMatch |
   };
 }
 
-/** Decodes until nothing changes, at most three times. */
+/** Decodes repeatedly until nothing changes, at most three times. */
 function decodeAll(text: string): string {
   let decoded = text;
   for (let decodings = 0; decodings < MAX_DECODINGS; decodings += 1) {
@@ -55,7 +61,10 @@ function decodeAll(text: string): string {
   return decoded;
 }
 
-/** Each level of JSON doubles the backslashes, so one pass decodes all levels. */
+/**
+ * Matches JSON escapes. Each level of nested JSON doubles the backslashes, so one pass decodes all
+ * levels.
+ */
 const JSON_ESCAPE = /\\+(?:u([\dA-Fa-f]{4})|(["/bfnrt]))|\\{2,}/g;
 const CONTROL_CHARACTERS: Readonly<Record<string, string>> = {
   b: '\b',
@@ -64,11 +73,11 @@ const CONTROL_CHARACTERS: Readonly<Record<string, string>> = {
   r: '\r',
   t: '\t',
 };
-/** One character in UTF-8, e.g. `%C3%81`. */
+/** Matches one percent-encoded character in UTF-8, e.g. `%C3%81`. */
 const PERCENT_ENCODED =
   /%[0-7][\dA-F]|%[CD][\dA-F]%[89AB][\dA-F]|%E[\dA-F](?:%[89AB][\dA-F]){2}|%F[0-7](?:%[89AB][\dA-F]){3}/gi;
 
-/** Decodes JSON escapes and `%XX`. Malformed sequences stay unchanged. */
+/** Decodes JSON escapes and percent-encoding. Malformed sequences stay unchanged. */
 function decode(text: string): string {
   const decoded = text.includes('\\') ? text.replaceAll(JSON_ESCAPE, decodeEscape) : text;
   return decoded.includes('%') ? decoded.replaceAll(PERCENT_ENCODED, decodePercent) : decoded;
@@ -83,12 +92,12 @@ function decodePercent(sequence: string): string {
   try {
     return decodeURIComponent(sequence);
   } catch {
-    // e.g. `%C0%80`, which encodes no character.
+    // The sequence does not encode a character, e.g. `%C0%80`.
     return sequence;
   }
 }
 
-/** Removes differences in case, accents and blanks, e.g. `Ángel  O’Groß-Łoś` → `ANGEL O'GROSS LOS`. */
+/** Normalises case, accents, punctuation and white space, e.g. `O’Groß-Łoś` → `O'GROSS LOS`. */
 function fold(text: string): string {
   return text
     .replaceAll(/\P{ASCII}/gu, foldCharacter)
@@ -97,7 +106,7 @@ function fold(text: string): string {
     .toUpperCase();
 }
 
-/** Memoised results of `foldCharacter`, which is slow. */
+/** Cached results of `foldCharacter`, which is slow. */
 const foldedCharacters = new Map<string, string>();
 
 function foldCharacter(character: string): string {
@@ -115,7 +124,7 @@ function foldCharacter(character: string): string {
   return foldedCharacter;
 }
 
-/** Reduces different spellings to one, e.g. `SOREN` and `SOEREN`, `HAKON` and `HAAKON`. */
+/** Reduces alternative spellings to one form, e.g. `SOEREN` to `SOREN` and `HAAKON` to `HAKON`. */
 function shorten(foldedText: string): string {
   return foldedText.replaceAll("'", '').replaceAll(/(?<=A)[AE]+|(?<=[OU])E+|(?<=D)J/g, '');
 }

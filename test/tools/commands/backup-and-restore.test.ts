@@ -1,6 +1,6 @@
 /**
- * Backups that are restored, and databases that are rewound. No row is lost, whatever interrupts the
- * commands, and no erased payload comes back.
+ * Tests of restores and Time Travel. No row may be lost, however the commands are interrupted, and
+ * no erased payload may come back.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ const path = (name: string) => join(folder, name);
 const file = path('backup.sql');
 const otherFile = path('other.sql');
 const production = new Database('production').migrate();
-/** Maximum size of a batch, so that three calls send the seven events of production. */
+/** Maximum size of a batch. It makes a restore send production's seven events in three calls. */
 const BYTES_PER_BATCH = 350;
 
 const insertEvent = (guest: string) =>
@@ -62,7 +62,7 @@ beforeAll(async () => {
   expect(await runOn(other.binding, backup, '--out', otherFile)).toMatchObject({ code: 0 });
 });
 
-/** `restore` in small batches. */
+/** The `restore` command with small batches. */
 const restoreSlowly = {
   ...restore,
   run: (request: Parameters<typeof restore.run>[0], open?: WithDatabase) =>
@@ -79,7 +79,10 @@ function getTables(database: Database): string[] {
   return database.rows(tables).map(({ name }) => String(name));
 }
 
-/** Reads the rows of all tables except the identity and the operations, and the names of the indexes. */
+/**
+ * Reads the names of the indexes, and the rows of all tables except the identity and the
+ * operations.
+ */
 function readContents(database: Database) {
   const tables = getTables(database).filter((name) => !/identity|operations/.test(name));
   const rows = (table: string) => database.rows(`SELECT rowid AS position, * FROM "${table}"`);
@@ -90,7 +93,7 @@ function readContents(database: Database) {
   };
 }
 
-/** Deletes an event that an unfinished restore has sent. */
+/** Deletes an event that an unfinished restore has already sent. */
 function deleteEvents(database: Database) {
   const events = getTables(database).find((name) => name.endsWith('_events'));
   database.sqlite.exec(`DELETE FROM "${events}" WHERE seq = 7`);
@@ -99,7 +102,7 @@ function deleteEvents(database: Database) {
 const isUnfinished = (database: Database) =>
   getTables(database).some((name) => name.startsWith('restoring_'));
 
-it('restores a working copy except the payloads that its ledger lists', async () => {
+it('restores a local backup without the payloads that the ledger erases', async () => {
   const project = await copyWithStore('empty');
   for (const guest of ['anna', 'bert'])
     project.rows(insertEvent(guest).replace('"x"', `"${guest}@x"`));
@@ -118,7 +121,7 @@ it('restores a working copy except the payloads that its ledger lists', async ()
   expect(restored).toMatchObject({ code: 0, stderr: '' });
   expect(restored.stdout).toMatch(/^Restored \d+ rows of local at .*Erased again: 1 event\.\n$/);
 
-  // No erased payload reached the restored database at any time.
+  // The erased payload never reached the restored database.
   const state = join(project.databaseFile(), '..');
   const bytes = readdirSync(state).map((name) => readFileSync(join(state, name), 'latin1'));
   expect(bytes.join('')).not.toContain('anna@x');
@@ -132,7 +135,7 @@ it('restores a working copy except the payloads that its ledger lists', async ()
   await project.remove();
 });
 
-describe('a restore that cannot begin', () => {
+describe('restore that cannot begin', () => {
   it.each([
     ['(in events). Restore into an empty database', insertEvent('live'), '--no-ledger'],
     ['of another application (amenities', 'DROP TABLE database_identity', '--no-ledger'],
@@ -141,7 +144,7 @@ describe('a restore that cannot begin', () => {
       '',
       '--ledger=no.jsonl',
     ],
-  ])('changes nothing when it reports "%s"', async (message, change, ledger) => {
+  ])('changes nothing if it fails with "%s"', async (message, change, ledger) => {
     const target = new Database('target').migrate();
     target.sqlite.exec(change);
     const before = target.sqlite.serialize();
@@ -153,13 +156,13 @@ describe('a restore that cannot begin', () => {
   });
 });
 
-describe('a restore that is interrupted', () => {
+describe('interrupted restore', () => {
   it.each([
     ['before', 'empty', false],
     ['after', 'empty', false],
     ['before', 'migrated further than the backup', true],
   ] as const)(
-    'is finished by the next run if any call fails %s it is carried out in a database that is %s',
+    'is completed by the next run after any call failed %s taking effect (database: %s)',
     async (behaviour, _, isMigrated) => {
       let unfinished = 0;
       for (let failing = 1, isDone = false; !isDone; failing += 1) {
@@ -168,7 +171,7 @@ describe('a restore that is interrupted', () => {
           database.sqlite.exec('CREATE TABLE later (id text); CREATE INDEX x ON later (id)');
         let calls = 0;
         const broken = failingDatabase(database.binding, () => {
-          // There is no table that a Worker uses.
+          // No table has a name that a Worker uses.
           const prefixed = getTables(database).filter((name) => name.startsWith('restoring_'));
           if (prefixed.length > 0) expect(prefixed).toEqual(getTables(database));
           calls += 1;
@@ -181,7 +184,7 @@ describe('a restore that is interrupted', () => {
           expect(stderr).toContain('Run the same command again: it continues where it stopped.');
         }
         const nextRun = await restoreInto(database);
-        // No call failed, because the restore needs fewer calls.
+        // No call failed, because the restore needed fewer calls.
         isDone = nextRun.stderr.includes(', unless an earlier restore was completed.');
         expect(nextRun.code).toBe(isDone ? 1 : 0);
         expect(readContents(database)).toEqual(readContents(production));
@@ -198,7 +201,7 @@ describe('a restore that is interrupted', () => {
     },
   );
 
-  /** Restores with these arguments until a call fails. Returns the number of calls that send events. */
+  /** Restores until a call fails. Returns the number of calls that sent events. */
   async function countCalls(database: Database, args: readonly string[], lastCall = 99) {
     let sent = 0;
     const binding = failingDatabase(database.binding, (sql) => {
@@ -213,8 +216,8 @@ describe('a restore that is interrupted', () => {
 
   it.each<[fact: string, args: string[], isChanged: boolean, calls: number]>([
     ['continues with the same file', [file, '--no-ledger'], false, 2],
-    ['starts over with another ledger', [file, '--ledger', path('other.jsonl')], false, 3],
-    ['starts over with another file', [otherFile, '--no-ledger'], false, 3],
+    ['starts over with a different ledger', [file, '--ledger', path('other.jsonl')], false, 3],
+    ['starts over with a different file', [otherFile, '--no-ledger'], false, 3],
     ['starts over if rows are gone', [file, '--no-ledger'], true, 3],
   ])('%s', async (_, args, isChanged, calls) => {
     const [identity] = production.rows(IDENTITY);
@@ -231,7 +234,7 @@ describe('a restore that is interrupted', () => {
   });
 });
 
-describe('a restore while another command runs', () => {
+describe('restore while another command runs', () => {
   const CHANGED = 'another command has changed the database in the meantime';
 
   async function restoreFrom(from: string, { binding }: Database, open = binding) {
@@ -243,7 +246,7 @@ describe('a restore while another command runs', () => {
     });
   }
 
-  /** Acts before the first call that has a matching statement. */
+  /** Calls `act` before the first call with a matching statement. */
   function doBefore(database: Database, pattern: RegExp, act: () => unknown): D1Database {
     let isDone = false;
     return createD1Database(async (queries) => {
@@ -266,7 +269,7 @@ describe('a restore while another command runs', () => {
     ['events are sent', 'a restore of this file is finished', restoreThis],
     ['events are sent', 'a restore of another file is finished', restoreAnother],
     ['the last transaction', 'rows disappear', deleteEvents],
-  ])('stops if, before %s, %s', async (statement, _, act) => {
+  ])('fails if, before %s, %s', async (statement, _, act) => {
     const target = new Database('target').migrate();
     let contentsBefore: unknown;
     const binding = doBefore(target, STATEMENTS[statement], async () => {
@@ -294,7 +297,7 @@ describe('a restore while another command runs', () => {
     expect(readContents(target)).toEqual(readContents(production));
   });
 
-  it('stops an import that has read the database before it', async () => {
+  it('makes an import fail that had read the database before the restore', async () => {
     writeFileSync(path('listings.json'), '{"amenities":[{"slug":"pool","label":{"en":"Pool"}}]}');
     const target = new Database('target').migrate();
     const killed = failingDatabase(target.binding, (sql) =>
@@ -312,7 +315,7 @@ describe('a restore while another command runs', () => {
   });
 });
 
-describe('an erased payload', () => {
+describe('erased payload', () => {
   const ledger = ['--ledger', path('erasures.jsonl')];
 
   async function erase(database: Database, guest: string) {
@@ -321,7 +324,7 @@ describe('an erased payload', () => {
     expect(erased).toMatchObject({ code: 0, stderr: '' });
   }
 
-  /** Returns the guests whose payloads are gone. */
+  /** Returns the guests whose payloads have been erased. */
   const findErasedGuests = (database: Database) =>
     database
       .rows("SELECT aggregate_id FROM events WHERE payload = '{}' ORDER BY seq")
@@ -329,10 +332,10 @@ describe('an erased payload', () => {
   const readOperations = (database: Database) =>
     database.rows('SELECT command, counts FROM operations ORDER BY rowid');
 
-  /** Number of events of 600 bytes. A call reads 2 MB, and sends 1 MB of JSON. */
+  /** Number of events, which have 600 bytes each. A call reads 2 MB, or sends 1 MB of JSON. */
   const count = process.env.FULL ? 1_000_000 : 10_000;
 
-  it('stays erased in a copy although calls are blocked, responses are lost or the restore is killed', {
+  it('stays erased in a restored copy even if calls fail', {
     timeout: process.env.FULL ? 1_800_000 : 120_000,
   }, async () => {
     const clock = new FakeClock();
@@ -347,7 +350,7 @@ describe('an erased payload', () => {
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
        SELECT 'event-' || i, 'booking.created', 'booking', 'bk_' || i, i, '{"note":"${'x'.repeat(500)}"}' FROM n`,
     );
-    // Too large for one bound value, so that it is sent column by column.
+    // This row is too large for one bound value, so it is sent column by column.
     const half = 'x'.repeat(1_100_000);
     source.sqlite.exec(`INSERT INTO locations (id, slug, name) VALUES ('l', '${half}', '${half}')`);
     const remotely =
@@ -355,7 +358,7 @@ describe('an erased payload', () => {
       async (_target, work) =>
         work(createRestDatabase(await openAccount(ACCOUNT_ID, [1, 1, 1, 1], clock), uuid));
 
-    // Another program of the user calls the API too.
+    // Another program of the same user also calls the API.
     cloudflare.count(1_200);
     const saved = await runWith(remotely(source), backup, '--out', path('large.sql'));
     expect(saved.stderr).toMatch(/Waiting until \d\d:\d\d:\d\d, then continuing\.\n$/);
@@ -379,7 +382,7 @@ describe('an erased payload', () => {
     };
     const runRestore = () => runWith(remotely(copy), restore, path('large.sql'), ...ledger);
     expect(await runRestore()).toMatchObject({ code: 1 });
-    // The lost response of the transaction that creates the tables did not stop it.
+    // The restore continued although the response to the creation of the tables was lost.
     expect(sent).toBeGreaterThan(endsAfter);
     endsAfter = Number.POSITIVE_INFINITY;
     expect(await runRestore()).toMatchObject({ code: 0 });
@@ -391,7 +394,7 @@ describe('an erased payload', () => {
     expect(findErasedGuests(copy)).toEqual(['bk_1']);
 
     await erase(source, 'bk_2');
-    // A run that erases nothing is not recorded.
+    // The second run erases nothing, so it is not recorded.
     for (const _ of [1, 2]) await runWith(remotely(copy), eraseEvents, '--again', ...ledger);
     expect(findErasedGuests(copy)).toEqual(['bk_1', 'bk_2']);
     expect(readOperations(copy)).toEqual([
@@ -400,7 +403,7 @@ describe('an erased payload', () => {
     ]);
   });
 
-  it('is erased again when after-time-travel begins a new generation', async () => {
+  it('is erased again by after-time-travel', async () => {
     const database = new Database('before').migrate();
     for (const guest of ['anna', 'bert']) database.sqlite.exec(insertEvent(guest));
     const rewound = new Database('rewound');

@@ -1,4 +1,4 @@
-/** The file of a backup. Any row survives it, and a file that is damaged or not a backup is rejected. */
+/** Tests of the backup file. Any row must survive in it, and a damaged file must be rejected. */
 
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { Database } from '../../support/cloudflare/database.ts';
 import { failingDatabase } from '../../support/node/failing-database.ts';
 import { runOn, runWith } from '../../support/node/in-process.ts';
 
-/** Strings that could end a line or a value of the file. */
+/** Strings that could break a line or a value in the file. */
 const TEXTS = [
   'a line separator \u2028, a paragraph separator \u2029 and a next line \u0085',
   'a vertical tab \v, a form feed \f and a lone carriage return \r',
@@ -36,14 +36,14 @@ beforeAll(async () => {
   text = readFileSync(path('backup.sql'), 'utf8');
 });
 
-describe('a backup', () => {
-  it('has one row per line', () => {
+describe('backup file', () => {
+  it('contains one row per line', () => {
     const lines = text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/);
     const rows = lines.filter((line) => line.startsWith('INSERT INTO "amenities"'));
     expect(rows).toHaveLength(TEXTS.length);
   });
 
-  it('can be restored after a transfer changed its line ends', async () => {
+  it('can be restored even if a file transfer has changed its line ends', async () => {
     writeFileSync(path('changed.sql'), text.replaceAll('\n', '\r\n'));
     const { sqlite, binding } = new Database('restored');
     const restored = await runOn(binding, restore, path('changed.sql'), '--no-ledger');
@@ -52,11 +52,11 @@ describe('a backup', () => {
     expect(labels.map(({ label }) => label)).toEqual(TEXTS);
   });
 
-  it('starts again when an import is applied while it runs', async () => {
+  it('contains an import that was applied during the backup', async () => {
     const { sqlite, binding } = new Database('migrated').migrate();
     let isApplied = false;
     const database = failingDatabase(binding, (sql) => {
-      // The amenities have been read by then.
+      // At this point, the amenities have already been read.
       if (isApplied || !sql.includes('"payload" AS "payload"')) return undefined;
       isApplied = true;
       sqlite.exec(
@@ -69,13 +69,13 @@ describe('a backup', () => {
     expect(readFileSync(path('again.sql'), 'utf8')).toContain(`'late'`);
   });
 
-  it('does not replace an existing file', async () => {
+  it('never replaces an existing file', async () => {
     const { code, stderr } = await runOn(original.binding, backup, '--out', folder);
     expect([code, stderr]).toEqual([1, expect.stringContaining('already exists')]);
     expect(stderr).toMatch(/^Not backed up: .*\nNo file was written\.\n$/);
   });
 
-  it('is not made if the database has no tables', async () => {
+  it('is not written if the database has no tables', async () => {
     expect(await runOn(new Database('empty').binding, backup, '--out', path('no'))).toMatchObject({
       code: 1,
       stderr: 'Not backed up: the database has no tables.\nNo file was written.\n',
@@ -85,10 +85,10 @@ describe('a backup', () => {
 });
 
 const made = path('made.sqlite');
-/** Adds a line after the statements of the file. */
+/** Returns a function that adds a line after the last statement. */
 const addLine = (line: string) => () => text.replace('-- end', `${line}\n-- end`);
 
-describe('a restore', () => {
+describe('restore', () => {
   it.each<[problem: string, change: () => string]>([
     ['is cut short', () => text.slice(0, text.length / 2)],
     ['is cut short', () => text.slice(0, text.lastIndexOf('-- end'))],
@@ -102,10 +102,10 @@ describe('a restore', () => {
     ['is not a backup', () => ''],
     ['`COMMIT; ATTACH', addLine(`COMMIT; ATTACH '${made}' AS a; CREATE TABLE a.b (c); BEGIN;`)],
     ['`COMMIT; VACUUM', addLine(`COMMIT; VACUUM INTO '${made}'; BEGIN;`)],
-    ['`/**/ VACUUM', addLine(`/**/ VACUUM INTO '${made}';`)],
+    ['`/* */ VACUUM', addLine(`/* */ VACUUM INTO '${made}';`)],
     ['`CREATE TABLE x', addLine(`CREATE TABLE x (y); ATTACH '${made}' AS a;`)],
     ['`INSERT INTO amen', addLine(`INSERT INTO amenities VALUES ('a', 'b'); DELETE FROM events;`)],
-  ])('rejects a file before it opens a database (%s)', async (problem, change) => {
+  ])('rejects a file without opening a database (%s)', async (problem, change) => {
     const failToOpen: WithDatabase = () => Promise.reject(new Error('the database was opened'));
     writeFileSync(path('broken.sql'), change());
     const { code, stderr } = await runWith(failToOpen, restore, path('broken.sql'), '--no-ledger');

@@ -1,6 +1,7 @@
 /**
- * Erasures whose calls fail, and erasures that are repeated in an older state of the database.
- * test/events/erasure.test.ts tests the responses of the service, backup-and-restore.test.ts the restores.
+ * Tests of erasures whose calls fail, and of erasures that are repeated in an older state of the
+ * database. test/events/erasure.test.ts covers the service's responses, and
+ * backup-and-restore.test.ts covers restores.
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,6 @@ import { failingDatabase, GONE } from '../../support/node/failing-database.ts';
 import { runOn } from '../../support/node/in-process.ts';
 
 const ANNA = ['--aggregate-type', 'booking', '--aggregate-id', 'anna'];
-/** A line of a ledger. */
 const ERASED: Erasure = {
   lineage: '5'.repeat(32),
   aggregate: hashAggregate({ type: 'booking', id: 'anna' }),
@@ -33,7 +33,7 @@ function readEntries(): Erasure[] {
   return lines.map((line) => JSON.parse(line));
 }
 
-/** Adds an event, accepted at a time in milliseconds. */
+/** Adds an event that was accepted at a time in milliseconds since 1970. */
 function addEvent({ sqlite }: Database, id: string, aggregate: string, at = 1_000): void {
   sqlite
     .prepare(
@@ -50,7 +50,7 @@ function findErasedEvents(store: Database): unknown[] {
   return rows.map(({ id }) => id);
 }
 
-describe('an erasure', () => {
+describe('erasure', () => {
   let store: Database;
 
   beforeEach(() => {
@@ -73,7 +73,7 @@ describe('an erasure', () => {
     expect(store.rows('SELECT command FROM operations')).toEqual([]);
   });
 
-  it('leaves the payload in no row, output or ledger', async () => {
+  it('removes the payload without copying it into the output or the ledger', async () => {
     expect(await erase(store.binding)).toEqual({
       code: 0,
       stdout: `Erased 2 events; ${counts}. The ledger is ${ledgerFile}.\n`,
@@ -95,7 +95,7 @@ describe('an erasure', () => {
     expect(readFileSync(ledgerFile, 'utf8')).not.toContain('anna');
   });
 
-  it('is recorded unless it erases nothing', async () => {
+  it('is recorded as an operation unless it erases nothing', async () => {
     vi.stubEnv('GITHUB_ACTOR', 'ana');
     for (const _ of [1, 2]) expect(await erase(store.binding)).toMatchObject({ code: 0 });
     expect(store.rows('SELECT who, command, file, counts, export_id FROM operations')).toEqual([
@@ -104,7 +104,7 @@ describe('an erasure', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'can be repeated if its statement fails %s it is carried out',
+    'can be repeated if its statement fails %s taking effect',
     async (behaviour) => {
       const failing = failingDatabase(store.binding, (sql) =>
         sql.startsWith('UPDATE') ? behaviour : undefined,
@@ -115,18 +115,18 @@ describe('an erasure', () => {
         `The erasure failed: ${GONE}\nIt is not known whether anything was erased. Run the command again.\n`,
       ]);
       expect(findErasedEvents(store)).toEqual(behaviour === 'after' ? ['e1', 'e3'] : []);
-      // A restored state must not have a payload that is gone.
+      // The ledger already contains the erasure, so that a restore cannot bring the payload back.
       expect(readEntries()).toMatchObject([{ last_event_id: 'e3' }]);
       expect(await erase(store.binding)).toMatchObject({ code: 0, stderr: '' });
       expect(findErasedEvents(store)).toEqual(['e1', 'e3']);
     },
   );
 
-  it('enters the ledger with the time of the database or of a later event', async () => {
-    // The line has no line end, as after an interrupted write.
+  it("is entered in the ledger with the database's time or a later event's", async () => {
+    // The existing line has no line end, as after an interrupted write.
     writeFileSync(ledgerFile, JSON.stringify({ ...ERASED, lineage: '0'.repeat(32) }));
     const startedAt = Date.now();
-    // The clock of this machine is wrong, which must not make a later restore erase later events.
+    // Even if this machine's clock is wrong, a later restore must not erase later events.
     vi.useFakeTimers({ toFake: ['Date'], now: 4_000_000_000_000 });
     await erase(store.binding);
     vi.useRealTimers();
@@ -142,14 +142,14 @@ describe('an erasure', () => {
     ['booking bk_none has no events. --find searches for other', '--aggregate-id=bk_none'],
     ['booking bk_none has no events', '--aggregate-id=bk_none', '--dry-run'],
     ['nowhere/ledger: no such file or directory', `--ledger=${join(folder, 'nowhere/ledger')}`],
-  ])('changes nothing when it reports "%s"', async (message, ...args) => {
+  ])('changes nothing if it fails with "%s"', async (message, ...args) => {
     const { code, stderr } = await erase(store.binding, ...args);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(stderr).toMatch(/\nNothing was changed\.\n$/);
     expect([findErasedEvents(store), readEntries()]).toEqual([[], []]);
   });
 
-  it('is repeated only with a ledger', async () => {
+  it('can be repeated only with a valid ledger', async () => {
     const repeat = () => runOn(store.binding, command, '--again', '--ledger', ledgerFile);
     expect(await repeat()).toMatchObject({
       code: 1,
@@ -163,7 +163,7 @@ describe('an erasure', () => {
   });
 });
 
-describe('the search for a guest', () => {
+describe('search for a guest', () => {
   let store: Database;
   beforeEach(() => {
     store = new Database('store').migrate();
@@ -201,7 +201,7 @@ booking anna.ruiz%40example.com: 1 event (not exact: in another spelling or enco
     expect(store.rows('SELECT * FROM events')).toEqual(before);
   });
 
-  it('reports a failure', async () => {
+  it('reports that it failed', async () => {
     const failing = failingDatabase(store.binding, (sql) =>
       sql.includes('AS "payload"') ? 'before' : undefined,
     );
@@ -213,14 +213,14 @@ booking anna.ruiz%40example.com: 1 event (not exact: in another spelling or enco
   });
 });
 
-it('applies a ledger to the events up to the time of their erasure', async () => {
+it('applies a ledger only to events that were accepted before their erasure', async () => {
   const store = new Database('older').migrate();
   addEvent(store, 'e1', 'anna', 1_000);
   addEvent(store, 'e2', 'bert', 1_000);
   addEvent(store, 'e3', 'anna', 5_000);
   addEvent(store, 'e4', 'anna', 5_001);
   addEvent(store, 'e5', 'carl', 9_000);
-  // Events of a guest who is not in the ledger.
+  // These events belong to a guest who is not in the ledger.
   for (let n = 0; n < 20; n += 1) addEvent(store, `other-${n}`, 'emma');
   addEvent(store, 'e6', 'dora', 4_000);
   const createErasure = (id: string, lineage = ERASED.lineage) => {
@@ -232,7 +232,7 @@ it('applies a ledger to the events up to the time of their erasure', async () =>
   expect(await applyLedger(store.binding, ERASED.lineage, entries)).toBe(3);
   expect(findErasedEvents(store)).toEqual(['e1', 'e3', 'e6']);
   expect(await applyLedger(store.binding, ERASED.lineage, entries)).toBe(0);
-  // An aggregate that was erased twice.
+  // The same aggregate was erased twice.
   const later = { ...createErasure('anna'), erased_at: '1970-01-01T00:00:06.000Z' };
   expect(await applyLedger(store.binding, ERASED.lineage, [...entries, later])).toBe(1);
   expect(findErasedEvents(store)).toEqual(['e1', 'e3', 'e4', 'e6']);
@@ -242,7 +242,7 @@ it('applies a ledger to the events up to the time of their erasure', async () =>
   ]);
 });
 
-it('keeps the keys of events that the statement for a full database empties', () => {
+it('keeps the idempotency keys of events when the documented statement for a full database empties them', () => {
   const [, statement = ''] =
     /--command "(UPDATE [^"]+)"/.exec(readFileSync('docs/operate/growing.md', 'utf8')) ?? [];
   const store = new Database('full').migrate();

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { withTextParameters } from '../../../tools/database/d1.ts';
 
-/** Runs a statement as D1's REST interface does, whose parameters are strings. */
+/** Runs a statement with string parameters, as D1's REST API does. */
 function run(sql: string, values: unknown[]): unknown[] {
   const query = withTextParameters(sql, values);
   expect(query.params.every((param) => typeof param === 'string')).toBe(true);
@@ -10,7 +10,7 @@ function run(sql: string, values: unknown[]): unknown[] {
   return Object.values(database.prepare(query.sql).get(...query.params) ?? {});
 }
 
-describe('a statement whose parameters are strings', () => {
+describe('withTextParameters', () => {
   it.each<[string, unknown[], unknown[]]>([
     [
       'SELECT typeof(?) AS a, typeof(?) AS b, typeof(?) AS c',
@@ -21,7 +21,7 @@ describe('a statement whose parameters are strings', () => {
     ['SELECT ?2 AS a, ?1 AS b, 1 -?2 AS c', ['x', -3], [-3, 'x', 4]],
     [`SELECT '?' AS a, 1 AS "?", ? AS c -- ? and ?`, ["it's ?"], ['?', 1, "it's ?"]],
     [`SELECT 'a''?' AS a /* ? */, ? AS b`, [9007199254740991], ["a'?", 9007199254740991]],
-  ])('keeps the types of the values in %s', (sql, values, expected) => {
+  ])('preserves the types of the values in %s', (sql, values, expected) => {
     expect(run(sql, values)).toEqual(expected);
   });
 
@@ -29,7 +29,7 @@ describe('a statement whose parameters are strings', () => {
     expect(() => withTextParameters('SELECT ?', [value])).toThrow('D1 cannot bind');
   });
 
-  it('rejects a parameter without a value', () => {
+  it('rejects a parameter that has no value', () => {
     expect(() => withTextParameters('SELECT ?2', ['a'])).toThrow('parameter 2 has no value');
   });
 });

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLocal, wrapSqlite } from '../../../tools/database/local.ts';
 
-/** Locks the database file of a folder for 300 ms. Prints a line once it is locked. */
+/**
+ * A program that locks the database file in a folder for 300 ms. It prints a line when the file is
+ * locked.
+ */
 const LOCK = `
   const { DatabaseSync } = require('node:sqlite');
   const [file] = require('node:fs').globSync(process.argv[1] + '/*.sqlite');
@@ -14,8 +17,8 @@ const LOCK = `
   console.log('locked');
   setTimeout(() => database.exec('COMMIT'), 300);`;
 
-describe('a batch', () => {
-  it('waits until another program has unlocked the file', async () => {
+describe('batch on the local database', () => {
+  it('waits until another program unlocks the file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'local-'));
     using sqlite = openLocal(folder);
     const database = wrapSqlite(sqlite);
@@ -29,7 +32,7 @@ describe('a batch', () => {
     expect(await database.prepare('SELECT sum(a) AS sum FROM t').first('sum')).toBe(3);
   });
 
-  it('is not applied if one of its statements fails', async () => {
+  it('changes nothing if one of its statements fails', async () => {
     using sqlite = openLocal(mkdtempSync(join(tmpdir(), 'local-')));
     const database = wrapSqlite(sqlite);
     await database.prepare('CREATE TABLE t (a NOT NULL)').run();

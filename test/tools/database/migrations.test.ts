@@ -1,10 +1,13 @@
-/** Migrations only add, so that no stored row is lost and the previous version still works. */
+/**
+ * Tests that migrations only add to the schema, so that stored rows survive and the previous
+ * version still works.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { findNonAdditions, requireAdditions } from '../../../tools/database/migrations.ts';
 
-describe('the check of migrations', () => {
-  it('accepts the migrations of the project', () => {
+describe('check of migrations', () => {
+  it("accepts the project's migrations", () => {
     expect(requireAdditions).not.toThrow();
   });
 
@@ -34,7 +37,7 @@ describe('the check of migrations', () => {
     'CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1',
     'CREATE UNIQUE INDEX `b` ON `a` (`id`)',
     'CREATE UNIQUE INDEX b ON"a"(id)',
-  ])('finds %j among other statements', (statement) => {
+  ])('rejects %j among other statements', (statement) => {
     const added = 'CREATE TABLE c (id text)';
     const sql = `${added}\n--> statement-breakpoint\n${statement.replace(' ', '\n')};\n${added};`;
     expect(findNonAdditions(sql)).toEqual([statement]);

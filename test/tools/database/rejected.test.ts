@@ -1,4 +1,7 @@
-/** The commands that reject a database if it is newer or older than the working copy, or if a restore is unfinished. */
+/**
+ * Tests which commands reject a database because it is newer or older than the working copy, or
+ * because a restore is unfinished.
+ */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,7 +47,7 @@ beforeAll(() => {
 
 type Run = (database: D1Database, ...args: string[]) => Promise<Finished>;
 
-describe('a database in another state', () => {
+describe('database that is newer, older or only partly restored', () => {
   it.each<[name: string, run: Run, ...Rejected[]]>([
     [
       'import-listings',
@@ -81,7 +84,7 @@ describe('a database in another state', () => {
       (database, ...args) => runOn(database, backup, '--out', file('none.sql'), ...args),
       unfinished,
     ],
-  ])('is rejected unchanged by %s', async (_, run, ...states) => {
+  ])('is rejected by %s and stays unchanged', async (_, run, ...states) => {
     for (const { database, message } of states) {
       const before = database.sqlite.serialize();
       const { code, stderr } = await run(database.binding, '--remote', '--env', 'staging');
@@ -103,7 +106,7 @@ describe('a database in another state', () => {
     await project.remove();
   });
 
-  it('is rejected by restore only after export-listings and backup have read it', async () => {
+  it('can be exported and backed up if it is newer, but not restored', async () => {
     expect(await runOn(newer.database.binding, exportListings)).toMatchObject({ code: 0 });
     const saved = await runOn(newer.database.binding, backup, '--out', file('backup.sql'));
     expect(saved).toMatchObject({ code: 0 });

@@ -11,7 +11,7 @@ function makeTexts() {
 }
 
 describe('readPages', () => {
-  it('reads every row once', async () => {
+  it('reads every existing row exactly once', async () => {
     const { binding, insert } = makeTexts();
     const positions = Array.from({ length: 60 }, (_, row) => 3 * row - 9);
     for (const position of positions)
@@ -24,24 +24,24 @@ describe('readPages', () => {
       rowIds.push(...page.map(({ rowid }) => rowid));
     }
     expect(rowIds).toEqual(positions);
-    // Two megabytes, plus the part of a page's last row that exceeds them.
+    // A page has two megabytes, plus the excess of its last row.
     expect(sizes.slice(0, 3)).toEqual([5, 5, 5]);
     expect(sizes.at(-1)).toBeGreaterThan(5);
   });
 
-  it('limits the size of a page that begins with small rows', async () => {
+  it('limits the size of pages whose rows differ in size', async () => {
     const { binding, insert } = makeTexts();
     for (let n = 0; n < 5_000; n += 1) insert.run(n, 'x'.repeat(n < 4_000 ? 1 : 10_000));
     const sizes: number[] = [];
     for await (const { length } of readPages(binding, 'texts', ['rowid', 'text']))
       sizes.push(length);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(5_000);
-    // 4,000 rows at most, or two megabytes.
+    // A page has at most 4,000 rows or two megabytes.
     expect(sizes).toEqual([4_000, 200, 200, 200, 200, 200]);
   });
 });
 
-it('splits rows into batches of at most a megabyte, unless a row is larger', async () => {
+it('splits rows into batches of at most one megabyte unless a single row is larger', async () => {
   const rows = [...Array(5_000).fill(1), HUGE, HUGE, HUGE, 1_500_000, 1].map((size) =>
     JSON.stringify('x'.repeat(size)),
   );

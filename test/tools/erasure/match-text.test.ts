@@ -4,7 +4,7 @@ import { createMatcher } from '../../../tools/erasure/match-text.ts';
 const matchPayload = (term: string, payload: object) =>
   createMatcher(term)(JSON.stringify(payload));
 
-describe('a name', () => {
+describe('search for a name', () => {
   it.each([
     ['Ángel Muñoz', 'ángel muñoz', 'ANGEL MUNOZ', 'A\u0301ngel Mun\u0303oz'],
     ['Ömer ÇELİK', 'ömer çelik', 'Omer Celik', 'ömer çelık'],
@@ -24,7 +24,7 @@ describe('a name', () => {
     ['Əliyev Ŋuŧo', 'eliyev nuto'],
     ['D´Angelo Kaʻahumanu', "d'angelo ka'ahumanu", 'dangelo kaahumanu'],
     ['Jo\u00adhn\u200b Doe', 'john doe'],
-  ])('matches in each spelling of %s', (...spellings) => {
+  ])('finds every spelling of %s', (...spellings) => {
     for (const stored of spellings) {
       for (const term of spellings) {
         const match = matchPayload(term, { guest: { name: stored } });
@@ -38,12 +38,12 @@ describe('a name', () => {
     ['Anna Ruiz', ' Anna   Ruiz'.trim()],
     ['Anna\u00a0 Ruiz', 'Anna Ruiz'],
     ['Anna - Ruiz', 'anna-ruiz'],
-  ])('is matched exactly as %j by the term %j', (stored, term) => {
+  ])('finds %j as an exact match of %j', (stored, term) => {
     expect(matchPayload(term, { name: stored })).toBe('exact');
   });
 });
 
-/** Writes JSON as PHP does by default. */
+/** Formats JSON as PHP does by default. */
 const toPhpJson = (value: unknown) =>
   JSON.stringify(value)
     .replaceAll('/', '\\/')
@@ -54,7 +54,7 @@ const toPhpJson = (value: unknown) =>
     );
 const ANGEL = { name: 'Ángel\tMuñoz', sites: ['a/b'] };
 
-describe('an encoded text', () => {
+describe('search for encoded text', () => {
   it.each<[fact: string, term: string, payload: object]>([
     ['with an escaped tab', 'Anna Ruiz', { name: 'Anna\tRuiz' }],
     ['with an escaped line break', 'Anna Ruiz', { name: 'Anna\r\nRuiz' }],
@@ -82,19 +82,19 @@ describe('an encoded text', () => {
       { note: String.raw`\u00zz %C3 %zz %C0%80 \x anna%40b.test \ud83d %` },
     ],
     ['that the term encodes too', 'anna%40b.test', { mail: 'anna@b.test' }],
-  ])('is a similar match %s', (_, term, payload) => {
+  ])('finds a similar match %s', (_, term, payload) => {
     expect(matchPayload(term, payload)).toBe('similar');
   });
 
   it.each(['100% Ana', '%C3', '%C0%80', String.raw`\u00zz`, String.raw`C:\new`])(
-    'stays unchanged if it cannot be decoded (%s)',
+    'finds text that cannot be decoded (%s)',
     (text) => {
       expect(matchPayload(text, { note: `<${text}>` })).toBe('exact');
       expect(matchPayload(`${text} é`, { raw: toPhpJson({ note: `${text} é` }) })).toBe('similar');
     },
   );
 
-  it('matches no other text', () => {
+  it('does not find different text', () => {
     const link = '/?mail=anna%40example.com&name=Ana%C0%80Gil';
     const payload = { raw: toPhpJson(ANGEL), link, name: 'Anna Ruiz' };
     for (const term of ['Angela', 'Ana Ruiz', 'anna@example.org', 'AnnaRuiz', 'AnaGil']) {
