@@ -1,26 +1,35 @@
-/** The name and the addresses of a site, for build-site.ts and site-files.ts. */
+/** Defines a site's name and makes its URLs, for build-site.ts and site-files.ts. */
 
 import { LANGUAGES, type Language, type Text } from './translations.ts';
 
-/** `SITE_URL` is the origin of the site: the service's `PUBLIC_SITE_URL`. */
+/** `SITE_URL` is the origin of the site. Use the same value as the service's `PUBLIC_SITE_URL`. */
 export const { SITE_URL = 'http://localhost:3000', SITE_NAME = 'Shared homes' } = process.env;
 
-/** Returns the languages in which a listing has text; the first language if it has only its name. */
+/**
+ * Returns the languages in which a listing has a title or a description. Returns the first language
+ * if it has neither.
+ */
 export function listLanguages({ title, description }: { title: Text; description: Text }) {
   const languages = LANGUAGES.filter((language) => title[language] || description[language]);
   return languages.length > 0 ? languages : [LANGUAGES[0]];
 }
 
-/** Returns the visitor's language if a page has text in it, otherwise the page's first language. */
+/**
+ * Returns the visitor's language if the page is available in it, and otherwise the page's first
+ * language.
+ */
 export const chooseLanguage = (wantedLanguage: string, languages: readonly Language[]) =>
   languages.find((language) => language === wantedLanguage) ?? languages[0] ?? LANGUAGES[0];
 
-/** Returns the address of a page in a language. */
+/**
+ * Returns the URL of a page in the given language, or in the page's first language if it is not
+ * translated.
+ */
 export const makeAddress = (path: string, language: string, languages: readonly Language[]) =>
   `${SITE_URL}/${chooseLanguage(language, languages)}${path}`;
 
-/** Redirects for the addresses in the feed, where the `url` of a listing has no language. */
+/** Redirects for the URLs in the feed, which do not contain a language. */
 export const REDIRECTS = `/ /${LANGUAGES[0]}/ 302\n/listings/* /${LANGUAGES[0]}/listings/:splat 302\n`;
 
-/** Whether a slug has no page, because hosts serve the file of this name at another address. */
+/** Whether a slug cannot have a page, because hosts treat a file of this name specially. */
 export const isFileOfHost = (slug: string) => ['index', '404'].includes(slug);

@@ -1,7 +1,7 @@
 /**
- * Builds a list page and a page for each listing, in three languages, for a host that serves
- * `en/listings/casa-marea.html` at `/en/listings/casa-marea`. Each build replaces the folders `site/en`,
- * `site/es` and `site/fr`.
+ * Builds a static site in three languages, with a list page and one page per listing. The host must
+ * serve `en/listings/casa-marea.html` at `/en/listings/casa-marea`. Each build replaces the folders
+ * `site/en`, `site/es` and `site/fr`.
  */
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const CACHE = 'feed-cache.json';
 const before: Cache = existsSync(CACHE) ? JSON.parse(readFileSync(CACHE, 'utf8')) : {};
 const now: Cache = {};
 
-/** Returns a page of the feed. After a 304 it is the page of the last build. */
+/** Returns a page of the feed. After a 304, returns the cached page from the previous build. */
 async function getPage(path: string): Promise<Page> {
   const cached = before[path];
   const response = await call(path, { headers: cached ? { 'If-None-Match': cached.etag } : {} });
@@ -45,7 +45,7 @@ async function getListings(): Promise<Listing[]> {
 
 const all = await getListings();
 const listings = all.filter(({ slug }) => !isFileOfHost(slug));
-// A sold-out listing has a page, so that links to it keep working, but it is not in the list.
+// A sold-out listing keeps its page so that links still work, but it is not in the list.
 const listedListings = listings.filter(({ status }) => status !== 'sold_out');
 for (const language of LANGUAGES) {
   const folder = `site/${language}`;
@@ -60,7 +60,7 @@ for (const language of LANGUAGES) {
   }
 }
 copyFileSync(`${import.meta.dirname}/site.css`, 'site/site.css');
-// Without it, Cloudflare Pages serves a missing page as a 200.
+// Without a 404.html, Cloudflare Pages responds to an unknown path with a 200.
 writeFileSync('site/404.html', notFoundPage());
 writeFileSync('site/_redirects', REDIRECTS);
 writeFileSync(CACHE, JSON.stringify(now));

@@ -1,17 +1,17 @@
-/** Sends the requests of the other examples. Copy this file into their folder. */
+/** Sends requests for the other examples. Copy this file into the same folder. */
 
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '' } = process.env;
 const SECOND_MS = 1_000;
-/** Longer than a request with `wait=25`. */
+/** Longer than a request with `wait=25` can take. */
 const TIMEOUT_MS = 40_000;
 
 /**
- * Sends a request and retries it while a retry may help, after the pause that the response requests.
- * Prints the reason of each retry. Throws `NotFromService` for a redirect or another response that
- * is not from the service, e.g. from a login page or a firewall.
+ * Sends a request. Retries it as long as a retry can help, and waits as long as the response asks.
+ * Prints the reason for each retry. Throws `NotFromService` if the response does not come from the
+ * service, but for example from a login page or a firewall.
  */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
   if (!API_KEY) {
@@ -27,7 +27,7 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
   for (let seconds = 1; ; seconds = Math.min(2 * seconds, 30)) {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const sent = { ...init, headers, signal, redirect: 'manual' } as const;
-    // Without a response, an event may be stored or not. The next attempt settles it.
+    // Without a response, it is unknown if an event was stored. The next attempt makes it certain.
     const outcome = await attempt(API_URL + path, sent).catch(describeCause);
     const response = typeof outcome === 'string' ? undefined : outcome;
     const retryAfter = parseRetryAfter(response?.headers.get('Retry-After') ?? '');
@@ -49,8 +49,8 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
 }
 
 /**
- * Returns the complete response, or throws. A connection that ends early may leave half a JSON
- * document.
+ * Returns the complete response. Throws if the response is incomplete, because a connection that
+ * ends early can leave half a JSON document.
  */
 async function attempt(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
@@ -60,14 +60,17 @@ async function attempt(url: string, init: RequestInit): Promise<Response> {
   return new Response(text || null, response);
 }
 
-/** Returns the body of a response. Throws if the response is an error. */
+/** Returns the JSON body of a response. Throws if the response is an error. */
 export async function callForJson<Body>(path: string, init?: RequestInit): Promise<Body> {
   const response = await call(path, init);
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as Body;
 }
 
-/** Whether a body is from the service. A login page may be a 200 too, but has no `object`. */
+/**
+ * Whether a body comes from the service. A login page can also have the status 200, but its body
+ * has no `object`.
+ */
 function isResource(text: string): boolean {
   try {
     return typeof JSON.parse(text)?.object === 'string';
@@ -76,7 +79,10 @@ function isResource(text: string): boolean {
   }
 }
 
-/** A response of something between this program and the service, such as a login page or a firewall. */
+/**
+ * The error for a response that does not come from the service, but for example from a login page
+ * or a firewall.
+ */
 export class NotFromService extends Error {
   readonly status: number;
 
@@ -91,7 +97,7 @@ export class NotFromService extends Error {
 
 const NAMESPACE = Buffer.from('3c0f4e0e7b524d0c9a561f2be2d7c9a4', 'hex');
 
-/** Returns the id of the event with a key: the version 5 UUID of the key. */
+/** Returns the id of the event with an idempotency key. The id is a version 5 UUID of the key. */
 export function makeEventId(key: string): string {
   const bytes = createHash('sha1').update(NAMESPACE).update(key).digest().subarray(0, 16);
   bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x50;
@@ -99,14 +105,17 @@ export function makeEventId(key: string): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** Reads a `Retry-After`: a number of seconds, or a date, which a proxy may send. */
+/**
+ * Returns the seconds in a `Retry-After` header; undefined if there is no valid value. A proxy can
+ * send a date instead of a number.
+ */
 function parseRetryAfter(header: string): number | undefined {
   const isNumber = /^\d+$/.test(header);
   const seconds = isNumber ? Number(header) : (Date.parse(header) - Date.now()) / 1_000;
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(Math.ceil(seconds), 1), 3_600);
 }
 
-/** Returns the reason why there is no response, e.g. ECONNREFUSED. */
+/** Returns the reason for a missing response, such as ECONNREFUSED. */
 function describeCause(error: Error & { cause?: { code?: string; message?: string } }): string {
   return error.cause?.code ?? error.cause?.message ?? error.message;
 }

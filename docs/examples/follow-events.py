@@ -1,15 +1,15 @@
-"""Handles every event in the order of the stream: `python3 follow-events.py`. It keeps
-checkpoint.json and handled.txt in its folder. After the database was restored, start it with the
-time of the backup: `SINCE=2026-11-21T12:00:00Z python3 follow-events.py`."""
+"""Handles every event in the order of the stream. Run it with `python3 follow-events.py`. It stores
+checkpoint.json and handled.txt in the current folder. After a restore of the database, start it with
+the time of the backup: `SINCE=2026-11-21T12:00:00Z python3 follow-events.py`."""
 import http.client, json, os, sys, time, urllib.parse, urllib.request
 
 URL = os.environ.get("API_URL", "http://localhost:3001") + "/api/v1/events?"
-# Longer than a request with `wait`.
+# Longer than a request with `wait` can take.
 TIMEOUT_SECONDS = 40
 
 
 class UnchangedResponse(urllib.request.HTTPErrorProcessor):
-    """Returns redirects and errors as responses."""
+    """Returns redirects and errors as ordinary responses."""
     def http_response(self, request, response):
         return response
     https_response = http_response
@@ -19,13 +19,13 @@ opener = urllib.request.build_opener(UnchangedResponse)
 
 
 def handle(event):
-    """Replace this with your work. It must be safe to repeat, because a crash may repeat an event."""
+    """Replace the body with your own work. After a crash, the same event can arrive twice."""
     print(event["id"], event["type"], event["aggregate_id"], flush=True)
 
 
 def attempt(request):
-    """Returns the complete response, or raises an error. A connection that ends early may leave half a
-    JSON document, or no header with the length of the body."""
+    """Returns the complete response. Raises an error if it is incomplete: a connection that ends early
+    can leave half a JSON document, or no header with the length of the body."""
     with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
         text, headers = response.read().decode(errors="replace"), response.headers
     is_json = "json" in headers.get("Content-Type", "")
@@ -35,7 +35,7 @@ def attempt(request):
 
 
 def read_page(query):
-    """Returns a page of the list. Retries until a retry cannot help."""
+    """Returns a page of the list. Retries as long as a retry can help."""
     pause = 1
     while True:
         request = urllib.request.Request(URL + urllib.parse.urlencode(query), headers={

@@ -1,6 +1,6 @@
 /**
- * Handles every event in the order of the stream. Keeps `checkpoint.json` and `handled.txt` in its
- * folder. After the database was restored, start it with the time of the backup:
+ * Handles every event in the order of the stream. Stores `checkpoint.json` and `handled.txt` in the
+ * current folder. After a restore of the database, start it with the time of the backup:
  * `SINCE=2026-11-21T12:00:00Z node follow-events.ts`.
  */
 
@@ -12,8 +12,8 @@ type Page = { data: Event[]; resume_cursor: string };
 type Checkpoint = { since: string; cursor: string };
 
 /**
- * Replace this with your work. After a crash it may get an event twice, so it must be safe to repeat
- * for one `event.id`.
+ * Replace the body with your own work. After a crash, the function can receive the same event
+ * twice, so make the work safe to repeat for the same `event.id`.
  */
 async function handle(event: Event) {
   console.log(event.id, event.type, event.aggregate_id);

@@ -1,4 +1,4 @@
-/** A listing for search engines, as JSON-LD. */
+/** Describes a listing to search engines in JSON-LD. */
 
 import { type Listing, share } from './listing-html.ts';
 import { CURRENCY, type Language } from './translations.ts';
@@ -9,7 +9,10 @@ const AVAILABILITY: Readonly<Record<string, string>> = {
   sold_out: 'https://schema.org/SoldOut',
 };
 
-/** Returns the text of a script element of the type `application/ld+json`. `url` is the page's address. */
+/**
+ * Returns the content of a script element of type `application/ld+json`. `url` is the URL of the
+ * listing's page.
+ */
 export function jsonLd(listing: Listing, language: Language, url: string): string {
   const { address, capacity, city, gallery, latitude, price_from: price } = listing;
   const image = gallery.map((photo) => photo.url);
@@ -36,7 +39,7 @@ export function jsonLd(listing: Listing, language: Language, url: string): strin
     offers: isProduct
       ? {
           '@type': 'Offer',
-          // The price of a share, and not of the complete house.
+          // The price is for a share, not for the whole house.
           name: share(listing, language) || null,
           price,
           priceCurrency: CURRENCY,
@@ -44,6 +47,6 @@ export function jsonLd(listing: Listing, language: Language, url: string): strin
         }
       : null,
   };
-  // Fields that are null are left out. A `<` in a text must not end the script element.
+  // Leaves out fields that are null. Escapes `<`, so that no text can end the script element.
   return JSON.stringify(data, (_, value) => value ?? undefined).replaceAll('<', '\\u003c');
 }

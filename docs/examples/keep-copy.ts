@@ -1,6 +1,6 @@
 /**
- * Keeps a copy of the public catalogue in `copy.json` while it runs. It replaces the file after it has
- * read all changes, so the file always has a complete catalogue.
+ * Keeps an up-to-date copy of the public catalogue in `copy.json`. Replaces the file only after
+ * reading all changes, so that the file always contains a complete catalogue.
  */
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ type Copy = { cursor: string; listings: Record<string, Listing> };
 const FILE = 'copy.json';
 const emptyCopy = (): Copy => ({ cursor: '', listings: {} });
 
-/** Replaces the copy together with its cursor, in one step. */
+/** Replaces the copy and its cursor in one step. */
 function store(copy: Copy): void {
   writeFileSync(`${FILE}.new`, JSON.stringify(copy));
   renameSync(`${FILE}.new`, FILE);

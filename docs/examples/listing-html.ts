@@ -1,6 +1,6 @@
 /**
- * The parts of a listing's card and of its page as HTML. A part without a value is an empty string.
- * The preview of `npm run dev` uses these functions too.
+ * Renders the parts of a listing's card and page as HTML. A part without a value is an empty
+ * string. The preview of `npm run dev` also uses these functions.
  */
 
 import {
@@ -34,7 +34,7 @@ export type ListingCard = {
   hero_image: Photo | null;
   location: { id: string; name: Text } | null;
   is_early_access: boolean;
-  /** Absent from a card. */
+  /** Cards do not have this field. */
   weeks_per_year?: number | null;
 };
 
@@ -54,7 +54,10 @@ export type Listing = ListingCard & {
   financial_analysis_url: string | null;
 };
 
-/** Returns the visitor's language if the text has it, otherwise the first language that the text has. */
+/**
+ * Returns the visitor's language if the text is translated into it, and otherwise the first
+ * language of the text.
+ */
 export const findLanguage = (text: Text, language: Language) =>
   [language, ...LANGUAGES].find((candidate) => text[candidate] !== undefined) ?? language;
 
@@ -64,7 +67,7 @@ export const pickText = (text: Text, language: Language) =>
 export const escapeHtml = (text: string) =>
   text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** Returns an element with a text and its language; empty if there is no text. */
+/** Returns an element with the text and its `lang`. Returns an empty string if there is no text. */
 const element = (tag: string, text: Text, language: Language) =>
   pickText(text, language) &&
   `<${tag} lang="${findLanguage(text, language)}">${escapeHtml(pickText(text, language))}</${tag}>`;
@@ -72,14 +75,17 @@ const element = (tag: string, text: Text, language: Language) =>
 const joinParts = (texts: readonly (string | false | null | undefined)[], separator = ' · ') =>
   texts.filter(Boolean).join(separator);
 
-/** Returns a picture in the proportions of the style sheet. The first ones of a page load eagerly. */
+/**
+ * Returns an image with the aspect ratio of the style sheet. Load the first images of a page
+ * eagerly.
+ */
 export const picture = ({ url, alt }: Photo, language: Language, loading: 'eager' | 'lazy') =>
   `<img src="${escapeHtml(url)}" alt="${escapeHtml(pickText(alt, language))}" lang="${findLanguage(alt, language)}" width="800" height="600" loading="${loading}">`;
 
 export const heading = (tag: string, { title, name }: ListingCard, language: Language) =>
   element(tag, title, language) || `<${tag}>${escapeHtml(name)}</${tag}>`;
 
-/** Returns the town and the location, e.g. Deià, Mallorca. */
+/** Returns the town and the location, e.g. "Deià, Mallorca". */
 function townAndLocation({ city, location }: ListingCard, language: Language): string {
   const name = location?.name ?? {};
   const town = city === pickText(name, language) ? null : city;
@@ -98,13 +104,13 @@ export function badges(
   return paragraph('badges', joinParts(badges, ' '));
 }
 
-/** Returns what a buyer gets, e.g. share of 1/8 · 6 weeks a year. */
+/** Returns the buyer's share, e.g. "share of 1/8 · 6 weeks a year". */
 export function share({ fraction_from, weeks_per_year }: ListingCard, language: Language): string {
   const fraction = fraction_from && `${LABELS.share[language]} ${fraction_from}`;
   return joinParts([fraction, formatCount('weeks_per_year', weeks_per_year, language)]);
 }
 
-/** Returns the price of a share, e.g. From €289,000 · share of 1/8. */
+/** Returns the price of a share, e.g. "From €289,000 · share of 1/8". */
 export function price(listing: ListingCard, language: Language): string {
   const money = { style: 'currency', currency: CURRENCY, maximumFractionDigits: 0 } as const;
   const amount = listing.price_from?.toLocaleString(language, money);
@@ -118,7 +124,7 @@ export function price(listing: ListingCard, language: Language): string {
 type FactField = Exclude<CountedField, 'weeks_per_year'>;
 type Facts = Pick<ListingCard, 'type'> & { readonly [F in FactField]?: number | null };
 
-/** Returns the type and the counts of a listing, e.g. Beach · 4 bedrooms. */
+/** Returns the listing's type and the number of its rooms and guests, e.g. "Beach · 4 bedrooms". */
 export function facts(listing: Facts, language: Language, fields = FACTS): string {
   const counts = fields.map((field) => formatCount(field, listing[field], language));
   return paragraph('facts', joinParts([TYPES[listing.type ?? '']?.[language], ...counts]));
@@ -127,7 +133,7 @@ export function facts(listing: Facts, language: Language, fields = FACTS): strin
 const FACTS: FactField[] = ['bedrooms', 'beds', 'bathrooms', 'bathtubs', 'capacity', 'size'];
 const FACTS_OF_CARD: FactField[] = ['bedrooms', 'bathrooms', 'capacity', 'size'];
 
-/** Returns a number with its noun, e.g. 4 bedrooms. */
+/** Returns a number with its noun, e.g. "4 bedrooms". */
 function formatCount(field: CountedField, value: number | null | undefined, language: Language) {
   if (!value) return null;
   const [singular, plural] = NOUN_FORMS[field][language];
@@ -137,7 +143,7 @@ function formatCount(field: CountedField, value: number | null | undefined, lang
 
 type Link = { tag: 'h2' | 'h3'; href: string; loading: 'eager' | 'lazy' };
 
-/** Returns a card. Its heading is the link to the page. */
+/** Returns a card whose heading links to the listing's page. */
 export function card(
   listing: ListingCard,
   language: Language,
@@ -148,7 +154,7 @@ export function card(
 <div><a href="${escapeHtml(href)}">${heading(tag, listing, language)}</a>${place(listing, language)}${badges(listing, language)}${facts(listing, language, FACTS_OF_CARD)}${price(listing, language)}</div>`;
 }
 
-/** Returns the paragraphs of the description, which are separated by blank lines. */
+/** Returns the description as paragraphs. Blank lines in the text separate the paragraphs. */
 export function text({ description }: Listing, language: Language): string {
   const paragraphs = pickText(description, language).match(/.+(\n.+)*/g) ?? [];
   const elements = paragraphs.map(
@@ -168,7 +174,7 @@ function labelList(title: Labels, items: readonly { label: Text }[], language: L
   return section(title, elements && `<ul class="labels">${elements}</ul>`, language);
 }
 
-/** Returns the address, a text about the surroundings, and a link to a map. */
+/** Returns the address, the text about the surroundings, and a link to a map. */
 export function where(listing: Listing, language: Language): string {
   const { address, latitude, longitude, location_text: around } = listing;
   const lines = [address && escapeHtml(address), townAndLocation(listing, language)];
@@ -183,7 +189,7 @@ export function where(listing: Listing, language: Language): string {
   return section(LABELS.where, parts.join(''), language);
 }
 
-/** Returns the links to the video and to the financial analysis. */
+/** Returns links to the video and the financial analysis. */
 export function links(listing: Listing, language: Language): string {
   const { video_url: video, financial_analysis_url: analysis } = listing;
   return paragraph(

@@ -1,6 +1,7 @@
 /**
- * A site that renders each page at each visit. Start it with `node --env-file=.dev.vars live-page.ts`
- * and open http://localhost:3000. Each request has the ETag of the response that the site has cached.
+ * Serves a site that renders a page for every visit. Start it with `node --env-file=.dev.vars
+ * live-page.ts` and open http://localhost:3000. Requests to the feed contain the ETag of the cached
+ * response.
  */
 
 import * as http from 'node:http';
@@ -9,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import * as html from './listing-html.ts';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '', PORT = '3000' } = process.env;
-/** The longest time that a visitor waits for the feed. */
+/** How long a visitor waits for the feed. */
 const TIMEOUT_MS = 3_000;
 const client = API_URL.startsWith('https:') ? https : http;
 /** Keeps connections open between visits. `fetch` would close them after four seconds. */
@@ -30,16 +31,19 @@ function get(path: string, headers: Record<string, string>): Promise<Reply> {
   });
 }
 
-/** The latest response of each path that exists. */
+/** The latest successful response for each path. */
 const latest = new Map<string, { etag: string; body: unknown }>();
 
-/** Reads the feed, or uses the latest response while the feed fails. Returns null for a 404. */
+/**
+ * Reads the feed. Returns the latest cached response if the request fails, and null if the listing
+ * does not exist.
+ */
 async function read<Body>(path: string): Promise<Body | null> {
   const cached = latest.get(path);
   try {
     const condition = cached && { 'If-None-Match': cached.etag };
     const { status, headers, body } = await get(path, { 'x-api-key': API_KEY, ...condition });
-    // Without this header a 404 comes from a proxy, and does not mean that the listing is hidden.
+    // A 404 without this header comes from a proxy and does not mean that the listing is hidden.
     if (status === 404 && headers['x-should-retry']) latest.delete(path);
     else if (status === 200) latest.set(path, { etag: headers.etag ?? '', body: JSON.parse(body) });
     else if (status !== 304) throw new Error(`${status} ${body}`);
@@ -83,7 +87,10 @@ async function renderListing(slug: string): Promise<string | null> {
   return document(title, heading('h1', listing, 'en') + parts.join('\n'));
 }
 
-/** Returns the page at a path. Slugs have only these characters, so they need no decoding. */
+/**
+ * Returns the page at a path; null if there is none. Slugs contain only these characters, so no
+ * decoding is needed.
+ */
 async function render(path: string): Promise<string | null> {
   if (path === '/') return renderList();
   const [, slug] = /^\/listings\/([a-z0-9_-]+)$/.exec(path) ?? [];

@@ -1,10 +1,10 @@
 <?php
-// outbox.php: `php outbox.php bk_7 4` stores a booking, `php outbox.php` sends the outbox.
+// `php outbox.php bk_7 4` stores a booking for four guests. `php outbox.php` sends the outbox.
 // It needs PHP 8.1 with pdo_sqlite and curl.
 
 const NAMESPACE_HEX = '3c0f4e0e7b524d0c9a561f2be2d7c9a4';
 
-// SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL: another program has locked the database.
+// SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL mean that another program has locked the database.
 const LOCKED_CODES = [5, 6, 15];
 
 $db = new PDO('sqlite:bookings.sqlite', options: [
@@ -14,7 +14,7 @@ whenUnlocked(fn() => $db->exec('
     CREATE TABLE IF NOT EXISTS outbox (
         seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
         event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT)'));
-// A row that was set aside holds back the later rows of its booking.
+// The oldest row that can be sent. A rejected row holds back the later rows of its booking.
 const OLDEST = <<<'SQL'
     SELECT seq, key, event FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
         SELECT 1 FROM outbox AS aside WHERE aside.problem IS NOT NULL AND aside.seq < waiting.seq
@@ -23,7 +23,7 @@ const OLDEST = <<<'SQL'
     ORDER BY seq LIMIT 1
     SQL;
 
-/** Runs a statement, and repeats it for as long as another program has locked the database. */
+/** Runs a statement. Retries while another program locks the database. */
 function whenUnlocked(callable $run): mixed
 {
     for (;;) {
@@ -44,7 +44,7 @@ function book(PDO $db, string $booking, int $guests): void
     $payload = ['occurred_at' => gmdate('Y-m-d\TH:i:s\Z'), 'guests' => $guests];
     $event = ['event_type' => 'booking.created', 'aggregate_type' => 'booking',
         'aggregate_id' => $booking, 'payload' => $payload];
-    // HTTP clients agree only on ASCII in headers. RFC 3986 encodes text alike in every language.
+    // HTTP clients agree only on ASCII headers, and RFC 3986 encoding is the same in every language.
     $key = 'bookings-' . rawurlencode($booking) . '-created';
     $db->beginTransaction();
     $db->prepare('INSERT INTO bookings VALUES (?, ?)')->execute([$booking, $guests]);
@@ -53,7 +53,7 @@ function book(PDO $db, string $booking, int $guests): void
     $db->commit();
 }
 
-/** Returns the id of the event with a key: the version 5 UUID of the key. */
+/** Returns the id of the event with an idempotency key. The id is a version 5 UUID of the key. */
 function makeEventId(string $key): string
 {
     $hash = substr(sha1(hex2bin(NAMESPACE_HEX) . $key), 0, 32);
@@ -62,7 +62,7 @@ function makeEventId(string $key): string
     return preg_replace('/^(.{8})(.{4})(.{4})(.{4})/', '$1-$2-$3-$4-', $hash);
 }
 
-/** Whether a response is the event itself. A login page may respond with 200 too. */
+/** Whether a response is the stored event. A login page can also have the status 200. */
 function isEvent(string $text, string $key): bool
 {
     $body = json_decode($text, true);
@@ -70,9 +70,9 @@ function isEvent(string $text, string $key): bool
 }
 
 /**
- * Returns the status, the headers in lower case and the text of a complete response. The status is 0
- * without one. A connection that ends early may leave half a JSON document, or no header with the
- * length of the body.
+ * Returns the status, the headers with lower-case names, and the text of a response. The status is
+ * 0 if the response is missing or incomplete: a connection that ends early can leave half a JSON
+ * document, or no header with the length of the body.
  */
 function attempt(string $path, array $options = []): array
 {
@@ -98,14 +98,17 @@ function attempt(string $path, array $options = []): array
     return [$status, $headers, $text];
 }
 
-/** Whether a request without an event succeeds, which a firewall does not take for an attack. */
+/** Whether the service responds to a request without an event, which a firewall should let pass. */
 function isServed(): bool
 {
     [$status, , $text] = attempt('/api/health');
     return $status === 200 && (json_decode($text, true)['object'] ?? '') === 'health';
 }
 
-/** Sends an event until a retry cannot help. Returns the status and the text of the response. */
+/**
+ * Sends an event. Retries as long as a retry can help. Returns the status and the text of the
+ * response.
+ */
 function send(string $key, string $event): array
 {
     $options = [CURLOPT_POSTFIELDS => $event, CURLOPT_HTTPHEADER => [
@@ -124,7 +127,7 @@ function send(string $key, string $event): array
                 if (isset($headers[$name])) $reason .= " ($name: {$headers[$name]})";
             }
             $reason .= ' ' . substr(explode("\n", trim($text))[0], 0, 200);
-            // A firewall that rejects an event twice, but not a request without it, rejects its text.
+            // If a firewall rejects the event twice but lets another request pass, it rejects the event's text.
             if ($status < 400 || !isServed()) stop("$key: $reason");
             if ($isAgain) return [$status, $reason];
             $isAgain = true;

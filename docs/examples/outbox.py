@@ -1,4 +1,4 @@
-"""outbox.py: `python3 outbox.py bk_7 4` stores a booking, `python3 outbox.py` sends the outbox."""
+"""`python3 outbox.py bk_7 4` stores a booking for four guests. `python3 outbox.py` sends the outbox."""
 import datetime, http.client, json, os, sqlite3, sys, time, urllib.parse, urllib.request, uuid
 
 URL = os.environ.get("API_URL", "http://localhost:3001")
@@ -12,7 +12,7 @@ TABLES = """
         seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
         event TEXT NOT NULL CHECK (json_valid(event)), problem TEXT);
 """
-# A row that was set aside holds back the later rows of its booking.
+# The oldest row that can be sent. A rejected row holds back the later rows of its booking.
 OLDEST = """
     SELECT seq, key, event FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
         SELECT 1 FROM outbox AS aside WHERE aside.problem IS NOT NULL AND aside.seq < waiting.seq
@@ -22,7 +22,7 @@ OLDEST = """
 
 
 class UnchangedResponse(urllib.request.HTTPErrorProcessor):
-    """Returns redirects and errors as responses."""
+    """Returns redirects and errors as ordinary responses."""
     def http_response(self, request, response):
         return response
     https_response = http_response
@@ -32,13 +32,13 @@ opener = urllib.request.build_opener(UnchangedResponse)
 
 
 def when_unlocked(run):
-    """Runs statements, and repeats them for as long as another program has locked the database."""
+    """Runs statements. Retries while another program locks the database."""
     while True:
         try:
             with db:
                 return run()
         except sqlite3.OperationalError as error:
-            # "database is locked", "database table is locked" and "locking protocol"
+            # Matches "database is locked", "database table is locked" and "locking protocol".
             if "lock" not in str(error):
                 raise
             print(f"bookings.sqlite: {error}, next attempt in 1 s", file=sys.stderr, flush=True)
@@ -50,7 +50,7 @@ def book(booking, guests):
     occurred_at = datetime.datetime.now(datetime.timezone.utc).isoformat()
     event = {"event_type": "booking.created", "aggregate_type": "booking", "aggregate_id": booking,
              "payload": {"occurred_at": occurred_at, "guests": guests}}
-    # HTTP clients agree only on ASCII in headers. RFC 3986 encodes text alike in every language.
+    # HTTP clients agree only on ASCII headers, and RFC 3986 encoding is the same in every language.
     key = f"bookings-{urllib.parse.quote(booking, safe='')}-created"
     with db:
         db.execute("INSERT INTO bookings VALUES (?, ?)", (booking, guests))
@@ -58,8 +58,8 @@ def book(booking, guests):
 
 
 def attempt(request):
-    """Returns the complete response, or raises an error. A connection that ends early may leave half a
-    JSON document, or no header with the length of the body."""
+    """Returns the complete response. Raises an error if it is incomplete: a connection that ends early
+    can leave half a JSON document, or no header with the length of the body."""
     with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
         text, headers = response.read().decode(errors="replace"), response.headers
     is_json = "json" in headers.get("Content-Type", "")
@@ -70,7 +70,7 @@ def attempt(request):
 
 
 def is_event(text, key):
-    """Whether a response is the event itself. A login page may respond with 200 too."""
+    """Whether a response is the stored event. A login page can also have the status 200."""
     try:
         body = json.loads(text)
         return body["object"] == "event" and body["id"] == str(uuid.uuid5(NAMESPACE, key))
@@ -79,7 +79,7 @@ def is_event(text, key):
 
 
 def is_served():
-    """Whether a request without an event succeeds, which a firewall does not take for an attack."""
+    """Whether the service responds to a request without an event, which a firewall should let pass."""
     try:
         status, _, text = attempt(urllib.request.Request(URL + "/api/health", headers=AGENT))
         return status == 200 and json.loads(text)["object"] == "health"
@@ -88,7 +88,7 @@ def is_served():
 
 
 def send(key, event):
-    """Sends an event until a retry cannot help. Returns the status and the text of the response."""
+    """Sends an event and retries as long as a retry can help. Returns the response's status and text."""
     pause, is_again = 1, False
     while True:
         request = urllib.request.Request(URL + "/api/public/events/ingest", event.encode(), {
@@ -98,7 +98,7 @@ def send(key, event):
             status, headers, text = attempt(request)
             problem = f"{status} {text}"
         except (OSError, http.client.HTTPException, ValueError) as error:
-            # Without a response, the event may be stored or not. The next attempt settles it.
+            # Without a response, it is unknown if the event was stored. The next attempt makes it certain.
             status, headers, problem = 0, {"X-Should-Retry": "true"}, error
         should_retry, retry_after = headers.get("X-Should-Retry"), headers.get("Retry-After", "")
         is_rejected = should_retry == "false" and status in (400, 409, 413)
@@ -111,7 +111,7 @@ def send(key, event):
                             if name in headers)
             first_line = text.strip().split("\n")[0][:200]
             reason = f"not a response of the service: {status}{about} {first_line}"
-            # A firewall that rejects an event twice, but not a request without it, rejects its text.
+            # If a firewall rejects the event twice but lets another request pass, it rejects the event's text.
             if status < 400 or not is_served():
                 sys.exit(f"{key}: {reason}")
             if is_again:

@@ -1,13 +1,15 @@
 /**
- * The outbox of a booking system. `node outbox.ts bk_7 4` stores a booking of four guests with its
- * event. `node outbox.ts` sends the stored events until it is stopped.
+ * Implements the outbox of a booking system. `node outbox.ts bk_7 4` stores a booking for four
+ * guests together with its event. `node outbox.ts` sends the stored events until it is stopped.
  */
 
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, makeEventId, NotFromService } from './call.ts';
 
-/** SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL: another program has locked the database. */
+/**
+ * SQLITE_BUSY, SQLITE_LOCKED and SQLITE_PROTOCOL mean that another program has locked the database.
+ */
 const LOCKED_CODES = [5, 6, 15];
 
 const database = new DatabaseSync('bookings.sqlite', { timeout: 5_000 });
@@ -21,14 +23,14 @@ const createTables = () =>
 `);
 await whenUnlocked(createTables);
 
-/** Runs a statement, and repeats it for as long as another program has locked the database. */
+/** Runs a statement. Retries while another program locks the database. */
 async function whenUnlocked<Result>(run: () => Result): Promise<Result> {
   for (;;) {
     try {
       return run();
     } catch (error) {
       const { errcode = 0, message } = error as { errcode?: number; message: string };
-      // The low byte of an extended code is the primary one.
+      // The low byte of an extended result code is the primary result code.
       if (!LOCKED_CODES.includes(errcode & 0xff)) throw error;
       console.error(`bookings.sqlite: ${message}, next attempt in 1 s`);
       await pause(1_000);
@@ -36,7 +38,10 @@ async function whenUnlocked<Result>(run: () => Result): Promise<Result> {
   }
 }
 
-/** HTTP clients agree only on ASCII in headers. RFC 3986 encodes text alike in every language. */
+/**
+ * Encodes text in ASCII, because HTTP clients agree only on ASCII headers. RFC 3986 encoding is the
+ * same in every language.
+ */
 const encodeAscii = (text: string) =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -48,7 +53,7 @@ function book(id: string, guests: number): void {
   const payload = { occurred_at: new Date().toISOString(), guests };
   const entity = { aggregate_type: 'booking', aggregate_id: id };
   const event = JSON.stringify({ event_type: 'booking.created', ...entity, payload });
-  // All senders share their keys, so a key begins with the name of the system.
+  // All senders share one set of keys, so a key begins with the name of the sender.
   const key = `bookings-${encodeAscii(id)}-created`;
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -63,7 +68,9 @@ function book(id: string, guests: number): void {
   }
 }
 
-/** A row that was set aside holds back the later rows of its booking. */
+/**
+ * Selects the oldest row that can be sent. A rejected row holds back the later rows of its booking.
+ */
 const oldest = database.prepare(`
   SELECT * FROM outbox AS waiting WHERE problem IS NULL AND NOT EXISTS (
     SELECT 1 FROM outbox AS aside WHERE aside.problem IS NOT NULL AND aside.seq < waiting.seq
@@ -76,14 +83,17 @@ const setAside = database.prepare('UPDATE outbox SET problem = ? WHERE seq = ?')
 
 type Outcome = { status: number; text: string };
 
-/** Sends an event. Returns 200 or 202 if it is stored, or the status and text with which it is rejected. */
+/**
+ * Sends an event. Returns the status 200 or 202 if the event is stored, or the status and text of a
+ * rejection. Throws for other responses.
+ */
 async function send(key: string, event: string): Promise<Outcome> {
   const init = { method: 'POST', headers: { 'Idempotency-Key': key }, body: event };
   const response = await call('/api/public/events/ingest', init);
   const { status } = response;
   const text = await response.text();
   if (response.ok) {
-    // A login page may respond with 200 too.
+    // A login page can also have the status 200.
     const { object, id } = JSON.parse(text);
     if (object !== 'event' || id !== makeEventId(key)) throw new NotFromService(response, text);
   } else if (![400, 409, 413].includes(status)) throw new Error(`${status} ${text}`);
@@ -91,8 +101,8 @@ async function send(key: string, event: string): Promise<Outcome> {
 }
 
 /**
- * Sends an event. Returns a firewall's response if it rejects the event twice but lets another
- * request pass, because then it rejects the text of the event.
+ * Sends an event like `send`. If a firewall rejects the event twice but lets another request pass,
+ * the firewall rejects the event's text. In this case, returns the firewall's response.
  */
 async function sendThroughFirewall(key: string, event: string): Promise<Outcome> {
   for (let isAgain = false; ; isAgain = true) {
@@ -107,7 +117,7 @@ async function sendThroughFirewall(key: string, event: string): Promise<Outcome>
   }
 }
 
-/** Sends the oldest event. Returns whether there was one. */
+/** Sends the oldest event. Returns false if there is no event to send. */
 async function sendOldest(): Promise<boolean> {
   const row = await whenUnlocked(() => oldest.get());
   if (!row) return false;

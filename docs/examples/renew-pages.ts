@@ -1,6 +1,6 @@
 /**
- * The feed for a site that caches each page after its first visit. The build hook names the listings
- * whose pages must be rendered again.
+ * Reads the feed for a site that caches each page after its first visit. A build hook names the
+ * listings whose pages must be rendered again.
  */
 
 import { Webhook } from 'standardwebhooks';
@@ -15,15 +15,18 @@ type Change = { slug: string; former_slugs: string[]; change: string };
 
 type Cached = { tag: string; body: unknown; readAt: number };
 
-/** A page that is older is read again, because a hook may be lost. */
+/**
+ * Maximum age of a cached response. Older responses are read again, because a hook can get lost.
+ */
 const MAX_AGE_MS = 3_600_000;
 /**
- * Bodies by path. The tag of a body is the slug of its listing, or `lists` if it has two or more.
+ * Cached response bodies by path. The tag of a body is the slug of its listing, or `lists` for the
+ * page of a list.
  */
 const cached = new Map<string, Cached>();
 let hooks = 0;
 
-/** Reads the feed. Returns null for a hidden listing, so that its page is removed. */
+/** Reads the feed. Returns null if the listing is hidden, so that the site removes its page. */
 async function request<Body>(path: string): Promise<Body | null> {
   const response = await call(`/api/v1/web/${path}`);
   if (response.status === 404) return null;
@@ -31,7 +34,10 @@ async function request<Body>(path: string): Promise<Body | null> {
   return (await response.json()) as Body;
 }
 
-/** Returns the cached body, or reads it. An old body is returned once more while it is read again. */
+/**
+ * Returns the cached body, or reads it if it is not cached. An old body is returned once more while
+ * a new one is read in the background.
+ */
 async function read<Body>(path: string, tag: string): Promise<Body | null> {
   const entry = cached.get(path);
   if (!entry) return renew<Body>(path, tag);
@@ -46,12 +52,12 @@ async function renew<Body>(path: string, tag: string): Promise<Body | null> {
   const before = hooks;
   const body = await request<Body>(path);
   if (body === null) cached.delete(path);
-  // A body that was requested before a hook may not have the change that the hook announces.
+  // A body that was requested before the hook arrived may not contain the announced change.
   else if (hooks === before) cached.set(path, { tag, body, readAt: Date.now() });
   return body;
 }
 
-/** Returns every item of a list. `pager` is the parameter for its cursors. */
+/** Returns all items of a list. `pager` is the name of the cursor's query parameter. */
 async function readAll<Item>(path: string, pager: 'cursor' | 'after'): Promise<Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -68,13 +74,13 @@ export const getListing = (slug: string) =>
 export const getCards = () =>
   readAll<Listing>('property-cards?status=listed,coming_soon&limit=100&fresh=true', 'cursor');
 
-/** Returns the current slug of the listing that had another slug before. */
+/** Returns the current slug of the listing that used to have the given slug. */
 export async function findRenamed(previousSlug: string): Promise<string | undefined> {
   const changes = await readAll<Change>('property-changes?limit=50', 'after');
   return changes.find(({ former_slugs }) => former_slugs.includes(previousSlug))?.slug;
 }
 
-/** Handles the build hook. The pages that show a change are rendered again at their next visit. */
+/** Handles the build hook. Each affected page is rendered again on its next visit. */
 export async function onFeedChanged(request: Request): Promise<Response> {
   const hook = new Webhook(process.env.PUBLISH_HOOK_SECRET ?? '');
   const body = await request.text();

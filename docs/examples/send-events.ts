@@ -1,6 +1,6 @@
 /**
- * Sends a file of events: `node send-events.ts events.jsonl`. Each line is an event in the form of a
- * batch, with its `idempotency_key`. Run it again after a failure.
+ * Sends the events in a file: `node send-events.ts events.jsonl`. Each line is an event in the form
+ * of a batch item, with its `idempotency_key`. After a failure, run the command again.
  */
 
 import { readFileSync } from 'node:fs';
@@ -17,14 +17,14 @@ type Result = {
 };
 type List<Item> = { object: string; data: Item[] };
 
-/** Returns the stored events with the same keys, by id. */
+/** Returns the stored events that have the same idempotency keys, by id. */
 async function findStored(events: readonly Event[]): Promise<Map<string, StoredEvent>> {
   const ids = events.map((event) => makeEventId(event.idempotency_key));
   const { data } = await callForJson<List<StoredEvent>>(`/api/v1/events?id=${ids}`);
   return new Map(data.map((stored) => [stored.id, stored]));
 }
 
-/** Whether a stored event is the same. An erased payload counts as the same. */
+/** Whether a stored event equals the event to send. An erased payload counts as equal. */
 function isSame(event: Event, stored: StoredEvent): boolean {
   const { aggregate_type, aggregate_id, payload } = event;
   return (
@@ -35,7 +35,7 @@ function isSame(event: Event, stored: StoredEvent): boolean {
   );
 }
 
-/** Whether there is one result for each event, in the same order. */
+/** Whether the results match the events one by one, in the same order. */
 function areResultsFor(events: readonly Event[], results: readonly Result[]): boolean {
   return (
     results.length === events.length &&
@@ -58,7 +58,7 @@ let mayHaveArrived = true;
 for (let sent = 0; sent < lines.length; sent += 100) {
   const events = lines.slice(sent, sent + 100).map((line): Event => JSON.parse(line));
   const stored: Map<string, StoredEvent> = mayHaveArrived ? await findStored(events) : new Map();
-  // Events are sent in their order. If none of a hundred has arrived, none of the next ones has.
+  // Events are sent in order. If none of a hundred events has arrived, no later event has arrived.
   mayHaveArrived = stored.size > 0;
   const missing = events.filter((event) => !stored.has(makeEventId(event.idempotency_key)));
   console.log(`${sent}: ${stored.size} have arrived, ${missing.length} to send`);

@@ -1,6 +1,6 @@
 /**
- * Writes `site/sitemap.xml`, and `site/_redirects` for Cloudflare Pages and Netlify, which serve
- * `casa-marea.html` at `/casa-marea`.
+ * Writes `site/sitemap.xml` and `site/_redirects`. Cloudflare Pages and Netlify read the redirects,
+ * and serve `casa-marea.html` at `/casa-marea`.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ for (let after = '', hasMore = true; hasMore; ) {
   hasMore = page.has_more;
 }
 
-/** Returns the entries of a page in the sitemap, one for each of its languages. */
+/** Returns a page's sitemap entries, one for each of its languages. */
 function makeEntries(path: string, languages: readonly Language[], lastmod: string): string[] {
   const links = [...languages, 'x-default' as const].map((language) => {
     const href = makeAddress(path, language, languages);
@@ -63,6 +63,6 @@ writeFileSync(
 ${urls.join('')}</urlset>
 `,
 );
-// The host uses the first line that matches.
+// The host uses the first redirect that matches.
 writeFileSync('site/_redirects', redirects.join('') + REDIRECTS);
 console.log(`${urls.length} addresses in site/sitemap.xml, ${redirects.length} in site/_redirects`);

@@ -1,4 +1,4 @@
-/** The pages of build-site.ts as HTML. Their style sheet is site.css. */
+/** Renders the pages of build-site.ts as HTML. Their style sheet is site.css. */
 
 import { chooseLanguage, listLanguages, makeAddress, SITE_NAME } from './addresses.ts';
 import { jsonLd } from './json-ld.ts';
@@ -50,7 +50,7 @@ ${body}
 
 type Page = { path: string; title: string; description?: string; image?: string | undefined };
 
-/** Returns a page with its addresses in all languages and its data for social media. */
+/** Returns a page with links to its other languages and metadata for social media. */
 function page(
   language: Language,
   properties: Page,
@@ -102,7 +102,7 @@ export function listPage(listings: readonly ListingCard[], language: Language): 
   return page(language, { path: '/', title }, LANGUAGES, body);
 }
 
-/** Returns the page of a listing. Up to three of `others` in the same location are linked. */
+/** Returns the page of a listing, with links to up to three of `others` in the same location. */
 export function listingPage(
   listing: Listing,
   others: readonly Listing[],

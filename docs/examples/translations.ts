@@ -1,16 +1,19 @@
-/** The languages of a site, and its labels in each of them. */
+/** Defines a site's languages, and its labels in each language. */
 
-/** A text that is missing in the visitor's language is shown in the first of these that has it. */
+/**
+ * The languages of the site. A text that is not available in the visitor's language is shown in the
+ * first of these languages in which it is available.
+ */
 export const LANGUAGES = ['en', 'es', 'fr'] as const;
 export type Language = (typeof LANGUAGES)[number];
-/** A text by language. A language may be missing. */
+/** A translated text. Translations can be missing. */
 export type Text = { readonly [L in Language]?: string | undefined };
 
-/** The currency of all prices, which the feed does not contain. */
+/** The currency of all prices. The feed does not contain it. */
 export const CURRENCY = 'EUR';
 
 export const LANGUAGE_NAMES = { en: 'English', es: 'Español', fr: 'Français' };
-/** Values of `og:locale`. */
+/** Maps a language to its value for `og:locale`. */
 export const LOCALES = { en: 'en_GB', es: 'es_ES', fr: 'fr_FR' };
 
 export const LABELS = {
@@ -36,7 +39,10 @@ export const LABELS = {
   },
 };
 
-/** Labels of the statuses that have one. The feed may send new statuses and types. */
+/**
+ * Labels for statuses. A status that is not listed here has no label, because the feed can
+ * introduce new statuses and types.
+ */
 export const STATUSES: Readonly<Record<string, Text>> = {
   coming_soon: { en: 'Coming soon', es: 'Próximamente', fr: 'Bientôt' },
   sold_out: { en: 'Sold out', es: 'Agotado', fr: 'Épuisé' },
@@ -48,7 +54,7 @@ export const TYPES: Readonly<Record<string, Text>> = {
 
 type Nouns = Readonly<Record<Language, readonly [singular: string, plural: string]>>;
 
-/** Singular and plural, by the field with the number. */
+/** Maps a numeric field to its noun in the singular and plural. */
 export const NOUN_FORMS = {
   bedrooms: {
     en: ['bedroom', 'bedrooms'],

@@ -1,5 +1,6 @@
 /**
- * A whole client: reads all pages of the feed, and sends an event until the service has stored it.
+ * Shows a complete typed client: it reads all pages of the feed, and sends an event until the
+ * service has stored it.
  */
 
 import createClient from 'openapi-fetch';
@@ -10,7 +11,7 @@ type Filters = Omit<NonNullable<operations['listProperties']['parameters']['quer
 
 const api = createClient<paths>({
   baseUrl: process.env.API_URL ?? 'http://localhost:3001',
-  // Lists in a query are comma-separated: status=listed,coming_soon
+  // Lists in a query are separated by commas, as in status=listed,coming_soon.
   querySerializer: { array: { style: 'form', explode: false } },
   // call.ts adds the key and the content type, and retries.
   async fetch(request) {
@@ -22,7 +23,7 @@ const api = createClient<paths>({
   },
 });
 
-/** Every listing that the filters let through, page after page. */
+/** Yields every listing that matches the filters. */
 async function* allProperties(filters: Filters = {}) {
   let cursor: string | null = null;
   do {
@@ -38,7 +39,7 @@ for await (const listing of allProperties({ status: ['listed', 'coming_soon'], l
   console.log(listing.status, listing.slug, listing.title.en ?? listing.name);
 }
 
-// The key names the event, so it is stored once.
+// The key identifies the event, so that the service stores it only once.
 const { data, error } = await api.POST('/api/public/events/ingest', {
   params: { header: { 'Idempotency-Key': 'bk_1001-created' } },
   body: {

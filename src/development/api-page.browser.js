@@ -1,4 +1,4 @@
-/* Starts Scalar on the API page. With these settings it loads nothing from another origin. */
+/* Starts Scalar on the API page with settings that prevent requests to other origins. */
 
 const root = document.getElementById('main');
 
@@ -15,7 +15,7 @@ Scalar.createApiReference(root, {
   hideClientButton: true,
   mcp: { disabled: true },
   agent: { disabled: true },
-  // The page has a shortened document. The frame links to the complete one.
+  // The page uses a shortened document. The navigation bar links to the complete one.
   documentDownloadType: 'none',
   theme: 'none',
   hideModels: true,

@@ -1,4 +1,7 @@
-/** The API page: Scalar's API reference of the OpenAPI document. It loads everything from this origin. */
+/**
+ * Renders the API page: Scalar's API reference of the OpenAPI document. The page loads everything
+ * from its own origin.
+ */
 
 import { createOpenApiDocument } from '../openapi/api-document.ts';
 import { describeCommonHeaders } from '../openapi/headers.ts';
@@ -17,13 +20,13 @@ type Shape = {
   components: { headers: Record<string, { description: string }>; schemas: Record<string, Schema> };
 };
 
-/** The third paragraph of the page's introduction. */
+/** The paragraph of the introduction that is specific to this page. */
 const HINT =
   '*Test Request* sends the key of `.dev.vars`. [All operations](#tag/all-operations) has the errors, limits and headers of every operation. [The guides](/docs) explain how to use it.';
 
 /**
- * Shortens the document for the page. A last section has the rest of the introduction, with the table
- * of errors, and a table of the headers that every response has.
+ * Returns a shortened OpenAPI document for the page. Moves the rest of the introduction to a last
+ * section, with the table of errors and a table of the headers that every response has.
  */
 export function pageDocument(): Shape {
   const document: Shape = JSON.parse(JSON.stringify(createOpenApiDocument()));
@@ -36,13 +39,13 @@ export function pageDocument(): Shape {
   );
   const table = ['| header | meaning |', '|---|---|', ...rows].join('\n');
   info.description = [subject, credentials, HINT].join('\n\n');
-  // Scalar draws a contact as a link, and this one has no address.
+  // Scalar shows a contact as a link, but this contact has no URL.
   delete info.contact;
   tags.push({ name: 'All operations', description: [...notes, table].join('\n\n') });
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     disableFilters(operation, schemas);
     for (const [status, { $ref, headers = {} }] of Object.entries(operation.responses)) {
-      // The table of errors has this error, because other operations have it too.
+      // The table of errors includes this error, because other operations also return it.
       if ($ref) delete operation.responses[status];
       for (const name of sharedHeaders) delete headers[name];
     }
@@ -50,7 +53,10 @@ export function pageDocument(): Shape {
   return document;
 }
 
-/** Keeps filters out of sample requests, in which Scalar sends each parameter whose schema has a value. */
+/**
+ * Removes filters from sample requests. Otherwise Scalar would send every parameter whose schema has
+ * a default, an enum or an example.
+ */
 function disableFilters({ parameters }: Operation, namedSchemas: Record<string, Schema>): void {
   for (const parameter of parameters.filter(({ in: location }) => location === 'query')) {
     const name = parameter.schema?.$ref?.split('/').at(-1) ?? '';
@@ -60,7 +66,10 @@ function disableFilters({ parameters }: Operation, namedSchemas: Record<string, 
   }
 }
 
-/** Renders the page, which has the key for test requests. The OpenAPI document never contains a key. */
+/**
+ * Renders the page. It contains the API key for test requests, which the OpenAPI document never
+ * contains.
+ */
 export function ApiPage({ apiKey }: { apiKey: string | undefined }) {
   return (
     <Frame title="Events and property feed: API" style="/api/docs/page.css">

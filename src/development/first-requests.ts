@@ -1,4 +1,4 @@
-/** Commands for a first request, for the start page and for the terminal of `npm run dev`. */
+/** Makes the commands for first requests that the start page and `npm run dev` show. */
 
 const EVENT = {
   event_type: 'booking.created',
@@ -7,7 +7,7 @@ const EVENT = {
   payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
 };
 
-/** Returns two shell commands, one to read the feed and one to send an event. */
+/** Returns two shell commands: one reads the feed, and one sends an event. */
 export function firstRequests(origin: string, apiKey: string): string[] {
   const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
   return [

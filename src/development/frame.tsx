@@ -1,4 +1,4 @@
-/** The HTML document and the headers of all development pages. */
+/** Renders the HTML document around all development pages, and sets their headers. */
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -8,7 +8,10 @@ import type { AppEnv } from '../app-env.ts';
 
 type FrameProps = PropsWithChildren<{ title: string; style?: string }>;
 
-/** Renders the document around a page. A page with its own style sheet contains its own `main` element too. */
+/**
+ * Renders the HTML document around a page. A page with its own style sheet also provides its own
+ * `main` element.
+ */
 export function Frame({ title, style, children }: FrameProps) {
   return (
     <html lang="en">
@@ -35,12 +38,18 @@ export function Frame({ title, style, children }: FrameProps) {
   );
 }
 
-/** Directives of a page that loads files from its own origin, and photos from any origin. */
+/**
+ * Content security policy for pages that load files from their own origin and photos from any
+ * origin.
+ */
 const SOURCES = "script-src 'self'; style-src 'self'; connect-src 'self'; img-src * data:";
 
 type Reply = { status?: 200 | 404; sources?: string };
 
-/** Responds with a page that caches do not store. `sources` are directives of its content policy. */
+/**
+ * Responds with a page that caches must not store. `sources` are directives for its content
+ * security policy.
+ */
 export function respond(
   c: Context<AppEnv>,
   page: JSX.Element,

@@ -1,17 +1,17 @@
 /**
- * Waits while another program has locked the local database, e.g. an import that writes listings.
- * Deployed databases have no such locks.
+ * Waits while another program locks the local database, such as an import that writes listings.
+ * Deployed databases are never locked in this way.
  */
 
 const LOCKED = /SQLITE_BUSY|Failed to get session commit token/i;
 const PAUSE_MS = 200;
-/** Maximum time that the service itself waits for a write to D1 (src/storage/d1.ts). */
+/** The longest time that the service itself waits for a write to D1, as in src/storage/d1.ts. */
 const MAX_WAIT_MS = 10_000;
 
-/** Methods that return a session or a statement without a call of the database. */
+/** Methods that return a session or a statement without calling the database. */
 const BUILDERS: ReadonlySet<unknown> = new Set(['withSession', 'prepare', 'bind']);
 
-/** Wraps a database. While it is locked, its calls are repeated for at most 10 s. */
+/** Wraps a database. While the database is locked, its calls are retried for at most 10 s. */
 export function waitForLocks<T extends object>(database: T): T {
   return new Proxy(database, {
     get: (_, name) => {

@@ -1,6 +1,8 @@
-/* The script of the development pages. They also work without it. */
+/* The script of the development pages. The pages also work without it. */
 
-/** Shows how many photos cannot be loaded, next to the other missing parts. */
+/**
+ * Shows the number of photos that could not be loaded, next to the counts of other missing parts.
+ */
 function countFailed() {
   const failed = [...document.images].filter((image) => image.complete && !image.naturalWidth);
   const mark = document.getElementById('not-loaded');
@@ -13,7 +15,7 @@ function countFailed() {
 addEventListener('error', countFailed, true);
 countFailed();
 
-/* Makes each button copy the text before it. */
+/* Makes each copy button copy the text before it. */
 for (const button of document.querySelectorAll('button.copy')) {
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(button.previousElementSibling.textContent);
@@ -21,9 +23,9 @@ for (const button of document.querySelectorAll('button.copy')) {
   });
 }
 
-/** Marks a link whose address does not respond. */
+/* Marks links whose URLs do not respond successfully. */
 for (const state of document.querySelectorAll('[data-state]')) {
-  // HEAD, because a body that nobody reads keeps the connection busy.
+  // Uses HEAD, because an unread body would keep the connection busy.
   const request = fetch(state.dataset.state, { method: 'HEAD' });
   const { ok, status } = await request.catch(() => ({ status: 'not at all' }));
   if (ok) continue;

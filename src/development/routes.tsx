@@ -1,11 +1,11 @@
-/** The pages that `npm run dev` adds to the service, and the files of these pages. */
+/** Adds the pages of `npm run dev` to the service, and the files that the pages load. */
 
 import { type Context, Hono } from 'hono';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import siteStyle from '../../docs/examples/site.css';
 import previewShot from '../../docs/images/preview.png';
 import listingShot from '../../docs/images/preview-listing.png';
-// The package does not export this file.
+// The package does not list this file in its exports.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 import type { AppEnv } from '../app-env.ts';
 import { readConfig } from '../config.ts';
@@ -27,7 +27,10 @@ import { view } from './preview/view.ts';
 import { findPhoto } from './sample-photos.ts';
 import { StartPage } from './start-page.tsx';
 
-/** Directives of the API page, which loads files from its own origin. Scalar adds inline styles and icons. */
+/**
+ * Content security policy of the API page. The page loads files from its own origin, and Scalar
+ * adds inline styles and icons.
+ */
 const API_PAGE_SOURCES =
   "script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:";
 
@@ -74,7 +77,7 @@ export function pageRoutes() {
       .get('/api/docs/scalar.js', (c) => sendFile(c, scalar, 'text/javascript'))
       .get('/api/docs/page.css', (c) => sendFile(c, frameStyle + apiStyle, 'text/css'))
       .get('/api/docs/start.js', (c) => sendFile(c, apiScript, 'text/javascript'))
-      // Last, because it matches every path outside /api.
+      // Must come last, because it matches every path outside /api.
       .get('/:document{(?!/*api(?:/|$)).+}', (c) => {
         const running = {
           origin: new URL(c.req.url).origin,
@@ -86,13 +89,13 @@ export function pageRoutes() {
   );
 }
 
-/** Responds with a 404, which has a page for a browser, and the API's error for other clients. */
+/** Responds with a 404. Browsers get the page, and other clients get an API error. */
 function respondNotFound(c: Context<AppEnv>, page: JSX.Element): Response | Promise<Response> {
   return prefersHtml(c.req.header('Accept')) ? respond(c, page, { status: 404 }) : c.notFound();
 }
 
 function sendImage(c: Context<AppEnv>, bytes: ArrayBuffer, type: string): Response {
-  // A browser that opens only the image centres it with inline styles.
+  // Browsers use inline styles to centre an image that is opened on its own.
   c.header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
   return c.body(bytes, { headers: { 'Content-Type': type } });
 }

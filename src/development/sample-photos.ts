@@ -1,5 +1,5 @@
 /**
- * Serves drawings instead of photos for the sample listings. The address of a photo ends with the name of its
+ * Serves drawings as the photos of the sample listings. A photo's URL ends with the name of its
  * drawing, e.g. `/sample-photos/es-far-vell/01-lighthouse.webp`.
  */
 

@@ -1,4 +1,4 @@
-/** The start page of `npm run dev`. */
+/** Renders the start page of `npm run dev`. */
 
 import { firstRequests } from './first-requests.ts';
 import { Frame } from './frame.tsx';

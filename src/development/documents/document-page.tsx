@@ -1,6 +1,6 @@
 /**
- * Renders the documents and example programs of the repository as pages. The page of `docs/guides/apps.md` is
- * `/docs/guides/apps.md`, so that links between documents work.
+ * Renders the repository's documents and example programs as pages. The page of
+ * `docs/guides/apps.md` is at `/docs/guides/apps.md`, so that links between documents work.
  */
 
 import { html, raw } from 'hono/html';
@@ -10,10 +10,10 @@ import { Frame } from '../frame.tsx';
 import { eventTypesDocument } from './event-types.ts';
 import * as files from './texts.ts';
 
-/** Languages of code blocks that get a button to copy them. */
+/** Languages of code blocks that get a copy button. */
 const COPYABLE = ['sh', 'bash', 'program'];
 
-/** Values in documents. Pages show the values of the running service instead. */
+/** Values in the documents. The pages replace them with the values of the running service. */
 const ORIGIN = 'http://localhost:3001';
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 
@@ -28,14 +28,17 @@ const linked = [...(TEXTS.get(INDEX) ?? '').matchAll(/\]\(([^)#]+)/g)].map(([, h
   resolvePath(href, INDEX).slice(1),
 );
 
-/** Paths by folder, e.g. `guides`, in the order of the index. */
+/** The documents' paths by folder, such as `guides`, in the order of the index. */
 const FOLDERS = Map.groupBy(
   new Set([...linked, ...TEXTS.keys()].filter((path) => TEXTS.has(path))),
   (path) => /^docs\/(\w+)\//.exec(path)?.[1] ?? 'repository',
 );
 const PATHS = [...FOLDERS.values()].flat();
 
-/** Returns the path of a document, also without its `.md`, or of the first document in a folder. */
+/**
+ * Returns the path of a document. The requested path may omit `.md`. For a folder, returns its
+ * first document.
+ */
 function findPath(requestedPath: string): string | undefined {
   const isFile = (path: string) => path === requestedPath || path === `${requestedPath}.md`;
   return PATHS.find(isFile) ?? PATHS.find((path) => path.startsWith(`${requestedPath}/`));
@@ -43,7 +46,7 @@ function findPath(requestedPath: string): string | undefined {
 
 type Running = { origin: string; apiKey: string };
 
-/** Returns the page of a document; undefined if there is no such document. */
+/** Returns the page of a document; undefined if the document does not exist. */
 export function findDocumentPage(requestedPath: string, running: Running) {
   const path = findPath(requestedPath);
   if (path === undefined) return undefined;
@@ -61,7 +64,7 @@ export function findDocumentPage(requestedPath: string, running: Running) {
   );
 }
 
-/** Renders the page of a path at which there is nothing. */
+/** Renders the page for a path that does not exist. */
 export function NotFoundPage({ path }: { path: string }) {
   return (
     <IndexedPage title="Not found">
@@ -72,7 +75,7 @@ export function NotFoundPage({ path }: { path: string }) {
   );
 }
 
-/** Renders a page with the index of all documents. */
+/** Renders a page next to the index of all documents. */
 function IndexedPage({
   title,
   path,
@@ -106,7 +109,7 @@ function IndexedPage({
   );
 }
 
-/** Returns the title of a document, or the name of a program. */
+/** Returns the title of a document, or the file name of a program. */
 function getTitle(path: string): string {
   if (path === INDEX) return 'The documents';
   if (!path.endsWith('.md')) return path.replace(/^.*\//, '');
@@ -131,7 +134,7 @@ function render(path: string, { origin, apiKey }: Running): string {
         const cells = (row: typeof token.header, kind: string) => {
           return row
             .map(({ text, tokens }) => {
-              // A screen reader would announce an empty cell as a heading.
+              // A screen reader would announce an empty `th` as a heading.
               const tag = text === '' ? 'td' : kind;
               return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`;
             })
@@ -144,7 +147,7 @@ function render(path: string, { origin, apiKey }: Running): string {
         const content = this.parser.parseInline(tokens);
         const target = resolveLink(href, path);
         if (target !== undefined) return `${html`<a href="${target}">${raw(content)}</a>`}`;
-        // This file is not served, but its path helps in an editor.
+        // The file is not served, but readers can open its path in their editor.
         const file = resolvePath(href, path).slice(1);
         return `${html`${raw(content)} (<code>${file}</code>)`}`;
       },
@@ -166,7 +169,7 @@ function render(path: string, { origin, apiKey }: Running): string {
   return String(marked.parse(runningDocument, { async: false }));
 }
 
-/** Returns the address of a link to a document or to another site; undefined for other files. */
+/** Returns the URL for a link to a document or to another site; undefined for other files. */
 function resolveLink(href: string, path: string): string | undefined {
   if (href.startsWith('#') || /^https?:/.test(href)) return href;
   const [, file = '', anchor = ''] = /^.([^#]*)(.*)/.exec(resolvePath(href, path)) ?? [];
@@ -174,13 +177,13 @@ function resolveLink(href: string, path: string): string | undefined {
   return target && `/${target}${anchor}`;
 }
 
-/** Resolves a link of a document, e.g. to `/docs/guides/apps.md#tokens`. */
+/** Resolves a link in a document. Returns, for example, `/docs/guides/apps.md#tokens`. */
 function resolvePath(href: string, path: string): string {
   const { pathname, hash } = new URL(href, `https://repository.invalid/${path}`);
   return pathname + hash;
 }
 
-/** Returns the anchor that GitHub gives a heading. */
+/** Returns the anchor that GitHub generates for a heading. */
 function makeAnchor(heading: string): string {
   return heading
     .toLowerCase()

@@ -1,9 +1,12 @@
-/** The document about event types, which is made from their schemas. */
+/** Generates the document about event types from their schemas. */
 
 import { describeEventTypes } from '../../events/openapi/event-type-samples.ts';
 import { quoted } from '../first-requests.ts';
 
-/** Returns Markdown with the fields of each event type and a command that sends a sample. */
+/**
+ * Returns the Markdown document. It describes the fields of each event type, and has a command that
+ * sends a sample.
+ */
 export function eventTypesDocument(origin: string, apiKey: string): string {
   const chapters = describeEventTypes().map(({ type, fields, sample }) => {
     const rows = fields.map(({ name, description }) => `| \`${name}\` | ${description} |`);

@@ -1,4 +1,4 @@
-/** The texts of the documents and example programs, by their paths in the repository. */
+/** Exports the text of each document and example program under its path in the repository. */
 
 export { default as 'CHANGELOG.md' } from '../../../CHANGELOG.md';
 export { default as 'CONTRIBUTING.md' } from '../../../CONTRIBUTING.md';

@@ -1,4 +1,4 @@
-/** The page of the catalogue, with filters, counts of missing parts, and cards. */
+/** Renders the catalogue page, with filters, counts of missing parts, and cards. */
 
 import { raw } from 'hono/html';
 import { card, pickText } from '../../../docs/examples/listing-html.ts';
@@ -74,8 +74,9 @@ function Filters({ listings, view }: Props) {
 }
 
 /**
- * Renders the counts of missing parts. A count links to its listings, and the chosen count links back to
- * all listings. The page's script counts the photos that cannot be loaded.
+ * Renders the counts of missing parts. Each count links to the listings without the part. The
+ * selected count links back to all listings. The page's script counts the photos that could not be
+ * loaded.
  */
 function MissingParts({ listings, view }: Props) {
   const missing = listings.map(findMissing);
@@ -134,7 +135,9 @@ function Cards({ listings, view }: Props) {
   );
 }
 
-/** Renders a card, with marks for parts that are missing in this language or match the filter. */
+/**
+ * Renders a card. Marks the missing parts that match the filter or belong to the current language.
+ */
 function Card({ listing, view }: { listing: Listing; view: View }) {
   const { slug } = listing;
   const missing = findMissing(listing).filter(
@@ -164,12 +167,12 @@ function isShown(listing: Listing, view: View): boolean {
   );
 }
 
-/** Formats a number of listings, e.g. 1 listing, 71 listings. */
+/** Formats a number of listings, e.g. "1 listing" or "71 listings". */
 function countListings({ length }: readonly Listing[]): string {
   return `${length} ${length === 1 ? 'listing' : 'listings'}`;
 }
 
-/** Removes case and accents, so that deia finds Deià. */
+/** Removes case and accents, so that "deia" matches "Deià". */
 function foldText(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }

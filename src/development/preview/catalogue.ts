@@ -1,4 +1,4 @@
-/** The listings that the preview shows, hidden ones included. */
+/** Reads the listings that the preview shows, including hidden ones. */
 
 import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -9,7 +9,7 @@ import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';
 import type { Listing } from './missing.ts';
 
-/** Reads all listings in the order of the feed, or only the listing with a slug. */
+/** Reads all listings in the order of the feed, or only the listing with the given slug. */
 export async function readListings(env: Env, slug?: string): Promise<Listing[]> {
   const { publicSiteUrl } = readConfig(env);
   const query = drizzle(env.DB)
@@ -20,7 +20,7 @@ export async function readListings(env: Env, slug?: string): Promise<Listing[]> 
   const rows = await readD1(() => query.all());
   return rows.flatMap((row) => {
     const source: Source = JSON.parse(row.source);
-    // The feed renders no hidden listing, so this renders it as a listed one.
+    // `render` skips hidden listings, so a hidden listing is rendered as if it were listed.
     const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
     return rendered ? { ...rendered, status: source.status } : [];
   });

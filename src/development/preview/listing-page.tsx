@@ -1,4 +1,4 @@
-/** The page of a listing as the example site shows it, with marks where parts are missing. */
+/** Renders a listing like the example site, and marks its missing parts. */
 
 import { raw } from 'hono/html';
 import * as site from '../../../docs/examples/listing-html.ts';
@@ -46,7 +46,7 @@ export function ListingPage({ listing, view }: Props) {
 
 type SitePartProps = { html: string; lang: Language };
 
-/** Renders a part of the site, whose labels are in the language `lang`. */
+/** Renders a part of the example site. Its labels are in the language `lang`. */
 function SitePart({ html, lang }: SitePartProps) {
   return (
     <div class="listing" lang={lang}>
@@ -55,7 +55,7 @@ function SitePart({ html, lang }: SitePartProps) {
   );
 }
 
-/** Renders the line for editors, with names, the status and links. */
+/** Renders a line for editors with the listing's names, status and links. */
 function EditorsLine({ listing }: { listing: Listing }) {
   const { slug, name, hid, status, url } = listing;
   return (
@@ -72,7 +72,7 @@ function EditorsLine({ listing }: { listing: Listing }) {
   );
 }
 
-/** Renders a photo that links to its full size. */
+/** Renders a photo that links to its full-size version. */
 function Figure({ photo, lang }: { photo: Photo; lang: Language }) {
   const alt = photo.alt[lang];
   return (
@@ -90,7 +90,7 @@ function Figure({ photo, lang }: { photo: Photo; lang: Language }) {
   );
 }
 
-/** Renders the page of a slug that no listing has. */
+/** Renders the page for an unknown slug. */
 export function NoListing({ slug, view }: { slug: string; view: View }) {
   return (
     <PreviewFrame title={slug} view={view}>

@@ -4,21 +4,23 @@ import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import type { Property } from '../../properties/openapi/property.ts';
 import type { Source } from '../../properties/source.ts';
 
-/** A property, or a hidden listing in the form of a property. */
+/** A listing in the form of the feed's property, but with any status, including hidden. */
 export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
 
 export type Photo = { url: string; alt: LocaleMap; section?: string };
 
-/** Returns the visible photos, the hero first. The hero may be outside the gallery. */
+/** Returns the visible photos with the hero first, even if it is not part of the gallery. */
 export function orderPhotos({ gallery, hero_image }: Listing): Photo[] {
   if (hero_image === null) return gallery;
   const hero = gallery.find(({ url }) => url === hero_image.url) ?? hero_image;
   return [hero, ...gallery.filter((photo) => photo !== hero)];
 }
 
-/** A part that may be missing in a listing. Parts with text are missing in one language. */
+/**
+ * A part that can be missing from a listing. A part with text can be missing in one language only.
+ */
 export type Part = {
-  /** Name in addresses, e.g. `photo` or `title.fr`. */
+  /** The part's name in a URL, such as `photo` or `title.fr`. */
   id: string;
   kind: 'photo' | 'cover photo' | 'title' | 'description' | 'alt text' | 'location' | 'price';
   language?: keyof LocaleMap;
@@ -30,7 +32,7 @@ export const PARTS: readonly Part[] = [
   {
     id: 'cover',
     kind: 'cover photo',
-    // If there is no photo at all, only the photo counts as missing.
+    // If a listing has no photo at all, only `photo` counts as missing.
     isMissing: (listing) => orderPhotos(listing).length > 0 && listing.hero_image === null,
   },
   ...forEachLanguage('title', ({ title }) => [title]),

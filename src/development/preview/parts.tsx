@@ -1,4 +1,4 @@
-/** Components of both the catalogue and the page of a listing. */
+/** Components that the catalogue page and the listing page share. */
 
 import type { PropsWithChildren } from 'hono/jsx';
 import { LANGUAGE_NAMES } from '../../../docs/examples/translations.ts';
@@ -9,7 +9,7 @@ import { formatAddress, type View } from './view.ts';
 
 type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 
-/** Renders the document around a page of the preview. */
+/** Renders the HTML document around a preview page. */
 export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   return (
     <Frame title={`${title} – Preview`}>
@@ -35,7 +35,7 @@ export function HiddenMark({ listing }: { listing: Listing }) {
 
 type MarksProps = { missing: readonly Part[]; kinds?: readonly Part['kind'][] };
 
-/** Renders marks for missing parts, or only for parts of some kinds. */
+/** Renders marks for missing parts. `kinds` limits the marks to some kinds of parts. */
 export function Marks({ missing, kinds }: MarksProps) {
   const parts = missing.filter(({ kind }) => kinds === undefined || kinds.includes(kind));
   if (parts.length === 0) return null;
@@ -50,7 +50,7 @@ export function Marks({ missing, kinds }: MarksProps) {
 
 const IN_LANGUAGE = { en: 'in English', es: 'in Spanish', fr: 'in French' };
 
-/** Formats a missing part, e.g. No title in French. */
+/** Formats a missing part, e.g. "No title in French". */
 export function formatPart({ kind, language }: Pick<Part, 'kind' | 'language'>): string {
   return language === undefined ? `No ${kind}` : `No ${kind} ${IN_LANGUAGE[language]}`;
 }
