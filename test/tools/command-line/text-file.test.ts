@@ -41,7 +41,7 @@ it.each([
 
 const ERASURE = { lineage: '', aggregate: '', last_event_id: 'e', erased_at: '' };
 
-describe('a file in UTF-16', () => {
+describe('UTF-16 file', () => {
   it.each<[name: string, use: string, access: (path: string) => unknown]>([
     ['.dev.vars', 'read', () => readDevVars(folder)],
     ['.dev.vars', 'written', () => setKeySet(folder, {})],

@@ -255,7 +255,7 @@ it.each(Object.entries(SUCCESSES))('%s', async (_title, success) => {
   expectState?.();
 });
 
-it('prints the changes that a deployment would make with --dry-run', async () => {
+it('prints what a deployment would change if --dry-run is given', async () => {
   const firstOutput = await expectDeployed('--dry-run');
   expect(firstOutput).toContain(
     `\nNothing was changed. A deployment would:

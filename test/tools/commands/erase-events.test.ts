@@ -122,7 +122,7 @@ describe('erasure', () => {
     },
   );
 
-  it("is entered in the ledger with the database's time or a later event's", async () => {
+  it("is entered in the ledger with the later of the database's time and the last event's", async () => {
     // The existing line has no line end, as after an interrupted write.
     writeFileSync(ledgerFile, JSON.stringify({ ...ERASED, lineage: '0'.repeat(32) }));
     const startedAt = Date.now();
@@ -242,7 +242,7 @@ it('applies a ledger only to events that were accepted before their erasure', as
   ]);
 });
 
-it('keeps the idempotency keys of events when the documented statement for a full database empties them', () => {
+it('preserves idempotency keys when the statement in growing.md empties old events', () => {
   const [, statement = ''] =
     /--command "(UPDATE [^"]+)"/.exec(readFileSync('docs/operate/growing.md', 'utf8')) ?? [];
   const store = new Database('full').migrate();

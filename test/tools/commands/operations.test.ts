@@ -124,7 +124,7 @@ describe('npm run operations', () => {
     expect(await print('--listing', 'casa-marea')).toMatchObject(expected);
   });
 
-  it('says so if no operation has changed the listing', async () => {
+  it('prints a message if no operation has changed the listing', async () => {
     const expected = { code: 0, stdout: 'No operation is recorded.\n', stderr: '' };
     expect(await print('--listing', 'casa-mare')).toEqual(expected);
   });

@@ -70,7 +70,7 @@ describe('import-listings --remote', () => {
     );
   });
 
-  it('reads the store to find out the outcome of a transaction whose responses are lost', async () => {
+  it('finds out from the store whether its transaction succeeded if every response is lost', async () => {
     let isAfter = false;
     cloudflare.fault = (_, body) => (APPLY.test(body) ? { status: 502, isAfter } : undefined);
     const failed = await load();

@@ -120,7 +120,7 @@ const READERS: Record<CellKind, (cell: string | number | boolean) => ReadCell> =
 };
 
 /**
- * A number with an optional currency. A leading zero is not accepted before other digits, because
+ * Matches a number with an optional currency. Rejects a leading zero before other digits, because
  * they may be decimals or part of a code.
  */
 const AMOUNT = /^(?:[A-Z]{3}\s)?[\p{Sc}\s]*(-?)(\d|[1-9][\d.,'’\s]*\d)[\p{Sc}\s]*$/u;
@@ -199,7 +199,7 @@ export function readCell(column: Column, cell: Cell): ReadCell {
   return READERS[kind](typeof value === 'number' ? roundNumber(value) : value);
 }
 
-/** The form of a time in an .ods file. */
+/** Matches a time in an .ods file. */
 const TIME = /^PT\d+H\d+M[\d.,]+S$/;
 
 /**
@@ -208,7 +208,7 @@ const TIME = /^PT\d+H\d+M[\d.,]+S$/;
  */
 const GOOGLE_FUNCTION = '__xludf.DUMMYFUNCTION';
 
-/** Functions of Excel and WPS Office that display a picture in a cell. */
+/** Matches functions of Excel and WPS Office that display a picture in a cell. */
 const PICTURE_FUNCTION = /^(_xl\w+\.)*(IMAGE|DISPIMG)\(/;
 
 /** Explains why a cell contains an error or has no value; undefined if it is usable. */

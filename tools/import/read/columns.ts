@@ -13,9 +13,9 @@ import { type Fields, listingRecord, locationRecord } from '../catalogue/records
 export type CellKind = 'text' | 'word' | 'number' | 'boolean' | 'slugs';
 
 export type Column = {
-  /** The header, e.g. `title.en`, `visible`. */
+  /** The header, e.g. `title.en` or `visible`. */
   name: string;
-  /** The field in the record, e.g. `title`, `web_visible`. */
+  /** The field in the record, e.g. `title` or `web_visible`. */
   field: string;
   /** The language of a translated field. */
   locale?: string;

@@ -115,7 +115,7 @@ function rejectLockFile(bytes: Uint8Array, name: string): void {
   );
 }
 
-/** The first bytes of JSON in UTF-16: a byte order mark, white space or a bracket. */
+/** Matches the first bytes of JSON in UTF-16: a byte order mark, white space or a bracket. */
 const UTF_16LE = /^(fffe|(7b|5b|20|09|0d|0a)00)/;
 const UTF_16BE = /^(feff|00(7b|5b|20|09|0d|0a))/;
 
