@@ -1,6 +1,6 @@
 /**
  * Loads all of a listings file into the store, or nothing if it has a problem. The service keeps
- * serving meanwhile. These are the folders, in the order in which a value of the file passes them:
+ * running during an import. These are the folders, in the order in which a value of the file passes them:
  *
  *     read/        the bytes of a file            → records of JSON, or rows of a workbook
  *     catalogue/   the database                   → stored listings, their schemas and versions
@@ -54,7 +54,7 @@ export type ImportOptions = PlanOptions & {
 export type AcceptedImport = AcceptedPlan & {
   /** The listings whose representation in the feed changes. */
   feedChanges: ListingChange[];
-  /** The cursor of a reader that has read all changes, including those of this import. */
+  /** The cursor of a reader that has read all changes up to this import. */
   resumeCursor: string;
 };
 
@@ -98,10 +98,7 @@ async function attemptImport(
   return { ...outcome, feedChanges, resumeCursor };
 }
 
-/**
- * Confirms that the store already holds the whole file: no other import was applied during the
- * reads.
- */
+/** Checks that no other import was applied during the reads, so that the store holds the whole file. */
 async function confirm(stored: Catalogue, { database }: ImportOptions) {
   const { lastImport } = await readImportState(database);
   return lastImport === stored.lastImport ? 'confirmed' : 'lost-race';

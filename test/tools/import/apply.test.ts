@@ -1,4 +1,4 @@
-/** The transaction of an import, its numbered changes, and imports that lose a race. */
+/** Tests the transaction of an import, its numbered changes, and imports that lose a race. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UnknownOutcomeError } from '../../../tools/import/write/apply.ts';
@@ -20,7 +20,7 @@ const loadHomes = (...properties: object[]) => load({ properties });
 const hidden = (listing: Property) => ({ ...listing, status: 'hidden' });
 const renamed = (listing: Property, slug: string) => ({ ...listing, slug });
 
-/** Returns the slugs in the order of their changes, with the number of the change: `casa-marea 7`. */
+/** Returns the slugs by the number of their latest change, e.g. `casa-marea 7`. */
 const changes = () =>
   imports
     .rows('SELECT slug, change_seq FROM properties ORDER BY change_seq, slug')
@@ -31,7 +31,7 @@ function catalogueNumber(): number {
   return Number(identity?.catalogue_number);
 }
 
-it('numbers the changes of the feed, removals first', async () => {
+it('numbers the changes in the feed, removals first', async () => {
   const photo = (number: number, web_visible: boolean) => ({
     url: `https://images.example.com/${number}.jpg`,
     section: 'gallery',
@@ -76,13 +76,13 @@ it('deletes the staged rows of a killed import', async () => {
   expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
 });
 
-it('reads again if another import was applied before it found nothing to change', async () => {
+it('starts again if another import was applied while it found nothing to change', async () => {
   const home = makeProperty({ slug: 'one', price_from: 1 });
   await loadHomes(home);
   let isIntercepted = false;
   const intercepted = interceptD1(imports.database, async (call) => {
     const result = await call();
-    // The store is read by then.
+    // The import has read the listings by now.
     if (!isIntercepted && JSON.stringify(result).includes('"former_slugs":')) {
       isIntercepted = true;
       await loadHomes({ ...home, price_from: 2 });
@@ -112,7 +112,7 @@ describe('the previous slugs of a listing', () => {
     expect(previousSlugs('six')).toEqual(['one', 'three', 'two']);
   });
 
-  it('lose a slug that another listing takes, also in a swap, for good', async () => {
+  it('permanently lose a slug that another listing takes, even in a swap', async () => {
     await loadHomes(home, other);
     await loadHomes(renamed(home, 'other'), renamed(other, 'one'));
     expect([previousSlugs('one'), previousSlugs('other')]).toEqual([[], []]);
@@ -123,7 +123,7 @@ describe('the previous slugs of a listing', () => {
     expect(previousSlugs('three')).toEqual(['two']);
   });
 
-  it('are at most 20', async () => {
+  it('number at most 20', async () => {
     await loadHomes(home);
     const previous = Array.from({ length: 20 }, (_, index) => `former-${index}`);
     const statement = imports.database.prepare('UPDATE properties SET former_slugs = ?');
@@ -156,7 +156,7 @@ describe('an import that loses a race', () => {
   const first = makeProperty({ slug: 'first', location_id: BAY });
   const second = makeProperty({ slug: 'second', location_id: BAY });
 
-  /** Renames the bay, while a listing there is added before a round trip. Returns their number. */
+  /** Renames the bay. Before the given round trip, another import adds a listing there. Returns the number of trips. */
   async function renameOvertakenAt(trip: number): Promise<number> {
     imports.clear();
     await load(makeFile([first]));
@@ -170,7 +170,7 @@ describe('an import that loses a race', () => {
     return trips;
   }
 
-  it('changes the rows that the other import has stored, whenever that was applied', async () => {
+  it('changes the rows of the other import, no matter when that was applied', async () => {
     let trips = Number.POSITIVE_INFINITY;
     for (let trip = 1; trip <= trips; trip += 1) {
       trips = Math.min(trips, await renameOvertakenAt(trip));
@@ -199,7 +199,7 @@ describe('an import that loses a race', () => {
     );
   });
 
-  it('after its commit, whose response is lost, does not know whether it was applied', async () => {
+  it('reports an unknown outcome if the response to its commit is lost', async () => {
     let isLost = false;
     const database = interceptD1(imports.database, async (call) => {
       const results = await call();

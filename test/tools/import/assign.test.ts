@@ -1,4 +1,4 @@
-/** The stored record of a row, on plain rows. Each pass of a sheet finds a record that no other pass finds. */
+/** Tests how plain rows are assigned to stored records. For each pass, a test needs a record that only this pass finds. */
 
 import { describe, expect, it } from 'vitest';
 import { assignRecords } from '../../../tools/import/match/assign.ts';
@@ -17,7 +17,7 @@ const store = (record: Cells & { id: string }, label: string) => ({
   label,
 });
 
-/** Returns the cell `as of` of a record that was exported with these cells. */
+/** Returns the row mark of a record that was exported with these cells. */
 const mark = (sheet: SheetName, cells: Cells, id: string) =>
   formatMark(dataColumns(sheet), cells, { key: makeKey(id) });
 
@@ -67,7 +67,7 @@ describe.each([
     expect(assign(sheet, [{ [address]: second }], stored).labels).toEqual(['B']);
   });
 
-  it('is found by its mark under another address', () => {
+  it('is found by its mark if its address was edited', () => {
     expect(assign(sheet, [{ [address]: third, mark: markOfA }], stored).labels).toEqual(['A']);
   });
 
@@ -76,7 +76,7 @@ describe.each([
     expect(assign(sheet, rows, stored).labels).toEqual([undefined, 'A']);
   });
 
-  it('is absent if no row names the record', () => {
+  it('is added without cells for a record that no row names', () => {
     const { absentRows } = assign(sheet, [{ [address]: first }], stored);
     expect(absentRows.map(({ stored: record }) => record?.label)).toEqual(['B']);
   });
@@ -95,7 +95,7 @@ describe('a row of listings', () => {
     expect(labels).toEqual(['A']);
   });
 
-  it('is a new record without id and hid if it is a copy', () => {
+  it('is a new record without the original id and hid if it is a copy', () => {
     const exported = { id: ID_A, slug: 'casa-a', hid: 'H-1' };
     const markCell = mark('listings', exported, ID_A);
     const rows = [
@@ -157,7 +157,7 @@ describe('a row of features', () => {
   };
   const marked = (record: Cells, index: number) => ({ ...record, mark: marks[index] ?? '' });
 
-  it('keeps the feature of its mark with another icon and label', () => {
+  it('keeps the feature of its mark if its icon and label were edited', () => {
     const edited = { icon_slug: 'pool', label: { en: 'Pool' } };
     expect(assignFeatures([marked(edited, 1)], [EAST, WEST])).toEqual([WEST]);
   });
@@ -166,7 +166,7 @@ describe('a row of features', () => {
     expect(assignFeatures([marked(EAST, 0), marked(WEST, 1)], [WEST])).toEqual([undefined, WEST]);
   });
 
-  it('keeps the feature of its mark when the store has another order', () => {
+  it('keeps the feature of its mark if the store has a different order', () => {
     const edited = { ...EAST, label: { en: 'Eastern' } };
     expect(assignFeatures([marked(edited, 0), marked(WEST, 1)], [WEST, EAST])).toEqual([
       EAST,
@@ -181,15 +181,15 @@ describe('a row of features', () => {
     expect(keys[1]).toBe(exported[0]?.key);
   });
 
-  it('is found by its content without a mark', () => {
+  it('is found by its content if it has no mark', () => {
     expect(assignFeatures([WEST, EAST], [EAST, WEST])).toEqual([WEST, EAST]);
   });
 
-  it('is found by its icon without a mark', () => {
+  it('is found by its icon if it has no mark and its content is new', () => {
     expect(assignFeatures([{ icon_slug: 'sea', label: { en: 'New' } }], [EAST])).toEqual([EAST]);
   });
 
-  it('is a new feature if its marked one is gone', () => {
+  it('is a new feature if the feature of its mark was removed', () => {
     expect(assignFeatures([marked(EAST, 0)], [WEST])).toEqual([undefined]);
   });
 });

@@ -1,4 +1,4 @@
-/** The table in the head of merge/decide.ts, and what makes each of its comparisons necessary. */
+/** Tests the table in the head of merge/decide.ts, with a case for each comparison. */
 
 import { describe, expect, it } from 'vitest';
 import { decide, type Hashes, isEdited } from '../../../tools/import/merge/decide.ts';
@@ -45,8 +45,8 @@ describe('isEdited', () => {
   it.each([
     ['the exported value', hashes('289', [], '289', undefined), false],
     ['a value that another person imported', hashes('289', ['275'], '275', undefined), false],
-    ['another value', hashes('289', ['275'], '300', undefined), true],
-  ])('compares with %s', (_case, value, expected) => {
+    ['a new value', hashes('289', ['275'], '300', undefined), true],
+  ])('decides whether a file with %s was edited', (_case, value, expected) => {
     expect(isEdited(value)).toBe(expected);
   });
 });

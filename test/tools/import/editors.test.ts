@@ -1,6 +1,6 @@
 /**
- * Three editors make random edits in files of their exports, or in a colleague's file. After each import,
- * the store is equal to a model that tracks what each of them has exported and imported.
+ * Tests random imports by three editors, who edit their own export or a colleague's file. After each
+ * import, the store must equal a model that tracks what each editor has exported and imported.
  */
 
 import { rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { makeProperty } from '../../support/node/listings-file.ts';
 import { type Edit, editSheets } from '../../support/node/workbook.ts';
 
 type Rows = Parameters<Edit>[0];
-/** The values of a listing: its cells, its photos in order, and the alt text of each. */
+/** The values of a listing: its cells, the order of its photos, and the alt text of each photo by URL. */
 type Values = Record<string, unknown>;
 
 const PEOPLE = [0, 1, 2];
@@ -43,16 +43,16 @@ const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(
 
 function listValues({ listings = [], photos = [] }: Rows): Record<string, Values> {
   const homes = listings.map(({ slug, status, price_from = null }) => {
-    const own = photos.filter(({ listing }) => listing === slug);
-    own.sort((a, b) => Number(a.order) - Number(b.order));
-    const alts = own.map((row) => [row.url, row['alt.en'] ?? null]);
-    const order = own.map(({ url }) => url);
+    const homePhotos = photos.filter(({ listing }) => listing === slug);
+    homePhotos.sort((a, b) => Number(a.order) - Number(b.order));
+    const alts = homePhotos.map((row) => [row.url, row['alt.en'] ?? null]);
+    const order = homePhotos.map(({ url }) => url);
     return [slug, { status, price_from, order, ...Object.fromEntries(alts) }];
   });
   return Object.fromEntries(homes);
 }
 
-/** Opens a new export. `imported` has the values of each person's last import, by person and listing. */
+/** Makes an export. `imported` will have the values of each person's last import of it, by person and listing. */
 async function open() {
   const sheets = await imports.exportedWorkbook();
   let exported: Rows = {};
@@ -68,7 +68,7 @@ async function open() {
   };
 }
 
-/** Makes an edit. `number` is one that no other edit has. */
+/** Makes an edit. `number` is unique to the edit. */
 function edit(
   act: string,
   [at, value, number]: [number, number, number],
@@ -100,7 +100,7 @@ function edit(
   return edits[act]?.();
 }
 
-/** Returns a listing after an import, and adds the values that are a problem. */
+/** Returns a listing as it is after an import. Adds the names of values to `problems` and `applied`. */
 function merge(
   theirs: Values,
   [ours = {}, exportedValues = {}, base = exportedValues, ...others]: (Values | undefined)[],
@@ -131,18 +131,18 @@ function merge(
   return merged;
 }
 
-type Versions = Record<'own' | 'exportedValues' | 'theirs' | 'ours', Values | undefined>;
+type Versions = Record<'previous' | 'exportedValues' | 'theirs' | 'ours', Values | undefined>;
 
-/** Whether a file would put back two or more values that its editor has imported from its export. */
+/** Whether a file would take back two or more changes that its editor has imported from the same export. */
 function isSecondCopy(listings: Versions[], applied: number): boolean {
   let hasChange = false;
-  const changes = listings.map(({ own, exportedValues, theirs, ours }) => {
-    if (own === undefined) return [];
+  const changes = listings.map(({ previous, exportedValues, theirs, ours }) => {
+    if (previous === undefined) return [];
     if (exportedValues === undefined) {
       hasChange ||= theirs !== undefined;
       return ours === undefined ? [] : [1];
     }
-    return Object.entries(own).flatMap(([key, value]) => {
+    return Object.entries(previous).flatMap(([key, value]) => {
       const file = theirs?.[key];
       const isComparable = key in exportedValues && file !== undefined;
       if (!isComparable || isSame(value, exportedValues[key])) return [];
@@ -158,7 +158,7 @@ function isSecondCopy(listings: Versions[], applied: number): boolean {
   return !hasChange && count >= 2 && !isTypedBack;
 }
 
-it('applies only what the editor has changed', async () => {
+it('applies only what the editor has changed in any sequence of imports', async () => {
   const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
     imports.clear();
     await imports.load({ properties });
@@ -204,9 +204,8 @@ it('applies only what the editor has changed', async () => {
         );
       }
       const versions = Object.keys({ ...store, ...theirs }).map((slug): Versions => {
-        const own = imported.get(`${who} ${slug}`);
         return {
-          own,
+          previous: imported.get(`${who} ${slug}`),
           exportedValues: exportedValues[slug],
           theirs: theirs[slug],
           ours: store[slug],

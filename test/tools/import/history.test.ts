@@ -1,4 +1,4 @@
-/** The base of a row, and who has changed what since an export, on plain values. */
+/** Tests the base of a row, and who has changed a record since an export, with plain values. */
 
 import { describe, expect, it } from 'vitest';
 import { type Author, isBySomebodyElse } from '../../../tools/import/catalogue/last-change.ts';
@@ -50,12 +50,12 @@ describe('the base of a row', () => {
     getBaseHash(findHistory(...args).history, 'price_from');
 
   it.each([
-    ['ana', [], 289],
-    ['ana', [imported('ana', 275)], 275],
-    ['ben', [imported('ana', 275)], 289],
-    ['ana', [imported('ana', 275), imported('ben', 298)], 275],
-    ['ben', [imported('ana', 275), imported('ben', 298)], 298],
-  ])('is for %s, after %o, the price %i', (who, importedRows, expected) => {
+    ['289 for ana before any import', 'ana', [], 289],
+    ['275 for ana after her import', 'ana', [imported('ana', 275)], 275],
+    ['289 for ben after an import by ana', 'ben', [imported('ana', 275)], 289],
+    ['275 for ana after both', 'ana', [imported('ana', 275), imported('ben', 298)], 275],
+    ['298 for ben after both', 'ben', [imported('ana', 275), imported('ben', 298)], 298],
+  ])('contains the price %s', (_case, who, importedRows, expected) => {
     expect(getBasePrice(importedRows, { who })).toBe(hashText(`${expected}`));
   });
 
@@ -65,7 +65,7 @@ describe('the base of a row', () => {
       'of another row',
       formatMark(dataColumns('listings'), {}, { key: 'other', database: DATABASE }),
     ],
-    ['that is cut', formatRow(289, { database: DATABASE }).slice(0, -3)],
+    ['that is truncated', formatRow(289, { database: DATABASE }).slice(0, -3)],
   ])('is not a mark %s', (_case, mark) => {
     expect(getBasePrice([], { mark })).toBeUndefined();
   });
@@ -75,12 +75,12 @@ describe('the base of a row', () => {
     expect(getBasePrice([], { baseEntries: new Set([KEY]) })).toBe(hashText('289'));
   });
 
-  it('does not contain the imports of others', () => {
+  it('is separate from the imports of other people', () => {
     const { importedByOthers } = findHistory([imported('ana', 275), imported('ben', 298)]).history;
     expect(importedByOthers.map(({ mark }) => mark.get('price_from'))).toEqual([hashText('298')]);
   });
 
-  it('makes a record removed that is not stored any more', () => {
+  it('shows whether a record was removed from the store', () => {
     expect(findHistory([]).isRemoved).toBe(true);
     expect(findHistory([], { mark: '' }).isRemoved).toBe(false);
     expect(findHistory([imported('ben', 1)], { mark: '' }).isRemoved).toBe(true);
@@ -88,16 +88,16 @@ describe('the base of a row', () => {
 });
 
 describe('isBySomebodyElse', () => {
-  const own = { who: 'ana', export_id: 'export-1' };
+  const anasImport = { who: 'ana', export_id: 'export-1' };
 
-  it.each<[string, Partial<typeof own> | undefined, Partial<Author>, boolean]>([
+  it.each<[string, Partial<typeof anasImport> | undefined, Partial<Author>, boolean]>([
     ["this person's import of this export", {}, {}, false],
     ['an import of another person', { who: 'ben' }, {}, true],
     ['an import of another export', { export_id: 'export-2' }, {}, true],
     ['an unknown operation', undefined, {}, true],
     ['any operation for a file without an export', {}, { exportKey: undefined }, true],
-  ])('decides about %s', (_case, operation, author, expected) => {
-    const compared = operation && { ...own, ...operation };
+  ])('classifies %s', (_case, operation, author, expected) => {
+    const compared = operation && { ...anasImport, ...operation };
     expect(isBySomebodyElse(compared, { ...ANA, ...author })).toBe(expected);
   });
 });
@@ -124,7 +124,7 @@ describe('divideUnnamed', () => {
     ['changed by this person in JSON', 6, 'ana', [], {}, true],
     ['changed, for a file without an export', 6, 'ben', [], { exportKey: undefined }, true],
   ])(
-    'decides about a listing that was %s',
+    'hides or retains a listing that was %s',
     (_case, change_seq, who, importedRows, author, isHidden) => {
       const listing = {
         ...{ id: ID, slug: 'casa', status: 'listed', rendering: '', document: null, changed_at: 0 },

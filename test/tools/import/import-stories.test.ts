@@ -1,6 +1,6 @@
 /**
- * Stories of an editor from the arguments of a command to the database, through files of .xlsx and
- * JSON. The rules behind them have tests of their own on plain values (merge, stored, sentences).
+ * Tests the main stories of an editor from command-line arguments to the database, with real .xlsx and
+ * JSON files. The tests merge, stored and sentences cover the details without such files.
  */
 
 import { existsSync, mkdtempSync } from 'node:fs';
@@ -60,7 +60,7 @@ async function importAs(who: string, file: unknown, ...options: string[]) {
 const edit = (...edits: Edit[]) => editWorkbook(exported, ...edits);
 
 describe('import-listings', () => {
-  it('applies the edited cells of a workbook', async () => {
+  it('applies an edited cell, which the undo file restores', async () => {
     const { code, stdout } = await importAs('ana', await edit(price(1)), '--undo', undo);
     expect([code, stdout]).toEqual([0, expect.stringContaining('6 listings: 0 added, 1 changed')]);
     expect(await imports.stored('casa-0')).toMatchObject({ price_from: 1 });
@@ -68,7 +68,7 @@ describe('import-listings', () => {
     expect(await imports.stored('casa-0')).toMatchObject({ price_from: 100 });
   });
 
-  it('compares the second import of a file with the first one', async () => {
+  it('compares a file with its previous import', async () => {
     const first = await edit(price(1));
     await importAs('ana', first);
     await importAs('ana', await editWorkbook(first, price(2)));
@@ -98,14 +98,14 @@ describe('import-listings', () => {
     expect((await importAs('ana', copy, '--overwrite', '--many')).code).toBe(0);
   });
 
-  it('retains what its editor has added to the export with --prune', async () => {
+  it('retains with --prune what the editor has added to the export', async () => {
     await importAs('ana', await edit(add('listings', NEW)));
     const { stdout } = await importAs('ana', await edit(price(1)), '--prune');
     expect(stdout).toContain('new was added by your earlier import of this export and stays');
     expect(await imports.stored('new')).toMatchObject({ status: 'listed' });
   });
 
-  it('replaces complete records of JSON', async () => {
+  it('replaces whole records by the records of a JSON file', async () => {
     const [home] = CATALOGUE.properties;
     await importAs('ana', { properties: [{ ...home, price_from: undefined, photos: [] }] });
     expect(await imports.stored('casa-0')).toMatchObject({ price_from: null, photos: [] });
@@ -140,7 +140,7 @@ describe('import-listings', () => {
   it.each([
     ['--prune', '--prune needs the sheet listings, which this workbook does not have'],
     ['--patch', '--patch is for JSON: a workbook changes only the columns that it has'],
-  ])('rejects %s for a workbook with only the sheet photos', async (option, message) => {
+  ])('rejects %s for a workbook that has only the sheet photos', async (option, message) => {
     const file = await workbook(parseSheets('== photos\nlisting | url'));
     const stderr = `${message}\nNothing was changed.\n`;
     expect(await imports.load(file, option)).toEqual({ code: 2, stdout: '', stderr });

@@ -1,7 +1,7 @@
 /**
- * The merge of workbooks: editors export, edit and import them one after the other, and each import
- * reports and stores the expected result. At the end of each story, the last import changes nothing
- * when it is repeated, and its undo file restores the store.
+ * Tests the merge of workbooks by stories, in which editors export, edit and import workbooks one after
+ * the other. At the end of a story, repeating the last import changes nothing, and its undo file
+ * restores the store.
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -37,7 +37,7 @@ const homes = Array.from({ length: 8 }, (_, at) =>
     price_from: 100 + at,
     display_order: at,
     location: 'bay',
-    // If two photos have one number, a site shows the one with the lesser id first.
+    // Two photos of casa-6 have the same number. A site shows them in the order of their ids.
     photos: [photo(`${at}-a`, 1), photo(`${at}-b`, 2), photo(`${at}-c`, at === 6 ? 2 : 3)],
     hero_photo: PHOTO(`${at}-a`),
     videos: [{ url: PHOTO(`${at}-film`), type: 'hero', web_visible: true, sort_order: 1 }],
@@ -73,7 +73,7 @@ const REQUIRED = { name: 'New', status: 'listed', display_order: 9 };
 let exported: TestSheet[];
 const workbooks = new Map<string, TestSheet[]>();
 const files = new Map<string, string>();
-/** They bring back the databases that have just imported the catalogue. */
+/** Functions that restore the databases as they were after the import of the catalogue. */
 const begins: (() => void)[] = [];
 const setClock = () => vi.useFakeTimers({ now: Date.UTC(2026, 10, 21, 10), toFake: ['Date'] });
 
@@ -100,7 +100,7 @@ beforeEach(() => {
   };
 });
 
-/** The report contains `says`. A leading `!` means that the import is rejected. */
+/** A step of a story. The report must contain `says`. A leading `!` means that the import is rejected. */
 type Step = { says: string; run: () => Promise<Finished> };
 const DONE: Finished = { code: 0, stdout: '', stderr: '' };
 
@@ -114,7 +114,7 @@ async function importAs(who: string, content: unknown, ...options: string[]): Pr
   return await imports.load(content, '--undo', undo, ...options);
 }
 
-/** All editors start from one export, and keep editing their own copy until they export again. */
+/** Imports as an editor. All editors start with a copy of one export, which they keep editing. */
 const editor =
   (who: string) =>
   (says: string, edits: Edit[] = [], ...options: string[]): Step => ({
@@ -137,7 +137,7 @@ const exports = (who: string) =>
   does(async () => workbooks.set(who, await imports.exportedWorkbook()));
 const gives = (from: string, to: string) =>
   does(() => workbooks.set(to, workbooks.get(from) ?? exported));
-/** Imports another copy of the first export as the person who has imported the first one. */
+/** Imports a second copy of the first export as ana, who has imported the first copy. */
 const secondCopy = (says: string, edits: Edit[] = [], ...options: string[]): Step => ({
   says,
   run: () => importAs('ana', editSheets(exported, ...edits), ...options),
@@ -151,14 +151,14 @@ const goesTo = (store: typeof imports) =>
   does(() => {
     imports = store;
   });
-/** Imports the JSON export with changed fields of some listings. */
+/** Imports the JSON export with changed fields. `changes` has them by the slug of the listing. */
 const json = (who: string, says: string, changes: Record<string, object>): Step => ({
   says,
   run: async () => {
     const file = JSON.parse(`${files.get('json')}`);
-    const properties = file.properties.map((each: { slug: string }) => ({
-      ...each,
-      ...changes[each.slug],
+    const properties = file.properties.map((listing: { slug: string }) => ({
+      ...listing,
+      ...changes[listing.slug],
     }));
     return await importAs(who, { ...file, properties });
   },
@@ -260,13 +260,13 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     { 'casa-0': { photos: addresses('0-a', '0-b', '0-c', 'new') } },
   ],
   ...[{}, { id: null }].map((hidden): (typeof ONE_EDITOR)[number] => [
-    `adds a home for a copied row with another slug ${JSON.stringify(hidden)}`,
+    `adds a home for a copied row ${'id' in hidden ? 'without' : 'with'} its hidden id`,
     [copyHome({ slug: 'new', ...hidden })],
     'listings!A10 is a copy of listings!A2, and becomes a new record\n',
     { new: { hid: null, price_from: 100, photos: [] }, 'casa-0': { hid: 'H-0' } },
   ]),
   [
-    'adds a home with photos, a new amenity and the previous slug of another one',
+    'adds a home with a photo, a new amenity and the slug of a renamed home',
     [
       change('listings', 'casa-0', { slug: 'casa-cero' }),
       add('amenities', { slug: 'pool', 'label.en': 'Pool' }),
@@ -306,13 +306,13 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     { 'casa-7': { unique_features: [WEST, EAST] } },
   ],
   [
-    'finds a row without id and with an unknown slug by its mark',
+    'identifies a row without an id and with a new slug by its mark',
     [change('listings', 'casa-0', { id: null, hid: null, slug: 'casa-cero' })],
     'casa-0: hid "H-0" → none; slug "casa-0" → "casa-cero"\n',
     { 'casa-cero': { hid: null, photos: addresses('0-a', '0-b', '0-c') } },
   ],
   [
-    'finds the rows of sheets without the column id by their marks',
+    'identifies rows by their marks if the column id is missing',
     [
       (sheets) => {
         for (const row of Object.values(sheets).flat()) delete row.id;
@@ -322,7 +322,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     'casa-0: price_from 100 → 1\n',
   ],
   [
-    'swaps the slugs of locations that a home names by their exported slugs',
+    'follows locations that are renamed in the same file',
     [
       change('listings', 'casa-0', { location: 'hill' }),
       change('locations', 'bay', { slug: 'cove' }),
@@ -347,7 +347,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
     { 'casa-7': { ...HIDDEN, price_from: 170.5, description: { en: 'By the lake' } } },
   ],
   [
-    'changes nothing if rows are sorted by another column',
+    'changes nothing if whole rows are sorted',
     [(sheets) => Object.values(sheets).map((rows) => rows.reverse())],
     NOTHING,
     { 'casa-0': { photos: addresses('0-a', '0-b', '0-c') } },
@@ -362,7 +362,7 @@ const ONE_EDITOR: [title: string, edits: Edit[], says: string, stored?: Stored][
   ),
 ];
 
-/** Neither editor loses anything, with one export or with an export each. */
+/** Edits of two people who both keep their changes, whether or not they share an export. */
 const TWO_EDITORS: [title: string, first: Edit, second: Edit, stored: Stored][] = [
   [
     'translate one photo',
@@ -371,19 +371,19 @@ const TWO_EDITORS: [title: string, first: Edit, second: Edit, stored: Stored][] 
     { 'casa-0': { photos: [{ alt: { en: 'Photo 0-a', es: 'Foto', fr: 'Photo' } }, {}, {}] } },
   ],
   [
-    'remove a photo, and change another one of the same home',
+    'remove and change photos of one home',
     removePhoto,
     change('photos', 'casa-0', { 'alt.en': 'New' }),
     { 'casa-0': { photos: [{ alt: { en: 'New' } }, { url: PHOTO('0-c') }] } },
   ],
   [
-    'move one of two photos with one number, and change a home',
+    'move one of two photos with the same number and change a home',
     change('photos', 'casa-6', { order: 9 }, 1),
     price(1),
     { 'casa-6': { photos: addresses('6-a', '6-b', '6-c') } },
   ],
   [
-    'add a feature, and change the label of another one',
+    'add a feature and relabel another feature',
     add('features', { listing: 'casa-0', order: 3, icon_slug: 'sauna' }),
     change('features', 'casa-0', { 'label.en': 'Big pool' }, 1),
     {
@@ -397,7 +397,7 @@ const TWO_EDITORS: [title: string, first: Edit, second: Edit, stored: Stored][] 
     },
   ],
   [
-    'rename a home, and change its price',
+    'rename a home and change its price',
     change('listings', 'casa-0', { slug: 'casa-cero' }),
     price(1),
     { 'casa-cero': { price_from: 1 } },
@@ -421,7 +421,7 @@ const addAll = [
 
 const STORIES: Story[] = [
   [
-    'applies a value that is back at what was exported, and names it',
+    'reports a value that is back at what was exported',
     [
       ana('2 changed', [price(295), price(7, 'casa-1')]),
       ana(
@@ -432,7 +432,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100 }, 'casa-1': { price_from: 7 } },
   ],
   [
-    'names all values of a row that were typed back',
+    'reports all values of a row that were typed back',
     [
       ana('1 changed', [price(295), setStatus('sold_out')]),
       ana('Worth a look: 2 values are back at what was exported', [
@@ -443,7 +443,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100, status: 'listed' } },
   ],
   [
-    'rejects a second copy of an export that takes back two changes',
+    'rejects a second copy of an export that would take back two changes',
     [
       ana('2 changed', [price(295), price(7, 'casa-1')]),
       secondCopy(
@@ -459,14 +459,14 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100, title: { en: 'New' } }, 'casa-1': { price_from: 101 } },
   ],
   [
-    'rejects a second copy that takes back two values of one row next to another edit',
+    'rejects a second copy with a new edit that would take back two values of another row',
     [
       ana('1 changed', [price(295), setStatus('sold_out')]),
       secondCopy('!has none of the 2 changes', [price(7, 'casa-1')]),
     ],
   ],
   [
-    'rejects a second copy without the photos and the home that the first one has added',
+    'rejects a second copy without the photos and the home that the first copy added',
     [
       ana('New: new', [newPhoto('one', 4), ...addAll.slice(0, 3)]),
       secondCopy('!such as casa-0 photos 4 rows and location isle was added', [price(7)]),
@@ -483,7 +483,7 @@ const STORIES: Story[] = [
     ],
   ],
   [
-    'accepts a file with one of three changes',
+    'accepts a file that still has one of three imported changes',
     [
       ana('3 changed', [price(295), price(7, 'casa-1'), price(8, 'casa-2')]),
       ana('Worth a look: 2 values are back at what was exported', [
@@ -494,14 +494,14 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100 }, 'casa-2': { price_from: 8 } },
   ],
   [
-    'rejects a second copy without the two photos that the first one has added',
+    'rejects a second copy without the two photos that the first copy added',
     [
       ana('2 photos added', [newPhoto('one', 4), newPhoto('two', 5)]),
       secondCopy('!has none of the 2 changes', [price(7, 'casa-1')]),
     ],
   ],
   [
-    'imports a file without the sheet listings again',
+    'imports a file without the sheet listings twice',
     [
       ana('2 changed', [
         (sheets) => delete sheets.listings,
@@ -512,7 +512,7 @@ const STORIES: Story[] = [
     ],
   ],
   [
-    'imports a file without the sheet of the homes that it has added',
+    'imports a second copy without the sheet listings after the first copy added homes',
     [
       ana('New: new, newer', [
         add('listings', { slug: 'new', ...REQUIRED }, { slug: 'newer', ...REQUIRED }),
@@ -524,7 +524,7 @@ const STORIES: Story[] = [
     ],
   ],
   [
-    'imports a sheet of photos, then the export again',
+    'imports the whole export after a copy without the sheet listings',
     [
       ana('2 changed', [
         (sheets) => delete sheets.listings,
@@ -554,7 +554,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100, title: { en: 'New' } } },
   ],
   [
-    'accepts a file whose two changes were changed again',
+    'accepts new values in two cells that were imported before',
     [
       ana('2 changed', [price(295), price(7, 'casa-1')]),
       ana('2 changed', [price(296), price(8, 'casa-1')]),
@@ -562,7 +562,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 296 }, 'casa-1': { price_from: 8 } },
   ],
   [
-    'retains a home that its editor has added to the export with --prune',
+    'retains with --prune a home that the editor added to the export',
     [
       ana('New: new', [add('listings', { slug: 'new', ...REQUIRED })]),
       secondCopy(
@@ -608,7 +608,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'keeps the translations of what its editor has added',
+    'keeps translations by others of records that the editor added',
     [
       ana('New: new', [...addAll, copyHome({ slug: 'copy' })]),
       exports('ben'),
@@ -651,7 +651,7 @@ const STORIES: Story[] = [
     },
   ],
   [
-    'lets an editor change her cell there and back',
+    'lets an editor change a cell and change it back',
     [
       ana('price_from 100 → 295', [price(295), setStatus('sold_out')]),
       ben('1 changed', [title('By Ben')]),
@@ -672,7 +672,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100 } },
   ],
   [
-    'does not overwrite a price of another editor after an import of another cell',
+    "does not overwrite another editor's price after an import of a different cell",
     [
       exports('ben'),
       ben('price_from 100 → 300', [price(300)]),
@@ -700,7 +700,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'does not treat values from the file of another editor as edits',
+    "does not treat values from another editor's file as edits",
     [
       ana('price_from 100 → 295', [price(295)]),
       gives('ana', 'ben'),
@@ -711,7 +711,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300, title: { en: 'New' } } },
   ],
   [
-    'rejects photos that two editors add to one home',
+    'rejects a new photo if another editor has added one to the same home',
     [
       ana('1 photo added', [newPhoto('one', 4)]),
       ben(
@@ -743,7 +743,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 1, photos: addresses('0-c', '0-b', '0-a', 'd') } },
   ],
   [
-    'adds records but does not change stored ones without marks',
+    'accepts only new records from a file without marks',
     [
       patch({ slug: 'casa-0', price_from: 300 }),
       ana(
@@ -756,7 +756,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'finds the export by the marks if the sheet "read me" is missing',
+    'identifies the export by the marks if the sheet "read me" is missing',
     [
       patch({ slug: 'casa-0', price_from: 300 }),
       ana('Kept 1 newer value', [(sheets) => delete sheets['read me'], title('New')]),
@@ -799,7 +799,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 300 } },
   ],
   [
-    'imports a workbook with copies into an empty database twice',
+    'imports a workbook with copied rows into an empty database twice',
     [
       does(() => another.clear()),
       goesTo(another),
@@ -822,7 +822,7 @@ const STORIES: Story[] = [
     { 'casa-0': { amenities: [{ label: { en: 'Wi-Fi', es: 'Red' } }] } },
   ],
   [
-    'retains listings that others have changed with --prune',
+    'retains with --prune the listings that others have changed',
     [
       ben('1 changed', [price(7, 'casa-7')]),
       ana(
@@ -858,7 +858,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 107 } },
   ],
   [
-    'imports an edited JSON export again and again',
+    'imports an edited JSON export repeatedly',
     [
       exportsJson,
       json('ana', 'price_from 100 → 1', { 'casa-0': { price_from: 1 } }),
@@ -874,7 +874,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 2 }, 'casa-1': { status: 'hidden' } },
   ],
   [
-    'does not check a JSON record without a version',
+    'accepts a JSON record without a version although the store has changed',
     [
       exportsJson,
       patch({ slug: 'casa-0', price_from: 300 }),
@@ -884,7 +884,7 @@ const STORIES: Story[] = [
     { 'casa-0': { price_from: 100, location: { name: { en: 'The bay' } } } },
   ],
   [
-    'rejects the undo of an import if the record has changed since',
+    'rejects an undo file if a record has changed since the import',
     [
       ana('New: new', addAll.slice(0, 3)),
       does(async () => files.set('undo', readFileSync(undo, 'utf8'))),

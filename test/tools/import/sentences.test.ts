@@ -1,6 +1,6 @@
 /**
- * The problems of an import and their messages, in each form of file. A rejected import changes
- * nothing, and the repair that a message suggests is accepted.
+ * Tests the messages of rejected imports for each kind of file. A rejected import changes nothing, and
+ * the repair that a message suggests is accepted.
  */
 
 import { beforeAll, expect, it } from 'vitest';
@@ -26,8 +26,10 @@ const ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '7f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const HELP =
   '`npm run -s export-listings -- --out catalogue.xlsx` lists the known locations and amenities';
-/** As long as three texts in one listing may be. */
-const LONG = Object.fromEntries(['en', 'es', 'fr'].map((each) => [each, 'x'.repeat(100_000)]));
+/** A text of the maximum length in each language. */
+const LONG = Object.fromEntries(
+  ['en', 'es', 'fr'].map((language) => [language, 'x'.repeat(100_000)]),
+);
 
 const home = { id: ID, slug: 'home', name: 'Home', status: 'listed', display_order: 1 };
 const unkeyed = { ...home, id: undefined };
@@ -44,7 +46,9 @@ const marea = makeProperty({
 const secret = makeProperty({ slug: 'secret', status: 'hidden', city: 'Inca' });
 const other = makeProperty({ slug: 'other', hid: 'H-3', city: 'Inca' });
 const twin = makeProperty({ slug: 'twin', hid: 'H-4', city: 'Inca' });
-const plain = ['1', '2', '3', '4', '5', '6'].map((each) => makeProperty({ slug: `plain-${each}` }));
+const plain = ['1', '2', '3', '4', '5', '6'].map((number) =>
+  makeProperty({ slug: `plain-${number}` }),
+);
 
 const imports = openDesk();
 beforeAll(async () => {
@@ -86,7 +90,10 @@ const sheets =
 
 const NUMBER = 'is not a number. Format the cell as a number and enter';
 const STATUSES = 'one of listed, coming_soon, sold_out, hidden';
-/** A value of `casa-marea`, its sentence in JSON and in a workbook (`=`: the same), and its repair. */
+/**
+ * Fields of `casa-marea`: the field, a wrong value, the messages for JSON and for a workbook (`=` the
+ * same, `-` not tested), and a correct value.
+ */
 const VALUES = `
 name | null | must be of type string | must not be empty | Casa
 name | " " | must not be blank | - | Casa
@@ -111,13 +118,13 @@ const CELLS = VALUES.trim()
     const [field = '', wrong = '', json = '', sheet = '', right = ''] = line.split(' | ');
     const listing = (cell: string) => ({ ...marea, [field]: parseCell(cell) });
     const change = (cell: string) => ({ slug: marea.slug, [field]: parseCell(cell) });
-    const shown = `${field} ${JSON.stringify(parseCell(wrong))}`;
-    const case_ = (form: string, sentence: string, run: (cell: string) => Run): Case[] => {
-      if (sentence === '-') return [];
+    const quotedField = `${field} ${JSON.stringify(parseCell(wrong))}`;
+    const case_ = (form: string, message: string, run: (cell: string) => Run): Case[] => {
+      if (message === '-') return [];
       const isEmptyCell = form === 'workbook' && wrong === 'null';
-      const place = form === 'workbook' ? 'listings!B2' : 'properties[0]';
-      const start = `${place} (slug "casa-marea"): ${isEmptyCell ? field : shown}`;
-      return [[`${field} ${wrong} (${form})`, run(wrong), `${start} ${sentence}`, run(right)]];
+      const position = form === 'workbook' ? 'listings!B2' : 'properties[0]';
+      const start = `${position} (slug "casa-marea"): ${isEmptyCell ? field : quotedField}`;
+      return [[`${field} ${wrong} (${form})`, run(wrong), `${start} ${message}`, run(right)]];
     };
     return [
       ...case_('whole', json, (cell) => whole({ properties: [listing(cell)] }, '--dry-run')),
@@ -130,20 +137,19 @@ const CELLS = VALUES.trim()
     ];
   });
 
-const description = (place: object) => ({ description: { fr: { type: 'doc', ...place } } });
+const description = (fields: object) => ({ description: { fr: { type: 'doc', ...fields } } });
 const nested = JSON.parse('['.repeat(128) + ']'.repeat(128));
 const odsRow = (...cells: string[]) =>
   `<table:table-row>${cells.map((cell) => `<table:table-cell office:value-type="string"><text:p>${cell}</text:p></table:table-cell>`).join('')}</table:table-row>`;
 const odsRows = [odsRow('slug', 'city'), odsRow('casa-marea', 'Deià'), odsRow('other', 'Sóller')];
 const odsWith = (element: string, at: number) =>
   openDocument(odsRows.with(at, `<table:${element}>${odsRows[at]}</table:${element}>`).join(''));
-/** Files that an import cannot read, with the message of their parser. */
-const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string][] = [
+const UNREADABLE: [title: string, content: string | Uint8Array, message: string][] = [
   ['a CSV', 'slug,city\ncasa-marea,Palma\n', 'is neither JSON (Unexpected token'],
   ['deep JSON', '['.repeat(100_000) + ']'.repeat(100_000), 'is JSON that is nested too deep'],
-  ['a list', '[]', 'must be of type object'],
-  ['no record', '{"properties": [], "removed": {"locations": []}}', 'has no record'],
-  ['an archive', zip({ 'a.txt': 'x' }), 'is a ZIP archive, not a workbook'],
+  ['a JSON list', '[]', 'must be of type object'],
+  ['a file without records', '{"properties": [], "removed": {"locations": []}}', 'has no record'],
+  ['a ZIP archive without a workbook', zip({ 'a.txt': 'x' }), 'is a ZIP archive, not a workbook'],
   [
     'an .ods with a header on each page',
     odsWith('table-header-rows', 0),
@@ -153,7 +159,7 @@ const UNREADABLE: [title: string, content: string | Uint8Array, sentence: string
 ];
 
 /** Fields that have no cell of their own. */
-const FIELDS: [fields: object, sentence: string][] = [
+const FIELDS: [fields: object, message: string][] = [
   [{ name: undefined }, 'name is required'],
   [{ bed: 1 }, 'bed is not a field of this resource. Did you mean beds?'],
   [{ amenities: ['wi fi'] }, `amenities.0 "wi fi" ${SLUG_RULE}`],
@@ -207,24 +213,24 @@ const FILES: Case[] = [
     whole({
       properties: FIELDS.map(([fields], at) => ({ ...unkeyed, slug: `home-${at}`, ...fields })),
     }),
-    FIELDS.map(([, each]) => each).join('\n'),
+    FIELDS.map(([, message]) => message).join('\n'),
   ],
   [
-    'sections that are none',
+    'unknown and malformed sections',
     whole({ homes: [], amenities: {} }),
     `
 the file: amenities {} must be of type array
 the file: homes is not a field of this resource`,
   ],
   [
-    'two sections of one name',
+    'a section that appears twice',
     whole('{"properties":[{"slug":1}],"properties":[{"slug":2}],"homes":[]}'),
     `
 the file: homes is not a field of this resource
 the file: properties appears twice in the same object`,
   ],
   [
-    'fields of one name',
+    'fields that appear twice',
     whole(
       `{"properties":[${JSON.stringify(home).replace('{', '{"na\\u006de":"a",')}],
         "removed":{"locations":[],"amenities":[],"amenities":[]}}`,
@@ -234,7 +240,7 @@ the file: name appears twice in the same object
 the file: amenities appears twice in the same object`,
   ],
   [
-    'numbers that JSON.parse loses',
+    'numbers that JSON.parse would change',
     whole(
       JSON.stringify({ properties: [{ ...home, size: 1, beds: 2 }] })
         .replace('"size":1', '"size":9007199254740993')
@@ -245,7 +251,7 @@ properties[0] (slug "home"): size is a number that JavaScript would round to 900
 properties[0] (slug "home"): beds is a number that is too large`,
   ],
   [
-    'records without a key, or with that of another one',
+    'records without a key or with a repeated key',
     whole({
       locations: [{ name: {} }],
       amenities: [{ label: {} }],
@@ -269,7 +275,7 @@ properties[3] (slug "c"): is the same listing as properties[2] (slug "c")
 properties[5] (slug "e"): is the same listing as properties[4] (slug "d")`,
   ],
   [
-    'names that the store has for another record, or for none',
+    'a slug that is taken, and references to unknown records',
     whole({
       properties: [
         makeProperty({ slug: 'casa-marea' }),
@@ -289,7 +295,7 @@ ${HELP}`,
     'the stored listing (slug "large"): is too large to store: 90… bytes, at most 900000',
   ],
   [
-    'records that a patch cannot complete',
+    'patches that do not lead to complete records',
     patch({
       locations: [{ slug: 'hills' }, { id: null, slug: 'bay' }],
       amenities: [{ slug: 'sauna' }],
@@ -320,7 +326,7 @@ is the same listing as properties[0] (slug "casa-marea"): 2 listings, first H-1 
 properties[2] (slug "other"): slug "other" repeats the slug of the stored listing other (id "${other.id}")`,
   ],
   [
-    'ids that follow from keys which other records had before',
+    'new records whose derived ids belong to renamed records',
     whole({
       locations: [{ slug: 'coast', name: {} }],
       properties: [{ ...unkeyed, hid: 'H-old', slug: 'new' }],
@@ -331,20 +337,20 @@ properties[0] (slug "new"): hid "H-old" gives the id of the stored listing moved
     whole({ properties: [{ ...home, hid: 'H-old', slug: 'new' }] }, '--dry-run'),
   ],
   [
-    'the id of a photo that had the address before',
+    'a photo whose derived id belongs to a photo with a new URL',
     patch({ properties: [{ slug: 'moved', photos: [{ url }] }] }),
     `
 properties[0] (slug "moved"): photos.0.url "${url}" gives the id of the stored photo ${url}?2, which had this url before. Give the new one another id, or name the stored one by its id or url.`,
   ],
   [
-    'a status of a listing that is not stored, or of no kind',
+    'an unknown status or listing in set-status',
     () => imports.setStatus('sold', 'other', 'casa-mare'),
     `
 status must be one of listed, coming_soon, sold_out, hidden: 2 listings, first other: "sold"
 casa-mare: is not a stored listing. Did you mean casa-marea?`,
   ],
   [
-    'the hid of another listing, in the store or in the file',
+    'a hid that another listing has',
     patch({
       properties: [
         { id: marea.id, hid: 'H-3' },
@@ -357,7 +363,7 @@ properties[0] (hid "H-3"): hid "H-3" repeats the hid of the stored listing
 properties[2] (slug "large"): hid "H-5" repeats the hid of properties[1] (hid "H-5")`,
   ],
   [
-    'two addresses in one entry',
+    'two URLs in one field',
     patch({
       properties: [',', ';', '|', ' '].map((between, index) => ({
         slug: ['casa-marea', 'other', 'twin', 'secret'][index],
@@ -396,13 +402,13 @@ casa-marea | ${PHOTO} | Pool | hero | yes
 
 const SHEETS: Case[] = [
   [
-    'headers alone',
+    'a sheet with only a header',
     sheets('slug | price_from'),
     'the file: has no record',
     sheets('slug | price_from\ncasa-marea | 1'),
   ],
   [
-    'a cell of photos, and one of amenities',
+    'invalid cells of photos and amenities',
     sheets(
       `slug | amenities\ncasa-marea | wifi, wify\nother | wifi, wifi${PHOTOS}casa-marea | a/1.jpg | The sea | garden`,
     ),
@@ -415,13 +421,13 @@ ${HELP}`,
     sheets(`slug | amenities\ncasa-marea | wifi${PHOTOS}casa-marea | ${PHOTO}?3 | The sea | other`),
   ],
   [
-    'a listing that is not known, or none',
+    'photos of an unknown or missing listing',
     sheets(`${PHOTOS}casa-mare | ${PHOTO}?3 | x | other\n | ${PHOTO}?4`),
     'listing must be the slug of a listing: 2 rows, first casa-mare (photos!A3): "casa-mare". Did you mean casa-marea?',
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | x | other`),
   ],
   [
-    'words in another case, as they were typed',
+    'invalid words, which it quotes as they were typed',
     sheets(`
 slug | status | amenities
 Casa-Marea | SOLD | wifi, Wi-Fy
@@ -435,7 +441,7 @@ ${HELP}`,
     sheets('slug | status | amenities\nCASA-MAREA | Sold_Out | WIFI'),
   ],
   [
-    'a photo twice, and two hero photos',
+    'a repeated photo and a second hero photo',
     sheets(`${PHOTOS}casa-marea | ${PHOTO} | Pool | hero | yes`),
     `
 photos!E3 (slug "casa-marea"): hero marks a second hero photo. Only one photo of a listing can have yes.
@@ -443,7 +449,7 @@ photos!B3 (slug "casa-marea"): url "${PHOTO}" repeats photos!B2`,
     sheets(`${PHOTOS}casa-marea | ${PHOTO}?3 | Pool | hero | no`),
   ],
   [
-    'a hidden id that find and replace has hit',
+    'a hidden id that find and replace has changed',
     edited(change('listings', 'casa-marea', { id: ID })),
     `listings!AG… (slug "casa-marea"): id "${ID}" is ${CHANGED}`,
     edited(change('listings', 'casa-marea', { id: null })),
@@ -454,7 +460,7 @@ photos!B3 (slug "casa-marea"): url "${PHOTO}" repeats photos!B2`,
     `listings!AG… (slug "other"): id "${marea.id}" is ${CHANGED}`,
   ],
   [
-    'visible columns that were sorted without the hidden ones',
+    'visible columns that were sorted without the hidden columns',
     edited(({ listings = [] }) => {
       const sorted = listings.toReversed().map(({ id, 'as of': marks, ...cells }) => cells);
       for (const [at, cells] of sorted.entries()) Object.assign(listings[at] ?? {}, cells);
@@ -463,7 +469,7 @@ photos!B3 (slug "casa-marea"): url "${PHOTO}" repeats photos!B2`,
     edited(({ listings }) => listings?.reverse()),
   ],
   [
-    'two rows of one listing, and two of which one is a copy',
+    'rows with the same hidden id',
     sheets(`
 slug | id | name | status | display_order
 casa-marea | ${marea.id} | A | listed | 1
@@ -481,7 +487,7 @@ one | ${other.id} | B | listed | 2
 two | | C | listed | 3`),
   ],
   [
-    'columns of no field, and remarks beside the table',
+    'unknown columns and remarks beside the table',
     sheets(`
 slug | name | status | display_order | Notes | Titel.EN | city | City |
 new | New | listed | 1 | 1 | 2 | 3 | 4 | ask Pere
@@ -502,7 +508,7 @@ new | New | listed | 1 | 1 | "2" | "3" | 4 | ask Pere`),
     sheets(CITIES),
   ],
   [
-    'no key, in two sheets',
+    'sheets without a key column',
     sheets(`city\nPalma\n== photos\nurl\n${PHOTO}`),
     `
 listings!A1: is not a header with the column slug or hid or id. The sheet listings needs this column, and its header in the first row.
@@ -510,7 +516,7 @@ photos!A1: is not a header with the column listing. The sheet photos needs this 
     sheets(`${CITIES}${PHOTOS}`),
   ],
   [
-    'a row without a key, and a new listing without its fields',
+    'new listings without their required fields',
     sheets('slug | name\n | Nobody\nnewer | Newer'),
     `
 listings!A2 (name "Nobody"): is not a stored listing, and a new one needs slug, status, display_order
@@ -518,7 +524,7 @@ listings!A3 (slug "newer"): is not a stored listing, and a new one needs status,
     sheets('slug | name | status | display_order\nnewer | Newer | listed | 2'),
   ],
   [
-    'no sheet of a catalogue',
+    'a workbook without a sheet of a catalogue',
     sheets('== Sheet1\ncity\nPalma'),
     'The workbook has no sheet of a catalogue, only Sheet1. The names of its sheets are listings, photos, videos, features, locations, amenities.',
     sheets(CITIES),
@@ -530,7 +536,7 @@ listings!A3 (slug "newer"): is not a stored listing, and a new one needs status,
     sheets(CITIES),
   ],
   [
-    'errors of formulas, and formulas without their values',
+    'formula errors and formulas without a value',
     sheets(
       'slug | city | beds | title.en | title.fr | address | title.es\ncasa-marea | | | | | | Y...',
       {
@@ -549,7 +555,7 @@ const tables = () => [imports.listings(), imports.catalogue()];
 
 it.each([
   ...CELLS,
-  ...UNREADABLE.map(([title, content, each]): Case => [title, whole(content), each]),
+  ...UNREADABLE.map(([title, content, message]): Case => [title, whole(content), message]),
   ...FILES,
   ...SHEETS,
 ])('rejects %s', async (_title, run, messages, repair) => {
@@ -569,7 +575,7 @@ it.each([
   expect(tables()).toEqual(before);
 });
 
-it('reads cells as a spreadsheet displays them, with a formatted cell in the last row', async () => {
+it('reads cells as a spreadsheet displays them although the last possible row has a formatted cell', async () => {
   const last = { value: null, type: 'empty', style: { font: { bold: true } } } as const;
   const file = sheets(
     `slug | price_from | #seen\ncasa-marea | ${412000 * 1.1} | DAY\n== photos\nlisting | url\ncasa-marea | ${url}\u200b`,

@@ -1,4 +1,4 @@
-/** What an import reads and records besides the catalogue: earlier imports and operations. */
+/** Tests the imported rows and operations, which an import reads and records besides the catalogue. */
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { readCatalogue } from '../../../tools/import/catalogue/store.ts';
@@ -13,7 +13,7 @@ const properties = [1, 2, 3].map((at) => makeProperty({ slug: `casa-${at}`, pric
 const RECORDED = `SELECT slug FROM imported_rows JOIN properties ON record = 'listings ' || id`;
 
 describe('imported_rows', () => {
-  it('has the listings that a workbook changes', async () => {
+  it('contains only the listings that a workbook changes', async () => {
     await imports.load({ properties });
     const edit = change('listings', 'casa-2', { price_from: 20 });
     const file = await editWorkbook(await imports.exportedWorkbook(), edit);
@@ -21,7 +21,7 @@ describe('imported_rows', () => {
     expect(imports.rows(RECORDED)).toEqual([{ slug: 'casa-2' }]);
   });
 
-  it('has the listings that an export in JSON adds', async () => {
+  it('contains only the listings that a JSON export adds', async () => {
     await imports.load({ properties });
     const file = JSON.parse(await imports.exported());
     const [home] = file.properties;
@@ -65,7 +65,7 @@ describe('readCatalogue', () => {
     expect(pages).toHaveLength(4);
   });
 
-  it.each([100, 10_000])('reads the named and the newest of %i operations', async (count) => {
+  it.each([100, 10_000])('reads only named operations and the newest 100 of %i', async (count) => {
     await imports.load({ properties });
     imports.rows(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
       INSERT INTO operations (id, at, who, command, counts) SELECT 'id-' || i, i, 'ana', 'x', '{}' FROM n`);
@@ -80,8 +80,10 @@ describe('readCatalogue', () => {
     // The newest row is found from the end of the table.
     expect(steps.filter((step) => !step.startsWith('SEARCH operations'))).toEqual([]);
   });
+});
 
-  it('reads no operation for an export', async () => {
+describe('exportListings', () => {
+  it('reads no operation', async () => {
     await imports.load({ properties });
     const prepare = vi.spyOn(imports.database, 'prepare').mockClear();
     await imports.exported();

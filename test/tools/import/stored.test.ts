@@ -1,6 +1,6 @@
 /**
- * The stored result of a file in each form: a complete one, a patch, and an editor's own workbook. No
- * other listing changes, and importing the file again changes nothing.
+ * Tests what an import stores from each kind of file: whole records, a patch, and a workbook that was not
+ * exported. No other listing changes, and importing the file again changes nothing.
  */
 
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ const marea = makeProperty({
   videos: [video],
   unique_features: [{ icon_slug: 'sea', label: { en: 'Sea view' } }, seaWall],
 });
-// Few of the public listings change, so that the guard lets them.
+// With so many public listings, the changed ones stay below the limit of a fifth.
 const others = Array.from({ length: 19 }, (_, at) =>
   makeProperty({ slug: `other-${at}`, city: 'Palma' }),
 );
@@ -96,21 +96,25 @@ const named = (name: string | number, web_sort_order?: number) => ({
   web_sort_order,
 });
 const LAST = 2 ** 31 - 1;
-/** The photos of a patch, and the numbers that they have then. Photo 1 had 10 before, and photo 2 had 20. */
-const ORDERS: [what: string, photos: ReturnType<typeof named>[], numbers: number[]][] = [
-  ['a photo between two', [named(1), named('new'), named(2)], [10, 11, 20]],
-  ['no room between two', [named(1), named('new'), named(2, 11)], [10, 11, 12]],
+/** The photos of a patch, and their stored numbers after it. Before, photo 1 has 10 and photo 2 has 20. */
+const ORDERS: [order: string, photos: ReturnType<typeof named>[], numbers: number[]][] = [
+  ['a new photo between two', [named(1), named('new'), named(2)], [10, 11, 20]],
+  ['no number is free between two', [named(1), named('new'), named(2, 11)], [10, 11, 12]],
   ['a new photo first', [named('new'), named(2), named(1)], [1, 20, 21]],
   ['the last photo first', [named(2), named(1)], [20, 21]],
-  ['it numbers some of them only', [named('new', 50), named(2, 7), named(1)], [50, 51, 52]],
-  ['the last 32-bit number first', [named(2, LAST), named(1)], [LAST - 1, LAST]],
-  ['one after it', [named(1), named(2, LAST), named('new')], [10, LAST - 1, LAST]],
+  ['only some have numbers', [named('new', 50), named(2, 7), named(1)], [50, 51, 52]],
+  ['the first has the largest number', [named(2, LAST), named(1)], [LAST - 1, LAST]],
+  [
+    'a new photo follows the largest number',
+    [named(1), named(2, LAST), named('new')],
+    [10, LAST - 1, LAST],
+  ],
 ];
 
-/** The file, the fields of stored listings that it changes, by their slugs before, and its warnings. */
+/** `stored` has the fields that the import changes, by the listing's slug before it. `cleared` has the warnings. */
 const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?: string[]][] = [
   [
-    // The ids are computed by Python's uuid.uuid5 under dab30d73-9ba7-4be9-995d-d83048c8cdd4.
+    // Python's uuid.uuid5 has computed the ids in the namespace dab30d73-9ba7-4be9-995d-d83048c8cdd4.
     'derives missing ids from hid, slug and URL',
     load({
       locations: [{ slug: 'mallorca', name: {} }],
@@ -133,7 +137,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
   ],
   ...['9007199254740992', '123456789012345680000', '1E+23'].map(
     (number): (typeof FILES)[number] => [
-      `reads a byte order mark and the number ${number}`,
+      `reads the number ${number} from JSON with a byte order mark`,
       load(
         `\ufeff${JSON.stringify({ properties: [{ ...added, size: 0 }] })}`.replace(
           '"size":0',
@@ -158,7 +162,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
     },
   ],
   [
-    'stores a string of 100,000 characters, a list of 1,000 entries and 128 levels',
+    'stores texts, lists and documents of the maximum size',
     whole({
       ...added,
       name: widest,
@@ -188,17 +192,17 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
     },
   ],
   [
-    'sets the slug of the listing with the hid of a patch',
+    'changes the slug of a listing that a patch names by its hid',
     patch({ hid: 'M-1', slug: 'casa-nueva' }),
     { 'casa-marea': { slug: 'casa-nueva' } },
   ],
   [
-    'sets the hid of the listing with the id of a patch',
+    'changes the hid of a listing that a patch names by its id',
     patch({ id: marea.id, hid: 'M-9' }),
     { 'casa-marea': { hid: 'M-9' } },
   ],
   [
-    'clears a field or a language for null',
+    'clears a field or a language that is null in a patch',
     patch({
       slug: 'casa-marea',
       city: null,
@@ -221,7 +225,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
     ['title.fr', 'description.en', 'description.fr', 'city', 'location', 'amenities'],
   ],
   [
-    'keeps the fields of photos that a patched list names by URL or id',
+    'keeps the fields that a patch omits for photos that it names by URL or id',
     patch({
       slug: 'casa-marea',
       photos: [
@@ -244,13 +248,13 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
     ['photos.alt.es'],
   ],
   [
-    'selects no hero photo if the list does not have it',
+    'clears the hero photo if the patched list does not contain it',
     patch({ slug: 'casa-marea', photos: [{ url: makeUrl(2) }] }),
     { 'casa-marea': { hero_photo_id: null, photos: [photo(2)] } },
     ['hero_photo'],
   ],
-  ...ORDERS.map(([what, photos, numbers]): (typeof FILES)[number] => [
-    `numbers the photos in the order of the list (${what})`,
+  ...ORDERS.map(([order, photos, numbers]): (typeof FILES)[number] => [
+    `numbers the photos in the order of the list (${order})`,
     patch({ slug: 'casa-marea', photos }),
     {
       'casa-marea': {
@@ -261,7 +265,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
     },
   ]),
   [
-    'keeps the numbers of a list that finds a photo by its URL under another id',
+    'keeps the numbers of a patched list that gives a photo a new id',
     patch({
       slug: 'casa-marea',
       photos: [
@@ -278,7 +282,7 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
     },
   ],
   [
-    'merges the locations and amenities of a patch',
+    'merges the locations and amenities of a patch into the stored ones',
     load(
       {
         locations: [
@@ -308,12 +312,12 @@ const FILES: [title: string, run: Run, stored: Record<string, object>, cleared?:
     },
   ],
   [
-    'sets the status of listings with set-status',
+    'changes the status of listings with set-status',
     () => imports.setStatus('hidden', 'casa-marea', 'casa-marea', 'other-1'),
     { 'casa-marea': { status: 'hidden' }, 'other-1': { status: 'hidden' } },
   ],
   [
-    'changes the columns that a workbook has',
+    'changes only the fields whose columns a workbook has',
     sheets(`
 slug | price_from | title.en | title.fr | city | is_early_access | location | #mine
 casa-marea | 121000.5 | The house, "by" the sea |  |  | no |  | 3
@@ -370,7 +374,7 @@ wifi3 | Fastest`);
     { 'casa-marea': { price_from: 200, city: 'ab' } },
   ],
   [
-    'orders the photos of a listing by the numbers in their rows',
+    'orders the photos of a listing by the column order',
     sheets(`
 == photos
 listing | order | url | alt.en | alt.es | section | visible | hero
@@ -395,7 +399,7 @@ casa-marea | 2 | ${makeUrl(2)} |  | Vista 2 | gallery | no | yes`),
     ['photos.alt.en'],
   ],
   [
-    'orders photos by their rows without the column order',
+    'orders photos by their rows if the column order is missing',
     sheets(`
 == photos
 listing | url
@@ -404,7 +408,7 @@ casa-marea | ${makeUrl(1)}`),
     { 'casa-marea': { photos: [photo(2), photo(1, { web_sort_order: 21 })] } },
   ],
   [
-    'replaces features and videos as it replaces photos',
+    'replaces features and videos by the rows of their sheets',
     sheets(`
 == photos
 listing | url
@@ -441,7 +445,7 @@ other-3 | ${makeUrl('x')}`),
     ['hero_photo', 'photos'],
   ],
   [
-    'hides a listing that only the sheet photos names with --prune',
+    'hides with --prune a listing that only the sheet photos names',
     async () => {
       const listings = [['slug'], [marea.slug], ...others.slice(1).map(({ slug }) => [slug])];
       const { photos = [] } = parseSheets(`

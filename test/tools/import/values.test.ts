@@ -1,4 +1,4 @@
-/** The values of rows and lists that are compared with the store, on plain rows. */
+/** Tests which values of rows and lists differ from the store, with plain rows. */
 
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../../../tools/import/match/history.ts';
@@ -42,7 +42,7 @@ describe('listRowValues', () => {
     expect(compare(cells, record)).toEqual(names);
   });
 
-  it('has no values of a removed record', () => {
+  it('is skipped for a removed record', () => {
     const row = makeRow({ cells: { city: 'Inca' }, isRemoved: true });
     expect(listValues({ row, location: LOCATION, lists: [] })).toEqual([]);
   });
@@ -58,7 +58,7 @@ describe('listValues', () => {
       ...fields,
     });
 
-  /** Compares a list of the photos `file` with the store, after an export of the photos `exported`. */
+  /** Returns the kinds of the values that differ. The arguments name photos in the export, file and store. */
   function compare(exported: string[], file: string[], stored: string[]) {
     const rows = file.map((name) => entry(name));
     const storedRows = stored.map(
@@ -92,10 +92,10 @@ describe('listValues', () => {
   it.each([
     ['is equal', ['a', 'b'], ['a', 'b'], ['a', 'b'], []],
     ['has another order', ['a', 'b'], ['b', 'a'], ['a', 'b'], ['order']],
-    ['has lost a row', ['a', 'b'], ['a'], ['a', 'b'], ['order', 'missing b']],
+    ['lacks a row', ['a', 'b'], ['a'], ['a', 'b'], ['order', 'missing b']],
     ['has changed only in the store', ['a'], ['a'], ['a', 'b'], ['order']],
     [
-      'has lost a row, next to a new one in the store',
+      'lacks a row while the store has a new one',
       ['a', 'b'],
       ['a'],
       ['a', 'b', 'c'],

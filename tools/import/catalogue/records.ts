@@ -29,7 +29,7 @@ export const listingRecord = z
 
 export type FileListing = z.infer<typeof listingRecord>;
 
-/** In a listings file, the id may be in upper case. */
+/** The schema of a location in a listings file. Its id may be in upper case. */
 export const locationRecord = location.extend({
   id: uuid,
   slug: location.shape.slug.default(null),

@@ -45,7 +45,7 @@ type ImportedRows = typeof importedRows.$inferSelect;
 export type Records = State & {
   locations: Location[];
   amenities: Amenity[];
-  /** By id. */
+  /** The stored listings by id. */
   listings: ReadonlyMap<string, StoredListing>;
 };
 
@@ -55,7 +55,7 @@ export type Catalogue = Records & {
    * first.
    */
   operations: ReadonlyMap<string, Operation>;
-  /** What earlier imports of the same export contained, by person and record: see match/history.ts. */
+  /** The rows that earlier imports of the same export recorded: see match/history.ts. */
   importedRows: ImportedRows[];
 };
 

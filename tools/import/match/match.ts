@@ -35,9 +35,9 @@ import {
 export type MatchedRecord = {
   /** The row of the record. It has no cells if only the sheets of its lists name the record. */
   row: Row;
-  /** The record's row, or the first row of its lists if it has none, for the report. */
+  /** The location of the row, or of the first row in the lists if the record has no row. */
   location: FileLocation;
-  /** The lists of a listing whose sheets the workbook has. Locations and amenities have none. */
+  /** The lists of a listing whose sheets the workbook has; empty for a location or an amenity. */
   lists: readonly List[];
 };
 
@@ -57,7 +57,7 @@ export type List = {
   storedRows: readonly Row[];
 };
 
-/** What the functions of this file share. They add problems and notes for the report. */
+/** The input and the report that the functions of this file share. */
 type Match = {
   sheets: Sheets;
   buildRow: ReturnType<typeof makeRowBuilder>;

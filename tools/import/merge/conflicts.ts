@@ -95,7 +95,7 @@ function formatAll(items: readonly string[]): string {
   return items.length < 2 ? items.join() : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
 }
 
-/** Says who changed the stored value. Returns `''` if it was the editor's own import. */
+/** Names who changed the stored value. Returns `''` if it was the editor's own import. */
 function describeAuthor(value: Value, catalogue: Catalogue, author: Author): string {
   const { name, hashes } = value;
   const { importedByOthers } = getHistory(value);

@@ -40,10 +40,7 @@ export function findValuesPutBack(applied: readonly Value[]): Value[] {
   });
 }
 
-/**
- * e.g. `casa-marea price_from 275000 → 289000 (imported 2026-11-27 14:03 UTC by ana,
- * import-listings …)`
- */
+/** e.g. `casa-marea price_from 275000 → 289000 (imported 2026-11-27 14:03 UTC by ana, …)` */
 export function describePutBack(value: Value): string {
   const { file, store } = quoteValue(value);
   const operation = getMarkedRow(value).history.previousImport?.operation;

@@ -14,7 +14,7 @@ export function findSortedColumns(changes: readonly Value[]): ImportProblem[] {
       value.kind === 'cell' && value.row.stored !== undefined && isDistinct(value.column);
     if (!isCandidate) return [];
     const { file, store } = value.hashes;
-    return [{ ...value, current: file === EMPTY ? '' : file, former: store }];
+    return [{ ...value, current: file === EMPTY ? '' : file, previous: store }];
   });
   const byColumn = Map.groupBy(candidates, ({ column }) => column);
   return [...byColumn].flatMap(([column, cells]): ImportProblem[] => {

@@ -89,7 +89,7 @@ function mergeRecords<T extends { slug: string | null }>(
     const { location, value: written } = raw;
     if (form === 'whole') return parseRecord(raw, written, schema);
     const keys = readKeys(written);
-    // matchSheets has given each row of a workbook the id of its stored record.
+    // In the patch of a row, `id` is the id of the stored record: see merge/patches.ts.
     const hasId = form === 'workbook' && location.kind !== 'amenity';
     const old = find(hasId ? { id: keys.id } : keys);
     // The patch of an unchanged row is only the id. Parsing it again would be slow, because most are.

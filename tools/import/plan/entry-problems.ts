@@ -21,7 +21,7 @@ export function findEntryProblems(
       const [path, first] = [formatEntryPath(index), formatEntryPath(firstIndex)];
       const firstLocation = isRow ? findCell(location, first)?.cell : first;
       const entry = isMap(record) && toList(record[list])[index];
-      // The editor knows the URL, but not the id that is derived from it.
+      // The id may be derived from the URL, so the message quotes the URL.
       const value = isMap(entry) ? entry.url : key;
       return [{ path, value, message: `repeats ${firstLocation}` }];
     }),

@@ -18,7 +18,7 @@ import { divideUnnamed } from './prune.ts';
 import { findRecordChanges, type RecordChange, type References } from './record-changes.ts';
 
 export type PlanOptions = {
-  /** Without a trailing slash. */
+  /** The URL of the site, without a trailing slash. */
   publicSiteUrl: string;
   /** Whether to hide the public listings that the file does not name. */
   prunes?: boolean;
@@ -28,13 +28,13 @@ export type PlanOptions = {
   overwrite?: boolean;
 };
 
-/** What an import changes, or would change if nothing rejected it. */
+/** The changes of an import, or the changes that a rejected import would have made. */
 export type Effect = {
   recordChanges: RecordChange[];
   listings: ListingChange[];
   /**
-   * What has changed since the file was made, and would change again: one item for each value of a
-   * workbook, or for each listing of a JSON file.
+   * Changes in the store since the file was made that the import would overwrite: one item for each value
+   * of a workbook, or for each listing of a JSON file.
    */
   conflicts: ImportProblem[];
   /** The values of a workbook that are not applied because of conflicts. A dry run lists them. */

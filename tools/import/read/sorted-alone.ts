@@ -18,7 +18,7 @@ const MIN_MOVED_SHARE = 0.9;
 const MIN_MOVED_CELLS = 3;
 
 type Row = { cells: Fields; markCell: unknown };
-type Change = { current: string; former: string | undefined };
+type Change = { current: string; previous: string | undefined };
 
 /**
  * Returns the changes that replace a value with the former value of another row, if most changes do
@@ -26,8 +26,8 @@ type Change = { current: string; former: string | undefined };
  */
 export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
   const filled = changes.filter(({ current }) => current !== '');
-  const formerValues = new Set(changes.map(({ former }) => former));
-  const moved = filled.filter(({ current }) => formerValues.has(current));
+  const previousValues = new Set(changes.map(({ previous }) => previous));
+  const moved = filled.filter(({ current }) => previousValues.has(current));
   const isMost = moved.length >= MIN_MOVED_SHARE * filled.length;
   return moved.length >= MIN_MOVED_CELLS && isMost ? moved : [];
 }
@@ -47,8 +47,8 @@ export function rejectPartialSort(sheet: SheetName, rows: readonly Row[]): void 
     const mark = RowMark.parse(markCell);
     if (mark === undefined) return [];
     const current = columns.map((column) => hashText(displayedText(column, cells))).join(' ');
-    const former = columns.map(({ name }) => mark.get(name)).join(' ');
-    return current === former ? [] : [{ current, former }];
+    const previous = columns.map(({ name }) => mark.get(name)).join(' ');
+    return current === previous ? [] : [{ current, previous }];
   });
   if (findMovedValues(changes).length === 0) return;
   throw new UserError(
