@@ -1,4 +1,4 @@
-/** The feed's two cache levels: which responses they serve, at which stage of a read, and at what cost. */
+/** Which responses the feed's two cache levels serve, when they serve them, and what each response costs. */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
@@ -24,7 +24,7 @@ import { interceptD1, interceptMethods } from '../support/interceptor.ts';
 import { makeListing, storeListings } from '../support/listings.ts';
 
 const here = useDataCentre();
-/** A read of another page, which confirms the current version. */
+/** Options that read a different page and thereby confirm the current version. */
 const CONFIRMING = { path: '/api/v1/web/locations?fresh=true' };
 
 /**
@@ -34,11 +34,11 @@ const CONFIRMING = { path: '/api/v1/web/locations?fresh=true' };
  *
  * - `age`: seconds since the last confirmation of the response's version. The `ttl` of the response is
  *   60 - age, and at most -1 if the response is stale.
- * - `imports`: imports in between that the isolates have seen, e.g. six at second 30
+ * - `imports`: earlier imports that the isolates have noticed, e.g. six at second 30
  * - `failure`: seconds since D1 failed or stalled. Negative if the clock was set back since then.
- * - `D1`: how D1 behaves now
- * - `from`: the level that has the response
- * - `ms`: how long the request waits, to the millisecond
+ * - `D1`: current behaviour of D1
+ * - `from`: cache level that has the response
+ * - `ms`: duration of the request in milliseconds
  * - `reads`: number of reads of D1
  */
 const SERVED = `
@@ -79,7 +79,7 @@ const SERVED = `
 `;
 const [, ...rows] = SERVED.trim().split('\n');
 
-/** Sends a read for which D1 fails, or stalls for 2 s. The failure or the stall ends at `second`. */
+/** Sends a read during which D1 fails or stalls for two seconds. The failure or stall ends at `second`. */
 async function breakUntil(second: number, how: string) {
   const isStall = how === 'stalled';
   stopAtSecond(isStall ? second - 2 : second);
@@ -128,7 +128,7 @@ describe('a read', () => {
       const { response = new Response(), settled } = sent ?? {};
       if (expected === '500') await expectError(response, 500, 'internal_error');
       else expect(await describeResponse(response)).toBe(expected);
-      // The read continues, and its response is cached.
+      // The stalled read now completes, and its response is cached.
       open();
       await settled;
       expect(String(server.costs.d1RoundTrips)).toBe(reads);
@@ -140,9 +140,9 @@ describe('a read', () => {
 });
 
 describe('a cached response', () => {
-  // The confirmation is due after 45 s, so one of the three requests at the seconds 46, 92, … 966
-  // revalidates it. Each of these 21 revalidations reads one row.
-  it('costs one row per revalidation, for all pages of an isolate', async () => {
+  // A revalidation is due after 45 s, so one of the three requests at each of the seconds 46, 92, … 966
+  // revalidates the version. Each of these 21 revalidations reads one row.
+  it('costs one row per revalidation of all pages in an isolate', async () => {
     const paths = [LIST, `${listingPath()}?locale=en`, '/api/v1/web/locations'];
     for (const path of paths) await here.one.get({}, { path });
     Object.assign(here.one.costs, NOTHING);
@@ -156,7 +156,7 @@ describe('a cached response', () => {
     expect(here.one.costs).toMatchObject({ d1RoundTrips: 21, d1RowsRead: 21 });
   });
 
-  // The rows are the version in the batch, and the version that the limit compares.
+  // One row is the version in the batch, and the other is the version that the LIMIT compares.
   it('costs two rows when it is stale and its version is unchanged', async () => {
     const insert = `INSERT INTO locations (id, slug, name) VALUES (?, 'a', '{}')`;
     await env.DB.prepare(insert).bind(crypto.randomUUID()).run();
@@ -179,7 +179,7 @@ describe('a cached response', () => {
 
   // D1 is read once for the listing at the start and once for the list. At 45 s, the revalidation
   // finds the import, and the listing is read again.
-  it('is read again once after a revalidation has found an import', async () => {
+  it('is read once more after a revalidation has found an import', async () => {
     await here.one.get({}, { path: LIST });
     await rename('After');
     for (const [second, reads, expected] of [
@@ -196,7 +196,7 @@ describe('a cached response', () => {
     expect(await list.text()).toContain('After');
   });
 
-  // D1 gets one read at the start, and one revalidation.
+  // The two round trips are the read at the start and one revalidation.
   it('is revalidated by one request at a time', async () => {
     setSecond(50);
     const { DB, open } = stalling();
@@ -232,7 +232,7 @@ describe('a cached response', () => {
     }
   });
 
-  it('is shared only by equal requests', async () => {
+  it('is shared only by equivalent requests', async () => {
     const first = await here.one.get(
       {},
       { path: `${LIST}?status=listed,sold_out&limit=2&utm_source=a` },
@@ -245,7 +245,7 @@ describe('a cached response', () => {
     }
   });
 
-  it('gives a 304 without a read of D1, from memory or from the edge', async () => {
+  it('answers a conditional request with a 304 without reading D1', async () => {
     const etag = (await here.one.get()).headers.get('ETag') ?? '';
     for (const [reader, sent] of [
       [here.one, etag],
@@ -268,21 +268,21 @@ describe('a cached response', () => {
     expect(await describeResponse(await here.one.get({}, sent))).toMatch(/^After/);
   });
 
-  it('moves to memory when it is served stale from the edge', async () => {
+  it('is copied to memory when it is served stale from the edge', async () => {
     setSecond(61);
     const reader = isolate();
     expect(await reader.read(DOWN)).toMatch(/^Before: edge; hit; ttl=-1/);
     expect(await reader.read(DOWN)).toMatch(/^Before: isolate; hit; ttl=-1/);
   });
 
-  it('is not used for another site address', async () => {
+  it('is not used for a different PUBLIC_SITE_URL', async () => {
     const moved = await isolate({ PUBLIC_SITE_URL: 'https://new.example.com/' }).get();
     const { url } = await moved.json<{ url: string }>();
     expect(url).toBe(`https://new.example.com/listings/${here.slug}`);
   });
 
-  // `one` has read D1 for the listing at the start, and for the first request of the missing listing.
-  it('keeps the 404 of a missing listing until an import publishes it', async () => {
+  // `here.one` reads D1 for the listing at the start, and for the first request for the missing listing.
+  it('can be a 404 until an import publishes the listing', async () => {
     const path = `${listingPath()}-new`;
     for (const [reader, cacheStatus] of [
       [here.one, 'edge; fwd=miss, isolate; fwd=miss'],
@@ -303,7 +303,7 @@ describe('a cached response', () => {
     await expectStatus(await here.one.get({}, { path }), 200);
   });
 
-  it('is not served once the listing is known to be missing', async () => {
+  it('is not served after the listing is found to be missing', async () => {
     await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`)
       .bind(here.slug)
       .run();
@@ -314,13 +314,13 @@ describe('a cached response', () => {
     await expectError(await isolate().get(DOWN), 500, 'internal_error');
   });
 
-  // The listing has about 1,300 bytes, and its entry takes 512 more. A sixteenth of 10,000 is 625, and a
-  // sixteenth of 100,000 is 6,250.
+  // The listing takes about 1,300 bytes, and its cache entry another 512. A sixteenth of 10,000 is 625,
+  // and a sixteenth of 100,000 is 6,250.
   it.each([
     ['10000', 'Before: edge; hit; ttl=60, isolate; fwd=miss'],
     ['100000', 'Before: isolate; hit; ttl=60'],
   ])(
-    'is in memory if it fits into a sixteenth of FEED_MEMORY_BYTES=%s → %s',
+    'is kept in memory if it fits into a sixteenth of FEED_MEMORY_BYTES=%s → %s',
     async (FEED_MEMORY_BYTES, expected) => {
       const reader = isolate({ FEED_MEMORY_BYTES });
       await reader.read();
@@ -328,7 +328,7 @@ describe('a cached response', () => {
     },
   );
 
-  it('does not exist if FEED_CACHE_SECONDS is 0', async () => {
+  it('is never stored if FEED_CACHE_SECONDS is 0', async () => {
     const put = vi.spyOn(caches.default, 'put');
     const reader = isolate({ FEED_CACHE_SECONDS: '0' });
     await reader.read();
@@ -340,7 +340,7 @@ describe('a cached response', () => {
 });
 
 describe('fresh=true', () => {
-  it('shows an import to its own and to later requests', async () => {
+  it('shows an import in its own response and in later responses', async () => {
     const DB = await laggingReplica();
     await rename('After');
     const fresh = await here.one.get({ DB }, { path: freshPath() });
@@ -348,7 +348,7 @@ describe('fresh=true', () => {
     expect(await here.one.read()).toBe('After: isolate; hit; ttl=60');
   });
 
-  it('gets no stale response', async () => {
+  it('never returns a stale response', async () => {
     const failed = await here.one.get(DOWN, { path: freshPath() });
     await expectError(failed, 500, 'internal_error');
   });
@@ -356,7 +356,7 @@ describe('fresh=true', () => {
   it.each([
     [true, {}, 'edge; fwd=request, isolate; fwd=request'],
     [false, DOWN, 'isolate; hit; ttl=60'],
-  ])('is %s in every spelling', async (isFresh, bindings, status) => {
+  ])('accepts every spelling of %s', async (isFresh, bindings, status) => {
     for (const sent of isFresh ? ['true', 'True', '1'] : ['false', 'FALSE', '0']) {
       const read = await here.one.get(bindings, { path: `${listingPath()}?fresh=${sent}` });
       expect(read.headers.get('Cache-Status')).toBe(status);
@@ -365,7 +365,7 @@ describe('fresh=true', () => {
 });
 
 describe('a read of D1', () => {
-  it('gives a 500 with Retry-After if its two calls take over 5 s', async () => {
+  it('returns a 500 with Retry-After if its two calls take more than 5 s', async () => {
     const missing = { path: `${LIST}/none-${here.slug}` };
     const replica = await laggingReplica();
     await rename('After');
@@ -400,7 +400,7 @@ describe('the edge cache', () => {
 
   // The response was confirmed at second 0. It is served after the 300 ms of a stall, or immediately
   // after a failure, so its ttl is below 30 s.
-  it.each(['stalls', 'fails'])('is used after more than 20 ms if D1 %s', async (d1) => {
+  it.each(['stalls', 'fails'])('is still used after 20 ms if D1 %s', async (d1) => {
     stopAtSecond(30);
     const edge = Promise.withResolvers<void>();
     replaceEdge(async (call) => {
@@ -417,7 +417,7 @@ describe('the edge cache', () => {
     expect(await describeResponse(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
   });
 
-  it('delays a 500 by at most a second when it never responds', async () => {
+  it('delays a 500 by at most one second if it never responds', async () => {
     stopAtSecond(30);
     replaceEdge(() => new Promise(() => {}));
     const sending = isolate().send(DOWN);
@@ -425,8 +425,8 @@ describe('the edge cache', () => {
     await expectError((await sending).response, 500, 'internal_error');
   });
 
-  // The timers stop after the 20 ms, so a response that waited longer for the edge cache would never
-  // arrive.
+  // The test advances the timers by only 20 ms, so a response that waited longer for the edge cache would
+  // never arrive.
   it('does not delay a response from memory while D1 fails', async () => {
     stopAtSecond(61);
     replaceEdge(() => new Promise(() => {}));
@@ -440,7 +440,7 @@ describe('the edge cache', () => {
 });
 
 describe('the log', () => {
-  it('has one line about D1 in 5 s', async () => {
+  it('contains at most one line about D1 every 5 s', async () => {
     for (const [second, lines] of [
       [61, 1],
       [65.999, 1],
@@ -452,7 +452,7 @@ describe('the log', () => {
     }
   });
 
-  it('has the source of each response', async () => {
+  it('names the source of each response', async () => {
     await here.one.read();
     await isolate().read();
     setSecond(61);

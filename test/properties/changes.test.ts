@@ -1,4 +1,4 @@
-/** The list of changes, from which each reader gets each change once. */
+/** The list of property changes, which returns each change to a reader exactly once. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ async function read(query = ''): Promise<Page> {
   return page;
 }
 
-/** Reads the list to its end, from a cursor or from its beginning. */
+/** Reads all pages of the list, from a cursor or from the beginning. */
 async function readAll({ after, limit = 2 }: { after?: string | undefined; limit?: number } = {}) {
   const items: Page['data'] = [];
   let cursor = after;
@@ -57,7 +57,7 @@ const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 const summarise = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
 
 describe('a reader without a cursor', () => {
-  it('gets each public listing once and no removal', async () => {
+  it('gets each public listing once but no removals', async () => {
     const old = homes(4);
     await store(...old, makeListing({ status: 'hidden' }));
     const [a, b, c] = [makeListing(), makeListing({ status: 'sold_out' }), makeListing()];
@@ -87,7 +87,7 @@ describe('a reader without a cursor', () => {
 });
 
 describe('a reader that resumes', () => {
-  it('gets each changed or hidden listing once, at its latest change', async () => {
+  it('gets each changed or hidden listing once, in the order of the latest changes', async () => {
     const [a, b, c, d] = [makeListing(), makeListing(), makeListing(), makeListing()];
     await store(a, b, c, d);
     const { resume } = await readAll();
@@ -129,7 +129,7 @@ describe('a reader that resumes', () => {
 });
 
 describe('wait', () => {
-  it('delays only an empty response, until there is a change', async () => {
+  it('delays an empty response until there is a change', async () => {
     const { resume } = await readAll();
     const home = makeListing();
     const waiting = read(`?after=${resume}&wait=25`);
@@ -146,7 +146,7 @@ describe('wait', () => {
 });
 
 describe('the list of changes', () => {
-  it('rejects a cursor of another generation of the database', async () => {
+  it('rejects a cursor from another generation of the database', async () => {
     await store(...homes(3));
     const { resume_cursor, next_cursor } = await read('?limit=1');
     const { resume } = await readAll();
@@ -158,7 +158,7 @@ describe('the list of changes', () => {
     expect((await readAll()).items).toHaveLength(3);
   });
 
-  it('is read from the primary, also while the feed is cached', async () => {
+  it('is read from the primary even while the feed is cached', async () => {
     const constraints: unknown[] = [];
     const DB = interceptD1(env.DB, (call, constraint) => {
       constraints.push(constraint);

@@ -1,4 +1,4 @@
-/** Listings over HTTP: filters, invalid parameters, single listings, and documents of older rules. */
+/** The list of properties and single properties, with filters, invalid parameters and outdated documents. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const page = makeListResource(property);
 const ibiza = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'ibiza', name: { en: 'Ibiza' } };
 const aran = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: null, name: { es: 'Arán' } };
 
-/** Sixty listings, three for each display order, of every status, type and location. */
+/** Sixty listings with every status, type and location. Three listings share each display order. */
 const stored: Source[] = Array.from({ length: 60 }, (_, index) =>
   makeListing({
     display_order: Math.floor(index / 3) - 5,
@@ -72,16 +72,11 @@ describe('the list', () => {
     [`${LIST}/${stored[0]?.slug}`, 'document'],
     ['/api/v1/web/property-cards', 'card'],
     ['/api/v1/web/property-changes', 'document'],
-  ])(
-    'renders documents of older rules or of another site address again at %s',
-    async (path, column) => {
-      const before = await (await get(path)).text();
-      await env.DB.exec(
-        `UPDATE properties SET rendering = 'older', ${column} = '{"object":"old"}'`,
-      );
-      expect(await (await get(path)).text()).toBe(before);
-    },
-  );
+  ])('renders outdated documents again at %s', async (path, column) => {
+    const before = await (await get(path)).text();
+    await env.DB.exec(`UPDATE properties SET rendering = 'older', ${column} = '{"object":"old"}'`);
+    expect(await (await get(path)).text()).toBe(before);
+  });
 });
 
 describe('an invalid parameter of the list', () => {
@@ -99,7 +94,7 @@ describe('an invalid parameter of the list', () => {
       'location=A B',
       'must be lower-case letters and digits in words joined by single hyphens or underscores',
     ],
-  ])('%s is a validation_error', async (query, message) => {
+  ])('is rejected with a validation_error (%s)', async (query, message) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
     expect(error.details).toEqual([{ path: query.split('=')[0], message }]);
   });
@@ -125,7 +120,7 @@ describe('a property', () => {
   const hidden = stored.find((listing) => listing.status === 'hidden');
 
   it.each(['listed', 'coming_soon', 'sold_out'] as const)(
-    'is served when it is %s',
+    'is returned if its status is %s',
     async (status) => {
       const listing = stored.find((source) => source.status === status);
       for (const key of [listing?.id, listing?.id.toUpperCase(), listing?.slug]) {
@@ -142,7 +137,7 @@ describe('a property', () => {
     ['the slug of a hidden listing', hidden?.slug],
     ['an unknown id', '00000000-0000-4000-8000-000000000000'],
     ['an unknown slug', 'no-such-home'],
-    ['a text that is not a slug', 'No%20Such%20Home'],
+    ['text that is not a slug', 'No%20Such%20Home'],
     ['invalid percent-encoding', '%E0%A4%A'],
   ])('is not found by %s', async (_name, key) => {
     await expectError(await get(`${LIST}/${key}`), 404, 'resource_missing');

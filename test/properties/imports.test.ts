@@ -1,4 +1,4 @@
-/** The version of the catalogue, which an import raises if the feed shows a change. */
+/** The catalogue version, which an import increments if it changes a response of the feed. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -20,16 +20,16 @@ beforeEach(async () => {
   await importInto(env.DB, start);
 });
 
-describe('the version of the catalogue', () => {
+describe('the catalogue version', () => {
   it.each<[what: string, file: object]>([
     ['a new listing', makeFile([makeProperty({ slug: 'two' })])],
     ['a field of a listing', makeFile([{ ...home, name: 'Changed' }])],
     ['a new slug', makeFile([{ ...home, slug: 'renamed' }])],
     ['a hidden listing', makeFile([{ ...home, status: 'hidden' }])],
     ['a location of a listing', makeFile([], { bay: 'Changed' })],
-    ['a location of no listing', { locations: [place] }],
+    ['an unused location', { locations: [place] }],
     ['an amenity of a listing', makeFile([], { wifi: 'Changed' })],
-  ])('is raised by an import of %s', async (_, file) => {
+  ])('is incremented by an import of %s', async (_, file) => {
     const before = await readVersion();
     await importInto(env.DB, file);
     expect(await readVersion()).not.toBe(before);
@@ -37,9 +37,9 @@ describe('the version of the catalogue', () => {
 
   it.each<[what: string, file: object]>([
     ['the same file', start],
-    ['an amenity of no listing', { amenities: [{ slug: 'pool', label: { en: 'Pool' } }] }],
+    ['an unused amenity', { amenities: [{ slug: 'pool', label: { en: 'Pool' } }] }],
     ['a photo that is not on the web', makeFile([{ ...home, photos: [photo] }])],
-  ])('is not raised by an import of %s', async (_, file) => {
+  ])('is unchanged by an import of %s', async (_, file) => {
     const before = await readVersion();
     await importInto(env.DB, file);
     expect(await readVersion()).toBe(before);

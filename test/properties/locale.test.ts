@@ -1,4 +1,4 @@
-/** The parameter `locale`, with the sample listings. */
+/** The parameter `locale`, tested with the sample listings. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ async function read(path: string): Promise<Response> {
   return response;
 }
 
-/** Returns a value without the fields whose names are other languages. */
+/** Returns a copy of a value without the fields of other languages. */
 function reduce(value: unknown, locales: readonly string[]): unknown {
   const others = ['en', 'es', 'fr'].filter((language) => !locales.includes(language));
   const text = JSON.stringify(value, (name, field) => (others.includes(name) ? undefined : field));
@@ -27,7 +27,7 @@ function reduce(value: unknown, locales: readonly string[]): unknown {
 
 describe('locale', () => {
   it.each([ITEM, `${WEB}/properties`, CARDS, `${WEB}/property-changes`, `${WEB}/locations`])(
-    'reduces only the texts of %s, at any depth and without a fallback',
+    'removes only the other languages from %s, without a fallback',
     async (path) => {
       const complete = await (await read(path)).json();
       for (const locales of [['es'], ['fr', 'en']]) {
@@ -39,12 +39,12 @@ describe('locale', () => {
     },
   );
 
-  it('changes no byte if it names every language', async () => {
+  it('changes nothing if it names every language', async () => {
     const [complete, reduced] = [await read(ITEM), await read(`${ITEM}?locale=fr,es,en`)];
     expect(reduced.headers.get('ETag')).toBe(complete.headers.get('ETag'));
   });
 
-  it('reduces 25 cards of the samples to at most 5 KB gzipped', async () => {
+  it('reduces 25 sample cards to at most 5 KB gzipped', async () => {
     const cards = await read(`${CARDS}?locale=en&limit=25`);
     const gzipped = cards.body?.pipeThrough(new CompressionStream('gzip'));
     const { byteLength } = await new Response(gzipped).arrayBuffer();

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type RichText, toPlainText } from '../../src/properties/rich-text.ts';
 import { richText } from '../../tools/import/catalogue/listing-schemas.ts';
 
-/** Makes a node of text, or a hard break for `|`. */
+/** Returns a text node, or a hard break for `|`. */
 const inline = (text: string) => (text === '|' ? { type: 'hardBreak' } : { type: 'text', text });
 const node = (type: string, ...content: object[]) => ({ type, content });
 const paragraph = (...texts: string[]) => node('paragraph', ...texts.map(inline));
@@ -17,16 +17,16 @@ const sublist = node('orderedList', item(paragraph('2.1')));
 describe('plain text', () => {
   it.each<[string, RichText, string]>([
     ['the lines of a string, with their indentation', 'a\n  b\n\n c', 'a\n  b\n\n c'],
-    ['newlines for the line ends of a string', 'a\r\nb\rc\n\r\nd', 'a\nb\nc\n\nd'],
+    ['newlines for all line endings in a string', 'a\r\nb\rc\n\r\nd', 'a\nb\nc\n\nd'],
     ['one blank line for a run of empty lines in a string', 'a\n\n\nb\r\r\r\rc', 'a\n\nb\n\nc'],
     [
-      'one blank line for a run of lines of blanks in a string',
+      'one blank line for a run of whitespace-only lines in a string',
       'a\n \t\nb\n\n\u00a0\n\u200b\nc',
       'a\n\nb\n\nc',
     ],
-    ['no empty lines at the ends of a string', '\r\n \n\ta\n\nb\n \n', 'a\n\nb'],
-    ['no blanks at the ends of a string', ' a  b\t', 'a  b'],
-    ['nothing for a string of blanks', ' \r\n\u00a0\n\u200b', ''],
+    ['no empty lines at either end of a string', '\r\n \n\ta\n\nb\n \n', 'a\n\nb'],
+    ['no spaces at either end of a string', ' a  b\t', 'a  b'],
+    ['nothing for a whitespace-only string', ' \r\n\u00a0\n\u200b', ''],
     ['paragraphs separated by a blank line', doc(paragraph('A'), paragraph('B')), 'A\n\nB'],
     ['a heading as a block', doc(heading, paragraph('P')), 'H\n\nP'],
     [
@@ -35,7 +35,7 @@ describe('plain text', () => {
       'a\nb\n\nc',
     ],
     [
-      'newlines for the line ends inside a text',
+      'newlines for all line endings in a text node',
       doc(paragraph('\r\na\r\n\r\nb\rc', '|', '\nd\n')),
       'a\nb\nc\nd',
     ],
@@ -51,7 +51,7 @@ describe('plain text', () => {
       doc(paragraph(), paragraph(' '), paragraph('x'), paragraph('\u200b'), paragraph('y')),
       'x\n\ny',
     ],
-    ['nothing of an empty document', { type: 'doc' }, ''],
+    ['nothing for an empty document', { type: 'doc' }, ''],
   ])('has %s', (_name, value, expected) => {
     expect(toPlainText(value)).toBe(expected);
     expect(toPlainText(expected), 'is the same when it is imported as a string').toBe(expected);
@@ -71,11 +71,11 @@ describe('a rich text', () => {
     ['with NUL', doc(paragraph('a\0')), TEXT],
     ['with over 1,000 nodes', doc(...Array(1_001).fill(paragraph())), ['content']],
     ['with over 100,000 characters', doc(...Array(3).fill(paragraph('x'.repeat(50_000)))), []],
-  ])('is rejected with a path if it is a document %s', (_name, value, path) => {
+  ])('is rejected with the path of the problem if it is a document %s', (_name, value, path) => {
     expect(richText.safeParse(value).error?.issues.map((issue) => issue.path)).toEqual([path]);
   });
 
-  it('is rejected without exhausting the stack if it is nested too deep', () => {
+  it('is rejected without exhausting the stack if it is nested too deeply', () => {
     const deep = JSON.parse(
       `${'{"type":"blockquote","content":['.repeat(50_000)}${']}'.repeat(50_000)}`,
     );

@@ -1,6 +1,7 @@
 /**
- * The rules by which a listing is rendered. `rules/N.json` has the resources that version N renders
- * from the listings here. Stored documents are rendered again only if the version changes.
+ * The rules that render a listing. `rules/N.json` contains the resources that version N of the rules
+ * renders from the listings in this file. Stored documents are rendered again only if the version
+ * changes.
  */
 
 import { describe, expect, it } from 'vitest';
@@ -128,7 +129,7 @@ const earlyTour = video(2, 'tour', 0);
 const hero = video(3, 'hero', 9);
 const twinHero = video(4, 'hero', 9);
 
-/** The fields of a source, and the fields of the wire that are rendered from them. */
+/** Rendering rules, each with fields of a stored listing and the fields that the API returns for them. */
 const RULES: readonly [rule: string, fields: Partial<Source>, wire: Partial<Property> | null][] = [
   ['nothing while it is hidden', { status: 'hidden' }, null],
   [
@@ -139,7 +140,7 @@ const RULES: readonly [rule: string, fields: Partial<Source>, wire: Partial<Prop
     { description: { en: 'Text' } },
   ],
   [
-    'the selected photo as hero, also one that the web does not show',
+    'the selected photo as hero, even if the web does not show it',
     { photos: [first, hiddenPhoto], hero_photo_id: hiddenPhoto.id },
     toHeroImage(hiddenPhoto),
   ],
@@ -195,7 +196,7 @@ describe('a rendered listing', () => {
     import: 'default',
   });
 
-  it('has the rules of its version', async () => {
+  it('matches the file of its rules version', async () => {
     const otherResources = RULES.map(([rule, , wire]) => [rule, wire]);
     const resources = {
       bare: render(bare, SITE),
@@ -205,7 +206,7 @@ describe('a rendered listing', () => {
     };
     const text = `${JSON.stringify(resources, null, 2)}\n`;
     const path = `./rules/${RULES_VERSION}.json`;
-    // Vitest writes the file of a new version.
+    // Vitest creates the file for a new version.
     if (STORED[path] === undefined) await expect(text).toMatchFileSnapshot(path);
     expect(
       text,
@@ -219,7 +220,7 @@ Run this test again, which writes rules/${RULES_VERSION + 1}.json, and delete ru
   it.each([
     ['resource', resource, property],
     ['card', card, propertyCard],
-  ])('has the fields of a %s in the order of its schema', (_name, wire, { shape }) => {
+  ])('has the fields of a %s in schema order', (_name, wire, { shape }) => {
     expect(Object.keys(wire ?? {})).toEqual(Object.keys(shape));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Which version of the catalogue is current after imports and rewinds, with replicas that lag, with
- * confirmations that isolates share, and with older entries in the edge cache.
+ * Which catalogue version is current after imports and rewinds. The tests include lagging replicas,
+ * confirmations that isolates share, and outdated entries in the edge cache.
  */
 
 import { env } from 'cloudflare:workers';
@@ -25,7 +25,7 @@ const here = useDataCentre();
 
 const makeVersion = (number: number) => ({ id: `version ${number}`, generation: 'one', number });
 
-/** Runs an action, and returns the entries that it put into the edge cache. */
+/** Runs an action. Returns the entries that the action put into the edge cache. */
 async function recordPuts(action: () => Promise<unknown>) {
   const puts: { address: string; entry: Response }[] = [];
   const edge = caches.default;
@@ -43,7 +43,7 @@ describe('an earlier version', () => {
   it.each([
     [63, 'stale'],
     [64, 'expired'],
-  ])('%i imports old → %s', (count, kind) => {
+  ])('that is %i imports old is %s', (count, kind) => {
     const versions = new CatalogueVersions(60_000, 3_600_000);
     for (let number = 0; number <= count; number += 1) {
       versions.confirm(makeVersion(number), Date.now(), false);
@@ -51,7 +51,7 @@ describe('an earlier version', () => {
     expect(versions.getFreshness(makeVersion(0)).kind).toBe(kind);
   });
 
-  it('stays earlier if a lagging replica confirms it after the current one', () => {
+  it('remains earlier even if a lagging replica confirms it last', () => {
     const versions = new CatalogueVersions(60_000, 3_600_000);
     const [earlier, current] = [makeVersion(12), makeVersion(13)];
     versions.confirm(earlier, Date.now(), false);
@@ -83,7 +83,7 @@ describe('an earlier version', () => {
     },
   );
 
-  it('is not served after it has replaced a newer entry at the edge', async () => {
+  it('is not served even if it replaces a newer entry at the edge', async () => {
     const reader = isolate();
     const puts = await recordPuts(() => reader.get({}, { path: freshPath() }));
     await rename('After');
@@ -106,7 +106,7 @@ describe('an earlier version', () => {
     ['an import', 1, undefined],
     ['a rewind', -100, 'another'],
   ])(
-    'is read again at the primary after a replica without %s returned it',
+    'is read again from the primary if a replica without %s returns it',
     async (_, added, generation) => {
       await rename('Between');
       const DB = await laggingReplica();
@@ -150,13 +150,13 @@ describe('a rewind', () => {
 });
 
 describe('an isolate', () => {
-  it('follows a shared confirmation to a newer version without a read of D1', async () => {
+  it('adopts a newer version from a shared confirmation without reading D1', async () => {
     await rename('After');
     await isolate().get({}, { path: freshPath() });
     // The response stays fresh for 16 s, so neither the edge cache nor D1 is queried.
     setSecond(44);
     expect(await here.one.read()).toMatch(/^Before: isolate; hit/);
-    // The response is stale. The shared confirmation is recent, because the other isolate revalidated.
+    // The response is stale, but the shared confirmation is recent because the other isolate revalidated.
     const other = isolate();
     setSecond(50);
     await other.read();
@@ -164,8 +164,8 @@ describe('an isolate', () => {
     expect(await here.one.read(DOWN)).toBe('After: edge; hit; ttl=40, isolate; fwd=stale');
   });
 
-  // Replicas show one of the last five states, and the primary shows the last one. Which of them an
-  // isolate shows is random, but an isolate must never go back.
+  // A replica returns one of the last five states at random, and the primary returns the latest. An
+  // isolate must never return an earlier state than before.
   it.each([1, 2, 3])('never goes back to an earlier version (seed %i)', async (seed) => {
     const random = new Random(`versions-${seed}`);
     const isolates = [here.one, isolate(), isolate()].map((reader) => ({
@@ -199,7 +199,7 @@ describe('the edge cache', () => {
     for (const id of ['one', 'two']) {
       const worker = isolate({ CF_VERSION_METADATA: { id, tag: '', timestamp: '' } });
       const puts = await recordPuts(() => worker.read());
-      // The entries are a response and the confirmations.
+      // One entry is the response, and the other contains the confirmations.
       expect(puts).toHaveLength(2);
       for (const { address } of puts) addresses.add(address);
     }

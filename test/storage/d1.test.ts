@@ -1,4 +1,4 @@
-/** Calls of D1: which errors are retried, for how long, and the response and the log of a failure. */
+/** Which D1 errors are retried and for how long, and how the service responds to a failure. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { ApiError } from '../../src/http/errors.ts';
 import { readD1, writeD1 } from '../../src/storage/d1.ts';
 import { CONNECTION_LOST } from '../support/faults.ts';
 
-/** Number of attempts after an error, for the errors of D1's list and those observed in production. */
+/** Number of attempts for each D1 error that Cloudflare documents or that occurred in production. */
 const ATTEMPTS: readonly [attempts: number, message: string][] = [
   [5, CONNECTION_LOST],
   [5, 'D1_ERROR: D1 DB reset because its code was updated.'],
@@ -30,7 +30,10 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 });
 
-/** Reads in virtual time, with attempts that fail for `failsForMs`. Returns the outcome and its cost. */
+/**
+ * Reads in virtual time. Each attempt takes `attemptMs`, and all attempts fail for `failsForMs`. Returns
+ * the result, the number of attempts and the duration.
+ */
 async function read(message: string, { failsForMs = 120_000, attemptMs = 0 } = {}) {
   const startedAt = Date.now();
   let attempts = 0;
@@ -48,15 +51,18 @@ async function read(message: string, { failsForMs = 120_000, attemptMs = 0 } = {
 }
 
 describe('a read', () => {
-  it.each(ATTEMPTS)('is tried %i times within 1.5 s after %s', async (expected, message) => {
-    const { result, attempts, tookMs } = await read(message);
-    expect(String(Object(result).cause)).toContain(message);
-    expect(attempts).toBe(expected);
-    expect(tookMs).toBeLessThanOrEqual(1_500);
-  });
+  it.each(ATTEMPTS)(
+    'is attempted %i times within 1.5 s for the error %s',
+    async (expected, message) => {
+      const { result, attempts, tookMs } = await read(message);
+      expect(String(Object(result).cause)).toContain(message);
+      expect(attempts).toBe(expected);
+      expect(tookMs).toBeLessThanOrEqual(1_500);
+    },
+  );
 
   // The third attempt ends after 1.7 s, so there is no fourth attempt.
-  it('is not repeated after 1.5 s', async () => {
+  it('is not retried after 1.5 s', async () => {
     expect((await read(CONNECTION_LOST, { attemptMs: 500 })).attempts).toBe(3);
   });
 
@@ -66,7 +72,7 @@ describe('a read', () => {
 });
 
 describe('Retry-After', () => {
-  it('grows with the time for which D1 has failed', async () => {
+  it('increases while D1 keeps failing', async () => {
     const jitter = vi.spyOn(Math, 'random').mockReturnValue(0);
     const startedAt = Date.now();
     for (const [second, seconds] of [
@@ -84,7 +90,7 @@ describe('Retry-After', () => {
       expect(result).toMatchObject({ headers: { 'Retry-After': String(seconds) } });
     }
     await read('', { failsForMs: 0 });
-    // Jitter gives clients different times.
+    // Jitter prevents all clients from retrying at the same time.
     jitter.mockReturnValue(0.99);
     const { result } = await read('D1_ERROR: no such table');
     expect(result).toMatchObject({ headers: { 'Retry-After': '3' } });
@@ -92,9 +98,9 @@ describe('Retry-After', () => {
 });
 
 describe('the size of the database', () => {
-  it('is logged once per hour from 70 % of 10 GB on', async () => {
+  it('is logged hourly once it reaches 70 % of 10 GB', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-    /** Writes a statement and a batch, and returns the number of lines in the log. */
+    /** Writes a statement and a batch. Returns the total number of log lines. */
     const countLinesAfter = async (size_after: number, milliseconds = 0) => {
       vi.setSystemTime(Date.now() + milliseconds);
       const result = await env.DB.prepare('SELECT 1').run();

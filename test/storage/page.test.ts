@@ -1,4 +1,4 @@
-/** The size of a page, which has at most 4 MiB of items in order, and of the rows that D1 selects. */
+/** The size of a page, which has at most 4 MiB of items, and of the rows that D1 selects for it. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -14,12 +14,12 @@ const MIB = 1024 * 1024;
 describe('a page', () => {
   it.each([
     ['all items that fit', [1, 2, 3], 3],
-    ['no item of an empty list', [], 0],
-    ['items that fill it to the byte', [MIB, MIB, MIB, MIB], 4],
+    ['no items of an empty list', [], 0],
+    ['items that fill it exactly', [MIB, MIB, MIB, MIB], 4],
     ['no item after the first that does not fit', [MIB, 3 * MIB, 1, 1], 2],
-    ['no item after one that is too large to be selected', [1, Number.NaN, 1], 1],
+    ['no item after one that is too large to select', [1, Number.NaN, 1], 1],
     ['one item of any size', [5 * MIB, 1], 1],
-  ])('has %s', async (_, sizes, count) => {
+  ])('contains %s', async (_, sizes, count) => {
     const format = ({ bytes }: { bytes: number }) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
     const connection = createD1Database(async () => [[{}], sizes.map((bytes) => ({ bytes }))]);
     const statement = { bindTo: () => connection.prepare(''), rows: async () => [] };
@@ -33,8 +33,8 @@ describe('a page', () => {
 });
 
 /**
- * The bytes of each text. With `limit=10`, D1 selects null for a text of more than 838 KB, and eight
- * texts of 500 KB fill a page.
+ * Size of each stored text in bytes. With `limit=10`, D1 selects null instead of a text of more than
+ * 838 KB, and eight texts of 500 KB fill a page.
  */
 const SIZES = [
   ...new Array(12).fill(500_000),
@@ -44,7 +44,7 @@ const PAGES = [8, 4, 1, 2, 1, 1, 1, 1];
 
 beforeAll(async () => {
   const sizes = JSON.stringify(SIZES);
-  // The character has three bytes in UTF-8.
+  // The character takes three bytes in UTF-8.
   const text = `replace(hex(zeroblob(value / 6)), '0', '鍵')`;
   const inserts = [
     `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
@@ -69,7 +69,7 @@ beforeAll(async () => {
 
 type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
 
-/** An app whose responses are not compared with the document, which would take most of the time. */
+/** App of all requests. A comparison of its responses with the OpenAPI document would take too long. */
 const app = createApp();
 
 describe.each([

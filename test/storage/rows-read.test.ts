@@ -1,6 +1,6 @@
 /**
- * The rows that lists and imports read, as D1 counts them. The rows of a list depend on the page and
- * not on the size of the table. test/budgets.test.ts has the exact numbers of a first page.
+ * The rows that lists and imports read, as counted by D1. The number for a list depends on the size of
+ * the page, not of the table. test/budgets.test.ts has the exact numbers for first pages.
  */
 
 import { env } from 'cloudflare:workers';
@@ -17,7 +17,7 @@ const ARAN = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a002', slug: 'aran', name: {
 
 type Fields = Parameters<typeof makeListing>[0];
 
-/** A value of each filter, the fields of the listings that match the value, and the fields of other listings. */
+/** A value for each filter, with the fields of matching listings and of other listings. */
 const FILTERS: Record<
   (typeof FILTER_COLUMNS)[number],
   { value: string; matching: Fields; other: Fields }
@@ -27,7 +27,7 @@ const FILTERS: Record<
 };
 const filterQueries = Object.entries(FILTERS).map(([name, { value }]) => `${name}=${value}`);
 
-/** Stores listings with every status, half of them listed, in every combination of the filters. */
+/** Stores listings with every status and every combination of the filters. Two in five are listed. */
 function storeMany(count: number) {
   const statuses = ['listed', 'coming_soon', 'sold_out', 'hidden', 'listed'] as const;
   const filters = Object.values(FILTERS);
@@ -49,7 +49,7 @@ type Page = {
   next_cursor: string | null;
 };
 
-/** Reads a page over HTTP. Returns the number of rows that D1 read, and the body. */
+/** Reads a page over HTTP. Returns the number of rows that D1 read, and the fields of the page. */
 async function readPage(path: string) {
   const { env: counted, costs } = countCosts(env);
   const response = await sendWith(counted, path);
@@ -66,7 +66,7 @@ describe('a page of listings', () => {
     await env.DB.batch([ARAN, IBIZA].map(({ id, slug }) => insert.bind(id, slug, '{}')));
   });
 
-  // The slug of a location costs one row for each status.
+  // A filter by the slug of a location costs one more row per status.
   it.each([
     ...filterQueries.map((filter): [string, number] => [`status=listed&${filter}`, 2]),
     [`status=listed&${filterQueries.join('&')}`, 2],
@@ -85,7 +85,7 @@ describe('a page of listings', () => {
     }
   });
 
-  it('reads as few rows if all listings have the same display order', async () => {
+  it('reads only 27 rows even if all listings have the same display order', async () => {
     await env.DB.prepare('UPDATE properties SET display_order = 7').run();
     const { next_cursor } = await readPage('/api/v1/web/properties?limit=100');
     const path = `/api/v1/web/properties?limit=25&cursor=${next_cursor}`;
@@ -94,7 +94,7 @@ describe('a page of listings', () => {
 });
 
 describe('a page of changes', () => {
-  it('reads limit + 1 rows and the rows of its position', async () => {
+  it('reads at most limit + 5 rows', async () => {
     const CHANGES = '/api/v1/web/property-changes';
     // Every twentieth change is a removal.
     await env.DB.exec(`UPDATE properties SET status = 'hidden' WHERE change_seq % 20 = 7`);
@@ -114,7 +114,7 @@ describe('a page of changes', () => {
 });
 
 describe('a page of locations', () => {
-  it('reads the version and limit + 1 rows, with slugs or without', async () => {
+  it('reads at most limit + 2 rows with or without slugs', async () => {
     const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
     const rows = Array.from({ length: 100 }, (_, index) =>
       insert.bind(crypto.randomUUID(), index % 2 === 0 ? null : `place-${index}`, '{}'),
@@ -137,20 +137,22 @@ describe('a page of events', () => {
     return ids;
   }
 
-  it.each(['asc', 'desc'])('reads the event of after_id too (%s)', async (order) => {
+  it.each(['asc', 'desc'])('reads at most limit + 5 rows after an event (%s)', async (order) => {
     const ids = await storeEvents(300);
     const path = `/api/v1/events?limit=10&order=${order}&after_id=${ids[150]}`;
     expect((await readPage(path)).rows).toBeLessThanOrEqual(15);
   });
 
-  it('reads at most 3 rows per id, the generation and the newest event', async () => {
+  it('reads at most three rows per id and two other rows', async () => {
     const ids = await storeEvents(100);
     const { data, rows } = await readPage(`/api/v1/events?order=asc&id=${ids}`);
     expect(data.map(({ id }) => id)).toEqual(ids);
     expect(rows).toBeLessThanOrEqual(3 * 100 + 2);
   });
+});
 
-  it('does not make an ingest read more rows', async () => {
+describe('an ingest', () => {
+  it('reads at most 12 rows, regardless of the number of stored events', async () => {
     const init = ingestInit(bookingCreated(), crypto.randomUUID());
     for (const status of [202, 200]) {
       const { env: counted, costs } = countCosts(env);
@@ -161,9 +163,9 @@ describe('a page of events', () => {
 });
 
 describe('an import of one listing', () => {
-  it('reads at most five rows for each stored listing', async () => {
+  it('reads at most five rows per stored listing', async () => {
     await env.DB.exec('DELETE FROM properties; DELETE FROM locations');
-    // The import reads pages of two megabytes, which are 160 of these listings.
+    // The import reads pages of two megabytes, each of which holds 160 of these listings.
     const location_text = { en: 'x'.repeat(6_000) };
     for (const count of [200, 400, 600]) {
       await storeListings(
