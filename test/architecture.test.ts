@@ -1,22 +1,10 @@
-/** The shape of the code: which files may import which others. */
+/** Checks which files may import which other files, and how long a file may be. */
 
 import { describe, expect, it } from 'vitest';
 
-const sources = import.meta.glob<string>('../src/**/*.{ts,tsx}', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
-
-const toolSources = import.meta.glob<string>('../tools/**/*.ts', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
-
 /** Folders of `src` that every capability may import. */
 const SHARED = ['auth', 'http', 'schema', 'storage'];
-/** Folders that are never deployed, at any depth: the OpenAPI document and the development pages. */
+/** Folders that are never deployed, at any depth. They build the OpenAPI document and the development pages. */
 const NEVER_DEPLOYED = ['openapi', 'development'];
 
 type SourceFile = {
@@ -42,19 +30,11 @@ function parseFiles(texts: Record<string, string>, root: string): SourceFile[] {
   });
 }
 
-const files = parseFiles(sources, '../src/');
-const toolFiles = parseFiles(toolSources, '../tools/');
-
-/** Returns the folder of `src` that a file belongs to; undefined for a file next to the folders. */
+/** Returns the top-level folder of a file in `src`; undefined if the file is in no folder. */
 function findTopFolder(path: string): string | undefined {
   const [folder, ...rest] = path.split('/');
   return rest.length > 0 ? folder : undefined;
 }
-
-/** Every other folder of `src`. You can change a capability without reading the others. */
-const capabilities = [...new Set(files.flatMap(({ path }) => findTopFolder(path) ?? []))].filter(
-  (name) => !SHARED.includes(name) && !NEVER_DEPLOYED.includes(name),
-);
 
 function isNeverDeployed(path: string): boolean {
   return path.split('/').some((folder) => NEVER_DEPLOYED.includes(folder));
@@ -67,7 +47,7 @@ const toEdge = ({ path, imports }: SourceFile): Edge => ({
   to: imports.map(({ target }) => target),
 });
 
-/** Returns the files that import each other in a circle, and the files that import one of them. */
+/** Returns the files of all import cycles, and the files that import one of them. */
 function findCycles(edges: readonly Edge[]): string[] {
   const remaining = new Map<string, string[]>();
   for (const { from, to } of edges) {
@@ -83,8 +63,28 @@ function findCycles(edges: readonly Edge[]): string[] {
   return [...remaining.keys()];
 }
 
+const sources = import.meta.glob<string>('../src/**/*.{ts,tsx}', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
+const toolSources = import.meta.glob<string>('../tools/**/*.ts', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
+const files = parseFiles(sources, '../src/');
+const toolFiles = parseFiles(toolSources, '../tools/');
+
+// Each of the other folders of `src` is a capability, which you can change without reading the others.
+const capabilities = [...new Set(files.flatMap(({ path }) => findTopFolder(path) ?? []))].filter(
+  (name) => !SHARED.includes(name) && !NEVER_DEPLOYED.includes(name),
+);
+
 describe('src', () => {
-  it('has files, imports and capabilities, which the tests below need', () => {
+  it('has the files, imports and capabilities that the tests below need', () => {
     expect(files.length).toBeGreaterThan(25);
     expect(files.some(({ imports }) => imports.length > 3)).toBe(true);
     expect(files.some(({ imports }) => imports.some(({ isTypeOnly }) => isTypeOnly))).toBe(true);
@@ -105,7 +105,7 @@ describe('src', () => {
     expect(crossings).toEqual([]);
   });
 
-  it('has no deployed file that imports more than types from folders that are never deployed', () => {
+  it('has no deployed file that imports a value from a folder that is never deployed', () => {
     const crossings = files
       .filter(({ path }) => !isNeverDeployed(path))
       .flatMap(({ path, imports }) =>
@@ -116,7 +116,7 @@ describe('src', () => {
     expect(crossings).toEqual([]);
   });
 
-  it('has no description of the API that imports a capability, except where all are known', () => {
+  it('has no file in openapi except api-document.ts that imports a capability', () => {
     const crossings = files
       .filter(({ path }) => path.startsWith('openapi/') && path !== 'openapi/api-document.ts')
       .flatMap(({ path, imports }) =>
@@ -131,7 +131,7 @@ describe('src', () => {
     expect(findCycles(files.map(toEdge))).toEqual([]);
   });
 
-  it('has no file of more than 400 lines', () => {
+  it('has no file with more than 400 lines', () => {
     expect(files.filter(({ lines }) => lines > 400).map(({ path }) => path)).toEqual([]);
   });
 });
@@ -140,7 +140,7 @@ describe('tools', () => {
   const edges = toolFiles.map(toEdge);
   const getFolder = (path: string) => path.replace(/\/[^/]*$/, '');
 
-  it('has no import cycle, also through types', () => {
+  it('has no import cycle, even through types', () => {
     expect(edges.length).toBeGreaterThan(50);
     expect(findCycles(edges)).toEqual([]);
   });

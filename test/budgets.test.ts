@@ -1,4 +1,4 @@
-/** The calls and rows of each operation, as docs/operate/cost.md states them. */
+/** Checks the calls, rows and prices that docs/operate/cost.md states for each operation. */
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -18,12 +18,12 @@ const EVENTS = '/api/v1/events';
 const CACHED = { FEED_CACHE_SECONDS: '60' };
 
 const COUNTER_CALL = 0.15;
-/** Price of a request with 1 ms of processor time, 2 ms of its counter, and 1,200 logged bytes for 7 days. */
+/** Price of a million requests in dollars. A request uses 1 ms of CPU, 2 ms of a counter and 1,200 log bytes. */
 const REQUEST = 0.3 + 0.02 + 0.0032 + 1.2 * (0.25 + (0.1 * 7) / 30);
 
 const readRows = (head: string) => getTable('docs/operate/cost.md', head).rows;
 
-/** Sends a request and counts its costs, including the work after the response. */
+/** Sends a request. Returns its costs, including those of the work after the response. */
 async function measureCosts(
   path: string,
   { status = 200, init = {}, app = createApp(), vars = {} } = {} as {
@@ -53,7 +53,7 @@ beforeAll(async () => {
 const ingest = (key?: string, status = 202) =>
   measureCosts(INGEST, { status, init: ingestInit(bookingCreated(), key) });
 
-/** Makes a batch whose keys are new. */
+/** Makes a batch of events with new keys. */
 function makeBatch(size: number): RequestInit {
   return ingestInit({ events: Array.from({ length: size }, () => batchItem()) });
 }
@@ -110,11 +110,11 @@ const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {
 describe('docs/operate/cost.md', () => {
   const operations = readRows('operation');
 
-  it('has every operation', () => {
+  it('lists every operation', () => {
     expect(operations.map(([name]) => name)).toEqual(Object.keys(OPERATIONS));
   });
 
-  it.each(operations)('has the calls and rows of %s', async (name = '', ...cells) => {
+  it.each(operations)('states the calls, rows and price of %s', async (name = '', ...cells) => {
     const costs = (await OPERATIONS[name]?.()) ?? NOTHING;
     const [, bound] = /^≤ (\d+)$/.exec(cells[1] ?? '') ?? [];
     const d1RowsRead = Number(bound ?? costs.d1RowsRead);
@@ -134,8 +134,8 @@ describe('docs/operate/cost.md', () => {
 });
 
 /**
- * Counts the calls and rows that one isolate's requests with a key cost in a window. A value that is
- * put or deleted is a row, and so is an alarm that is set.
+ * Sends requests with one key to one isolate. Counts the calls and rows that they cost in a window. Each
+ * value that is put or deleted counts as a row, and so does each alarm that is set.
  */
 async function measureCounter(requests: number): Promise<{ calls: number; rows: number }> {
   const { key, entry } = await namedKey(`site-${requests}`, ['feed:read']);

@@ -1,4 +1,4 @@
-/** Checks of the complete project that other programs make. They run concurrently. */
+/** Runs programs that check the complete project, such as Biome and TypeScript. They run concurrently. */
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,20 +8,20 @@ import { describe, expect, it } from 'vitest';
 import { listMigrations } from '../tools/database/migrations.ts';
 
 it.concurrent.each([
-  ['format and code style', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
+  ['formatting and code style', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
   ['generated types of the bindings', 'npm', ['run', '-s', 'types', '--', '--check']],
   // A second checker would repeat much of the first one's work.
   ['types', 'tsc', ['--checkers', '1']],
-])('the project passes the check of %s', async (_name, program, args) => {
+])('has correct %s', async (_name, program, args) => {
   const options = { maxBuffer: Number.POSITIVE_INFINITY };
   await promisify(execFile)(program, args, options).catch(({ message, stdout }) => {
-    // The message ends with the other output.
+    // The message ends with the standard error output.
     expect.fail(`${stdout}\n${message}`);
   });
 });
 
 describe('the migrations', () => {
-  // `npm run migration` adds what is missing.
+  // If this test fails, `npm run migration` creates the missing migration.
   it('create the tables of the schema', async () => {
     const number = listMigrations().at(-1)?.slice(0, 4);
     const snapshot = JSON.parse(readFileSync(`migrations/meta/${number}_snapshot.json`, 'utf8'));

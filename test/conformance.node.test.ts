@@ -1,4 +1,4 @@
-/** Checks that test/conformance.md names existing test files, and every test file of the service. */
+/** Checks that test/conformance.md names every test file of the service, and no file that is missing. */
 
 import { existsSync, globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -7,11 +7,11 @@ import { CONFORMANCE, getCodes, getTable } from './support/markdown.ts';
 const { rows } = getTable(CONFORMANCE, 'section');
 const namedFiles = new Set(rows.flatMap(([, , tests = '']) => getCodes(tests)));
 const SERVICE = '{*,{auth,events,health,http,properties,rate-limit,schema,storage}/*}.test.ts';
-/** Tests of the source, and not of the service. */
+/** Matches tests of the source code rather than of the service. */
 const SOURCE_TESTS = /^(architecture|checks|conformance|patterns)\./;
 
 describe('test/conformance.md', () => {
-  it('names existing files in every row', () => {
+  it('names existing test files in every row', () => {
     expect(rows.filter(([, , tests = '']) => getCodes(tests).length === 0)).toEqual([]);
     expect([...namedFiles].filter((name) => !existsSync(`test/${name}`))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The promises for every route, tested over every route that the app registers. */
+/** The promises that apply to all routes, tested on every route that the app registers. */
 
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import { WINDOW_SECONDS } from './support/vars.ts';
 const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];
 const OTHER_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Every route, with a name that no resource has as the parameter of its path. */
+/** All routes. In `url`, a name that no resource has replaces the path parameters. */
 const routes = [
   ...new Map(
     createApp()
@@ -25,12 +25,12 @@ function call({ method, url }: { method: string; url: string }, init: RequestIni
   return send(url, { method, ...(method === 'POST' && { body: '{}' }), ...init });
 }
 
-/** Returns the parameter that takes a list's cursors. */
+/** Returns the name of the parameter that accepts a list's cursors. */
 function getPager(path: string): string {
   return getQueryNames(path).find((name) => name === 'after') ?? 'cursor';
 }
 
-/** Expects the headers that the document does not require. `send` compares the others with it. */
+/** Expects the headers that the OpenAPI document does not require. `send` checks the required headers. */
 function expectConventions({ headers }: Response) {
   expect(headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
   expect(headers.get('X-RateLimit-Limit')).toMatch(/^(100|200)$/);
@@ -41,7 +41,7 @@ function expectConventions({ headers }: Response) {
   expect(headers.has('Server-Timing')).toBe(true);
 }
 
-it('finds the routes', () => {
+it('finds the routes of the API', () => {
   expect(routes.map(({ method, path }) => `${method} ${path}`)).toContain(
     'GET /api/v1/web/properties',
   );
@@ -49,24 +49,24 @@ it('finds the routes', () => {
 });
 
 describe.each(routes)('$method $path', (route) => {
-  it('carries the headers of every response', async () => {
+  it('sends the headers that every response has', async () => {
     const response = await call(route);
     expect(response.status).toBeLessThan(500);
     expectConventions(response);
   });
 
-  it('needs credentials unless it is a health check', async () => {
+  it('requires credentials unless it is a health check', async () => {
     const response = await call(route, none);
     if (NO_CREDENTIALS_NEEDED.includes(route.path)) {
       await expectStatus(response, 200);
       return;
     }
-    // An empty header is a credential sent, and not a valid one.
+    // An empty header is an invalid credential, not a missing one.
     await expectError(response, 401, 'authentication_invalid');
     expectConventions(response);
   });
 
-  it('rejects requests beyond the limit of its counter', async () => {
+  it('rejects requests above its rate limit', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: new Date('2030-01-01T00:00:00Z') });
     const limits = { RATE_LIMIT_DEFAULT: '1', RATE_LIMIT_INGEST: '1' };
     const headers = { 'CF-Connecting-IP': freshAddress() };
@@ -84,7 +84,7 @@ describe.each(routes)('$method $path', (route) => {
     expect(error.type).toBe('rate_limit_error');
   });
 
-  it('responds to another method with 405 and Allow', async () => {
+  it('responds to other methods with 405 and Allow', async () => {
     const pathMethods = routes
       .filter(({ path }) => path === route.path)
       .map(({ method }) => method);
@@ -100,7 +100,7 @@ describe.each(routes)('$method $path', (route) => {
   });
 
   it.each(['trailing', 'doubled'])(
-    'is named by the 404 of its path with a %s slash',
+    'is suggested by the 404 for its path with a %s slash',
     async (kind) => {
       const url = kind === 'trailing' ? `${route.url}/` : route.url.replace('/api/', '/api//');
       const response = await call({ ...route, url });
@@ -116,7 +116,7 @@ describe.each(routes)('$method $path', (route) => {
 const readable = routes.filter(({ method }) => method === 'GET');
 
 describe.each(readable)('GET $path', (route) => {
-  it('responds to HEAD as to GET, without a body', async () => {
+  it('responds to HEAD as to GET but without a body', async () => {
     const [head, full] = [await send(route.url, { method: 'HEAD' }), await call(route)];
     expect(head.status).toBe(full.status);
     for (const name of ['ETag', 'Cache-Control', 'Content-Type', 'X-Should-Retry']) {
@@ -127,7 +127,7 @@ describe.each(readable)('GET $path', (route) => {
   });
 });
 
-/** A health check ignores its query. */
+/** Routes that check their query. Health checks ignore it. */
 const queried = readable.filter(({ path }) => !path.startsWith('/api/health'));
 
 describe.each(queried)('the query of $path', (route) => {
@@ -150,7 +150,7 @@ describe.each(queried)('the query of $path', (route) => {
 
 const lists = readable.filter(({ path }) => getQueryNames(path).includes('limit'));
 
-it('responds with a list resource exactly where a route has the parameter limit', async () => {
+it('returns a list resource only at routes that have the parameter limit', async () => {
   expect(lists.length).toBeGreaterThan(3);
   for (const route of readable.filter(({ path }) => !path.includes(':'))) {
     const response = await call(route);
@@ -161,7 +161,7 @@ it('responds with a list resource exactly where a route has the parameter limit'
 });
 
 describe.each(lists)('the list $path', (route) => {
-  it('rejects paging parameters of other APIs and invalid values', async () => {
+  it('rejects unsupported paging parameters and invalid values', async () => {
     const pager = getPager(route.path);
     for (const [code, param, values] of [
       ['validation_error', 'page', ['1']],

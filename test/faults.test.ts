@@ -1,7 +1,7 @@
 /**
- * The table of docs/operate/faults.md, cell by cell. For each binding and each way in which it
- * misbehaves, the response of each endpoint and its time must agree with the table. In every case, no
- * acknowledged event is lost, and no rejected event prevents its retry.
+ * Checks every cell of the table in docs/operate/faults.md. For each binding and each fault, the table
+ * must state the status and the duration of every endpoint's response. No acknowledged event may be
+ * lost, and no rejected event may prevent its retry.
  */
 
 import { env } from 'cloudflare:workers';
@@ -24,7 +24,7 @@ const INGEST = '/api/public/events/ingest';
 const BINDINGS = ['nothing', 'D1', 'KV', 'counter', 'edge cache', 'key set'] as const;
 const CACHED_AGE_MS = 61_000;
 const KEY_SET_AGE_MS = 601_000;
-/** Pause between the two requests if every second call fails. Health is cached for the same time. */
+/** Pause between the two requests if every second call fails. A health check is cached for the same time. */
 const PAUSE_MS = 5_000;
 
 type Binding = (typeof BINDINGS)[number];
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await storeListings(env.DB, [makeListing({ slug })]);
 });
 
-/** Suppresses the log of the expected faults, and the jitter of pauses. */
+/** Hides the log lines of expected faults, and removes the jitter of pauses. */
 function quieten() {
   vi.restoreAllMocks();
   vi.spyOn(console, 'error').mockReturnValue(undefined);
@@ -55,7 +55,7 @@ function isolate() {
     binding: 'nothing',
     misbehaviour: (call) => call(),
   };
-  /** Number of calls of the real bindings in progress, during which time must not pass. */
+  /** Number of unfinished calls to real bindings. The fake clock must not advance during these calls. */
   let callsInProgress = 0;
   const makeInterceptor =
     (binding: Binding) =>
@@ -108,7 +108,7 @@ function isolate() {
       headers.set('CF-Connecting-IP', faulty.binding === 'counter' ? freshAddress() : address);
       return (await callWith(bindings, `${origin}${path}`, { ...init, headers }, app)).response;
     },
-    /** Lets time pass, as fast as the real work allows, until `work` is done. */
+    /** Advances the fake clock, as fast as the real calls allow, until `work` is done. */
     async settle<Result>(work: Promise<Result>): Promise<Result> {
       let isDone = false;
       const done = work.finally(() => {
@@ -125,11 +125,11 @@ function isolate() {
 
 type Isolate = ReturnType<typeof isolate>;
 
-/** Requests that get the same response in the same state of the isolate. */
+/** A column of the table. All its requests get the same response in the same state of the isolate. */
 type Column = {
-  /** Brings an isolate into the state, without faults. Its result is passed to the requests. */
+  /** Prepares an isolate before the fault. The result is passed to each request. */
   prepare?: (at: Isolate) => Promise<string>;
-  /** Time since the preparation. */
+  /** Time from the preparation to the requests; 0 if absent. */
   ageMs?: number;
   requests: readonly ((prepared: string) => [path: string, init?: RequestInit])[];
 };
@@ -198,7 +198,7 @@ async function formatCell(response: Response, seconds: number): Promise<string> 
   ].join('');
 }
 
-/** Sends a request to a new isolate, and returns the cell of the response. */
+/** Sends a request to a new isolate. Returns the table cell for the response. */
 async function measure(
   column: Column,
   request: Column['requests'][number],
@@ -228,7 +228,7 @@ async function measure(
   return [...new Set(cells)].join(', then ');
 }
 
-/** Expects that an acknowledged event is stored once, and a rejected one is stored once by its retry. */
+/** Expects that an acknowledged event, or the retry of a rejected event, is stored exactly once. */
 async function expectNothingLost(at: Isolate, init: RequestInit, response: Response) {
   const hasKey = new Headers(init.headers).has('Idempotency-Key');
   let last = response;
@@ -243,7 +243,7 @@ async function expectNothingLost(at: Isolate, init: RequestInit, response: Respo
   expect(await stored.first('n')).toBe(1);
 }
 
-/** The rows of the table, of which one may cover two bindings, or all ways of misbehaving. */
+/** All pairs of a binding and a fault. A row of the table can cover two bindings or all faults. */
 const cases = rows.flatMap(([names = '', ways = '', ...cells]) =>
   names.split(' or ').flatMap((name) => {
     const modes = ways === 'in any way' ? Object.keys(MODES) : [ways];
@@ -252,7 +252,7 @@ const cases = rows.flatMap(([names = '', ways = '', ...cells]) =>
 );
 
 describe('docs/operate/faults.md', () => {
-  it('has every binding and every way of misbehaving', () => {
+  it('lists every binding and every fault', () => {
     const expected = BINDINGS.flatMap((binding) =>
       (binding === 'nothing' ? [''] : Object.keys(MODES)).map((mode) => `${binding} ${mode}`),
     );
@@ -261,7 +261,7 @@ describe('docs/operate/faults.md', () => {
   });
 
   it.each(cases)(
-    'has the responses while $binding $mode',
+    'states the responses while $binding $mode',
     { timeout: 60_000 },
     async ({ binding, mode, cells }) => {
       const measured: string[] = [];

@@ -1,4 +1,4 @@
-/** The properties of every list, which is complete, in order and stable, and has its own cursors. */
+/** Checks that every list is complete, in order and stable, and that it accepts only its own cursors. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -9,11 +9,11 @@ import { makeListing, storeListings } from './support/listings.ts';
 type List = {
   path: string;
   query: string;
-  /** The same filters in another form. */
+  /** An equivalent query in a different form. */
   same: string;
-  /** Queries with other filters. */
+  /** Queries with different filters. */
   others: string[];
-  /** Selects the ids of the list in its order. */
+  /** SQL that selects the ids of the list in order. */
   sql: string;
   pager?: string;
 };
@@ -66,7 +66,7 @@ const lists: List[] = [
   },
 ];
 
-/** Stores a row for each list. Slugs must be unique. An event with a higher index is earlier. */
+/** Stores an event, a location and a listing. An event with a higher index has an earlier time. */
 async function storeRow(index: number, display_order: number, slug: string | null) {
   const id = crypto.randomUUID();
   const type = index % 2 === 0 ? 'booking.created' : 'booking.cancelled';
@@ -89,7 +89,7 @@ type Page = { data: Item[]; has_more: boolean; next_cursor: string | null };
 const idsIn = (items: readonly Item[]) => items.map(({ id }) => id);
 
 beforeAll(async () => {
-  // Three listings have each display order. The clock of the events goes backwards.
+  // Three listings share each display order. Each event is earlier than the event before it.
   for (let index = 1; index <= COUNT; index += 1) {
     await storeRow(index, Math.floor(-index / 3), index % 3 === 0 ? null : `place-${index}`);
   }
@@ -106,7 +106,7 @@ async function readPage({ path }: List, query: string): Promise<Page> {
   return response.json();
 }
 
-/** Reads a list to its end. Returns the ids on each page. */
+/** Reads all pages of a list. Returns the ids on each page. */
 async function readAll(list: List, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   const read = (next: string) => readPage(list, `${list.query}&limit=${limit}${next}`);
@@ -132,7 +132,7 @@ describe('this file', () => {
 describe.each(lists)('$path?$query', (list) => {
   const { query, pager = 'cursor' } = list;
 
-  it('is complete and in order with every page size', async () => {
+  it('is complete and in order for every page size', async () => {
     const ids = await readIds(list);
     expect(ids.length).toBeGreaterThanOrEqual(COUNT);
     for (const limit of [7, ids.length - 1, ids.length, 100]) {
@@ -143,17 +143,17 @@ describe.each(lists)('$path?$query', (list) => {
     }
   });
 
-  it('has 25 items on a page unless limit is sent', async () => {
+  it('has 25 items per page by default', async () => {
     expect((await readPage(list, query)).data).toHaveLength(25);
   });
 
-  it('accepts a cursor with another limit and another form of its filters', async () => {
+  it('accepts a cursor with a different limit and an equivalent form of the filters', async () => {
     const { next_cursor } = await readPage(list, `${query}&limit=3`);
     const next = await readPage(list, `${list.same}&limit=4&${pager}=${next_cursor}`);
     expect(idsIn(next.data)).toEqual((await readIds(list)).slice(3, 7));
   });
 
-  it('rejects a cursor of other filters or of another list', async () => {
+  it('rejects a cursor that belongs to different filters or to another list', async () => {
     const { next_cursor } = await readPage(list, `${query}&limit=3`);
     const targets = [
       ...list.others.map((other) => ({ ...list, query: other })),
@@ -166,10 +166,10 @@ describe.each(lists)('$path?$query', (list) => {
     }
   });
 
-  it('repeats and misses nothing when a row is added between two pages', async () => {
+  it('neither repeats nor misses an item when a row is added between two pages', async () => {
     const before = await readIds(list);
     const first = await readPage(list, `${query}&limit=10`);
-    // The row is the first one of most lists, and the last one of two.
+    // The new row comes first in most lists and last in two.
     await storeRow(0, -100, `a-${crypto.randomUUID()}`);
     const second = await readPage(list, `${query}&limit=100&${pager}=${first.next_cursor}`);
     const seen = idsIn([...first.data, ...second.data]);

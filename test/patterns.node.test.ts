@@ -1,7 +1,7 @@
 /**
- * Checks that every regular expression takes linear time, because a caller, an editor or a provider
- * can send a long text. Each one is run on inputs of n, 2n and 4n characters that repeat what it
- * looks for.
+ * Checks that every regular expression takes linear time, because callers, editors and identity
+ * providers can send long text. Each expression runs on inputs of n, 2n and 4n characters that repeat
+ * parts of its pattern.
  */
 
 import { globSync, readFileSync } from 'node:fs';
@@ -9,35 +9,15 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
 const LENGTHS = [1_000, 2_000, 4_000] as const;
-/** Maximum growth of the time from n to 4n. A linear pattern has 4, a quadratic one has 16. */
+/** Maximum ratio of the time for 4n characters to the time for n. It is 4 if linear, and 16 if quadratic. */
 const MAX_GROWTH = 9;
 const ATTEMPTS = 5;
-/** Shorter times are noise. A linear pattern takes microseconds, a quadratic one many milliseconds. */
+/** Shorter times are noise. Linear patterns take microseconds; quadratic patterns take many milliseconds. */
 const NOISE_MS = 2;
 
 type Pattern = { file: string; source: string; regExp: RegExp };
 
-function findPatterns(): Pattern[] {
-  const files = globSync(['src/**/*.{ts,tsx}', 'tools/**/*.ts']);
-  return files.flatMap((file) => {
-    const patterns: Pattern[] = [];
-    const visit = (node: ts.Node): void => {
-      if (ts.isRegularExpressionLiteral(node)) {
-        const [, body = '', flags = ''] = /^\/(.*)\/(\w*)$/s.exec(node.text) ?? [];
-        patterns.push({
-          file,
-          source: node.text,
-          regExp: new RegExp(body, flags.replace('y', '')),
-        });
-      }
-      ts.forEachChild(node, visit);
-    };
-    visit(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest));
-    return patterns;
-  });
-}
-
-/** Finds the patterns of the OpenAPI document, many of which the code builds from parts. */
+/** Returns the patterns in the OpenAPI document, many of which the code builds from parts. */
 function findDocumentPatterns(): Pattern[] {
   const file = 'docs/openapi.json';
   const sources = new Set<string>();
@@ -48,7 +28,10 @@ function findDocumentPatterns(): Pattern[] {
   return [...sources].map((source) => ({ file, source, regExp: new RegExp(source) }));
 }
 
-/** Lists a character for each class, the literal characters and the words, e.g. `0`, `.` for `\d+\.`. */
+/**
+ * Returns the strings that the inputs repeat: a sample of each character class, the literal characters
+ * and the literal words. For `\d+\.`, these are `0` and `.`.
+ */
 function findPumps(source: string): string[] {
   const classes = {
     '\\d': '0',
@@ -80,7 +63,7 @@ function measure(regExp: RegExp, text: string): number {
   return performance.now() - startedAt;
 }
 
-/** Measures the growth of the time from n to 4n, by the fastest of some attempts. */
+/** Returns the ratio of the time for 4n characters to the time for n. The fastest of several attempts counts. */
 function measureGrowth(regExp: RegExp, { pump, prefix }: { pump: string; prefix: string }): number {
   const inputs = LENGTHS.map(
     (length) => `${prefix}${pump.repeat(Math.ceil(length / pump.length))}\u0000`,
@@ -96,6 +79,26 @@ function measureGrowth(regExp: RegExp, { pump, prefix }: { pump: string; prefix:
   return fourN < NOISE_MS ? 1 : fourN / n;
 }
 
+function findPatterns(): Pattern[] {
+  const files = globSync(['src/**/*.{ts,tsx}', 'tools/**/*.ts']);
+  return files.flatMap((file) => {
+    const patterns: Pattern[] = [];
+    const visit = (node: ts.Node): void => {
+      if (ts.isRegularExpressionLiteral(node)) {
+        const [, body = '', flags = ''] = /^\/(.*)\/(\w*)$/s.exec(node.text) ?? [];
+        patterns.push({
+          file,
+          source: node.text,
+          regExp: new RegExp(body, flags.replace('y', '')),
+        });
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest));
+    return patterns;
+  });
+}
+
 describe('the measurement', () => {
   it('finds a quadratic pattern', () => {
     const growth = makeInputs('^ +| +$').map((input) => measureGrowth(/^ +| +$/g, input));
@@ -104,7 +107,7 @@ describe('the measurement', () => {
 });
 
 describe('src, tools and the OpenAPI document', () => {
-  it('have only patterns that take linear time', () => {
+  it('contain only patterns that take linear time', () => {
     const patterns = [...findPatterns(), ...findDocumentPatterns()];
     expect(patterns.length).toBeGreaterThan(100);
     const slow = patterns.flatMap(({ file, source, regExp }) => {

@@ -1,4 +1,4 @@
-/** The responses while `restore` runs. The tables of the database have other names until it ends. */
+/** The service's responses while `restore` runs. Until it ends, the tables have temporary names. */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
@@ -10,7 +10,7 @@ import { makeListing, storeListings } from './support/listings.ts';
 const INGEST = '/api/public/events/ingest';
 const FEED = '/api/v1/web/properties?limit=3';
 
-/** Renames the tables whose names begin with a prefix. */
+/** Replaces the prefix `from` of table names with `to`. */
 async function rename(from: string, to: string) {
   const names = env.DB.prepare(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE ? || '%'
@@ -29,7 +29,7 @@ describe('a restore', () => {
     return () => rename('restoring_5f0c31d2a4b97e60_', '');
   }
 
-  it('rejects events, which can be sent again after it', async () => {
+  it('causes events to be rejected with an error that allows a retry', async () => {
     const endRestore = await beginRestore();
     const withKey = ingestInit(bookingCreated(), 'sent again');
     for (const init of [withKey, ingestInit(bookingCreated())]) {
@@ -42,7 +42,7 @@ describe('a restore', () => {
     await expectStatus(await sendWith({}, INGEST, withKey), 202);
   });
 
-  it('lets cached pages be served', async () => {
+  it('does not affect cached pages', async () => {
     const app = createApp();
     const send = () => sendWith({ FEED_CACHE_SECONDS: '60' }, FEED, {}, app);
     await storeListings(env.DB, [makeListing({ slug: 'casa' })]);

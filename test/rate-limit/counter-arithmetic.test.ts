@@ -1,4 +1,4 @@
-/** Decisions about permits, from the messages that a counter gets. */
+/** Decisions about permits, based on the messages that a counter receives. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -12,15 +12,15 @@ import { Random } from '../simulation/random.ts';
 const START = Date.parse('2030-01-01T00:00:00Z');
 const FIRST_BUCKET = START / BUCKET_MS;
 const LIMIT = 20;
-/** Another isolate has used the complete limit in bucket 0. */
+/** Counts of another isolate, which has used the complete limit in bucket 0. */
 const BUCKET_0_IS_FULL = { other: { 0: LIMIT } };
 
-/** Bucket, relative to the first one → number of requests. */
+/** Number of requests by bucket. Buckets are numbered from the start of the test. */
 type Counts = Record<number, number>;
-/** A request of `a` for a permit. `ms` is the time after the start of bucket 11, by the counter's clock. */
+/** A permit request of the reporter `a`. `ms` is the time since bucket 11 began, by the counter's clock. */
 type PermitCall = { ms: number; counts: Counts; bucket: number };
 
-/** A counter that is called at times after the start of bucket 0. */
+/** A counter whose methods accept the time since the start of bucket 0 in milliseconds. */
 class Counter {
   state: CounterState | undefined;
 
@@ -53,7 +53,7 @@ const toReport = (reporter: string, counts: Counts) => ({
   ),
 });
 
-/** Creates a counter with the counts of reporters. */
+/** Creates a counter that has received a report from each reporter. */
 function createCounter(reporters: Record<string, Counts>): Counter {
   const counter = new Counter();
   for (const [reporter, counts] of Object.entries(reporters)) counter.report(0, reporter, counts);
@@ -61,8 +61,8 @@ function createCounter(reporters: Record<string, Counts>): Counter {
 }
 
 describe('a denied permit', () => {
-  // Requests of bucket 11 are admitted or pending when a request of bucket 12 comes. The call with
-  // `{11: 16}` was sent while the denied requests were pending, and arrives last.
+  // Requests of bucket 11 are admitted or pending when a request of bucket 12 arrives. The call with
+  // `{11: 16}` was sent while the denied requests were still pending, and arrives last.
   it.each<[string, PermitCall[], number[], number]>([
     [
       'after a call from the next bucket',
@@ -76,7 +76,7 @@ describe('a denied permit', () => {
       4,
     ],
     [
-      'when the clock of the counter is almost ten seconds ahead',
+      "when the counter's clock is almost ten seconds ahead",
       [
         { ms: 14_970, counts: { 11: 6 }, bucket: 11 },
         { ms: 15_290, counts: { 11: 16 }, bucket: 11 },
@@ -93,15 +93,15 @@ describe('a denied permit', () => {
     expect(counter.getCount('a', 11) ?? 0).toBe(counted);
   });
 
-  it('stays denied whatever the counter gets in the meantime', () => {
+  it('stays denied regardless of the other messages that the counter receives', () => {
     const random = new Random('permits');
     let denials = 0;
     for (let run = 0; run < 300; run += 1) {
       const counter = new Counter();
       const anyBucket = () => random.between(-2, 14);
       let atMs = 11 * BUCKET_MS + random.between(-10_000, 0);
-      // A request for a permit in bucket 11 can arrive up to 300 ms after the end of the bucket, by the
-      // clock of the isolate, which may be ten seconds behind.
+      // By the isolate's clock, a permit request for bucket 11 can arrive up to 300 ms after the end of
+      // the bucket. That clock may be ten seconds behind.
       const lastMs = 12 * BUCKET_MS + 10_000 + 299;
       let lowest = Number.POSITIVE_INFINITY;
       for (; atMs <= lastMs; atMs += random.between(0, 2_000)) {
@@ -123,27 +123,30 @@ describe('a denied permit', () => {
 });
 
 describe('a permit', () => {
-  // `a` requests a permit of bucket 11 by a clock that differs from the clock of `other`.
+  // The clock by which `a` requests a permit in bucket 11 differs from the clock of `other`.
   it.each<[otherCounts: Counts, isGranted: boolean]>([
     [{ 0: 19 }, true],
     [{ 0: 20 }, false],
     [{ [-1]: 20 }, true],
     [{ 0: 10, 11: 9 }, true],
     [{ 0: 10, 11: 10 }, false],
-    // Window 1 to 12 has 20 requests, and window 0 to 11 has 11.
+    // Buckets 1 to 12 contain 20 requests, and buckets 0 to 11 contain 11.
     [{ 0: 10, 12: 19 }, true],
     [{ 1: 10, 12: 9 }, true],
     [{ 1: 10, 12: 10 }, false],
     [{ 2: 10, 13: 10 }, false],
-  ])('counts the requests %o of another isolate (granted: %s)', (otherCounts, isGranted) => {
-    const counter = createCounter({});
-    counter.report(11 * BUCKET_MS, 'other', otherCounts);
-    expect(counter.acquire(11 * BUCKET_MS + 1_000, 'a', { 11: 1 }, 11)).toBe(isGranted);
-  });
+  ])(
+    'takes the requests %o of another isolate into account (granted: %s)',
+    (otherCounts, isGranted) => {
+      const counter = createCounter({});
+      counter.report(11 * BUCKET_MS, 'other', otherCounts);
+      expect(counter.acquire(11 * BUCKET_MS + 1_000, 'a', { 11: 1 }, 11)).toBe(isGranted);
+    },
+  );
 
-  it('is granted although later requests of its isolate arrive first', () => {
+  it('is granted even if later requests of the same isolate arrive first', () => {
     const counter = createCounter({ a: { 0: 5 } });
-    // Window 1 to 12 has 20 requests, and window 0 to 11 has 15.
+    // Buckets 1 to 12 contain 20 requests, and buckets 0 to 11 contain 15.
     expect(counter.acquire(12 * BUCKET_MS, 'a', { 0: 5, 12: 10 }, 12)).toBe(true);
     expect(counter.acquire(12 * BUCKET_MS + 10, 'a', { 0: 5, 11: 10 }, 11)).toBe(true);
     expect(counter.getCount('a', 11)).toBe(10);

@@ -1,4 +1,4 @@
-/** The counter of one client: its totals, its permits and its storage. */
+/** The totals, permits and storage of one client's counter. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -19,10 +19,10 @@ beforeEach(() => {
   setBucket(0);
 });
 
-/** Sets the time to `ms` after the start of a bucket. The test starts in bucket 0. */
+/** Sets the clock to `ms` after the start of a bucket. Each test starts in bucket 0. */
 const setBucket = (bucket: number, ms = 1_000) => vi.setSystemTime(START + bucket * BUCKET_MS + ms);
 
-/** Bucket, relative to the first one → number of requests. */
+/** Number of requests by bucket. Buckets are numbered from the start of the test. */
 type Counts = Record<number, number>;
 
 async function report(reporter: string, counts: Counts, permit?: PermitRequest, isIngest = false) {
@@ -39,19 +39,19 @@ async function report(reporter: string, counts: Counts, permit?: PermitRequest, 
   };
 }
 
-/** Requests a permit in the latest bucket of the counts. */
+/** Reports counts, and requests a permit in the latest of their buckets. */
 const requestPermit = (reporter: string, counts: Counts) =>
   report(reporter, counts, {
     span: FIRST_BUCKET + Math.max(...Object.keys(counts).map(Number)),
     limit: LIMIT,
   });
 
-/** Returns all counted requests, from the reply to a reporter that has no requests itself. */
+/** Returns the requests of all reporters, which the counter sends to a reporter without requests. */
 const getTotal = async () => (await report('none', {})).others;
 
 type Stored = { spans: Map<number, Map<string, number>> };
 
-/** Returns the stored buckets of each policy, and the time of the alarm in seconds after the start. */
+/** Returns each policy's stored buckets, and the alarm time in seconds since the start of the test. */
 function readStored() {
   return runInDurableObject(object, async (_, { storage }) => {
     const alarm = await storage.getAlarm();
@@ -67,7 +67,7 @@ function readStored() {
 }
 
 describe('the total of a window', () => {
-  it('is the sum of the largest count per reporter and bucket, whatever the order', async () => {
+  it('is the sum of the largest count per reporter and bucket in any order of reports', async () => {
     await report('a', { 0: 8 });
     await report('b', { 0: 16 });
     await report('a', { 0: 24, 1: 2 });
@@ -83,12 +83,12 @@ describe('the total of a window', () => {
     [2, { 2: 8 }],
     [3, {}],
     [720, {}],
-  ])('includes a report for bucket %i as %o', async (bucket, total) => {
+  ])('after a report for bucket %i is %o', async (bucket, total) => {
     await report('a', { [bucket]: 8 });
     expect(await getTotal()).toEqual(total);
   });
 
-  it('drops a bucket two buckets after it has left the window', async () => {
+  it('drops a bucket 10.3 s after it has left the window', async () => {
     await report('a', { 0: 60, 2: 20 });
     setBucket(14, 299);
     expect(await getTotal()).toEqual({ 0: 60, 2: 20 });
@@ -116,7 +116,7 @@ describe('a permit', () => {
   });
 
   it.each([{}, { [-14]: 1 }, { 3: 1 }, { 0: 1, 3: 1 }])(
-    'is denied in a bucket that would not be counted: %o',
+    'is denied in a bucket that is not accepted (%o)',
     async (counts) => {
       await report('a', { 0: 1 });
       expect(await requestPermit('a', counts)).toMatchObject({ isCounted: false });
@@ -125,7 +125,7 @@ describe('a permit', () => {
 });
 
 describe('the storage of a counter', () => {
-  it('is empty until the second report, which is acknowledged', async () => {
+  it('stays empty until the second report, which is acknowledged', async () => {
     await report('health', {});
     expect(await report('a', { 0: 8 })).toMatchObject({ isCounted: false });
     expect(await readStored()).toEqual({ alarm: null });
@@ -138,7 +138,7 @@ describe('the storage of a counter', () => {
     expect(await readStored()).toEqual({ 'default spans': { 0: { a: 1 } }, alarm: 121 });
   });
 
-  it('contains the accepted buckets after each later change, with one alarm', async () => {
+  it('is updated with the accepted buckets after each later change', async () => {
     await report('a', { [-13]: 8, 0: 8 });
     await report('a', { [-13]: 8, 0: 16 });
     setBucket(1);
@@ -156,7 +156,7 @@ describe('the storage of a counter', () => {
     expect(await getTotal()).toEqual({ 0: 17 });
   });
 
-  it('is deleted by an alarm two minutes after the last change of any policy', async () => {
+  it('is deleted by an alarm two minutes after the last change', async () => {
     const fill = async (bucket: number, isIngest: boolean) => {
       setBucket(bucket);
       for (const count of [8, 16]) await report('a', { [bucket]: count }, undefined, isIngest);

@@ -1,7 +1,7 @@
 /**
- * How isolates count a client's requests. One isolate counts exactly, whatever the counter does, and
- * makes few calls. With a limit of 100, an isolate reports every 8 requests (100 / 12). From 20
- * unacknowledged requests on (100 / 5), each request waits for a permit.
+ * How isolates count a client's requests. A single isolate counts exactly, even if the counter fails,
+ * and makes few calls. With a limit of 100, it reports every 8 requests (100 / 12). Once 20 requests
+ * (100 / 5) are unacknowledged, each request waits for a permit.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -31,14 +31,14 @@ beforeEach(() => {
   error = vi.spyOn(console, 'error').mockReturnValue(undefined);
 });
 
-/** The duration of a call in milliseconds, or its error. */
+/** Duration of a call to the counter in milliseconds, or the error that the call throws. */
 type Behaviour = number | Error;
 
 type Message = Report & { permit: PermitRequest | undefined };
 
 /**
- * Creates the counter of one client. It counts as a real counter does, with a clock that is ahead by
- * `aheadMs`. `behave` gets the number of a call, from 1 on, and returns the behaviour of the call.
+ * Creates a fake counter for one client. It counts like a real counter whose clock is `aheadMs` ahead.
+ * `behave` returns the behaviour of a call by its number. The first call has the number 1.
  */
 function createCounter(behave: (call: number) => Behaviour = () => 10, aheadMs = 0) {
   const messages: Message[] = [];
@@ -59,13 +59,13 @@ function createCounter(behave: (call: number) => Behaviour = () => 10, aheadMs =
   return { messages, binding };
 }
 
-/** Returns the reported requests by bucket, numbered from the start of the test. */
+/** Returns the reported requests by bucket. Buckets are numbered from the start of the test. */
 const getCounts = ({ counts }: Report) =>
   Object.fromEntries([...counts].map(([bucket, count]) => [bucket - START / BUCKET_MS, count]));
 
 const sumCounts = ({ counts }: Report) => counts.values().reduce((sum, count) => sum + count, 0);
 
-/** Creates an isolate that serves one client. Its route counts the requests that reach it. */
+/** Creates an isolate that serves one client. `begun` counts the requests that reach its route. */
 function createIsolate({ binding }: { binding: Env['RATE_COUNTER'] }, limit = 100) {
   const app = createApp().get('/api/v1/work', (c) => {
     isolate.begun += 1;
@@ -85,14 +85,14 @@ function createIsolate({ binding }: { binding: Env['RATE_COUNTER'] }, limit = 10
 
 type Isolate = ReturnType<typeof createIsolate>;
 
-/** Sends requests concurrently, and advances the time until all have a response. */
+/** Sends requests concurrently. Advances the clock until all responses have arrived. */
 async function sendConcurrently(isolate: Isolate, count: number): Promise<Response[]> {
   const responses = Promise.all(Array.from({ length: count }, () => isolate.send()));
   await vi.advanceTimersByTimeAsync(300);
   return responses;
 }
 
-/** Sends requests one after the other, a millisecond apart. */
+/** Sends requests one after the other, one millisecond apart. */
 async function sendSequentially(isolate: Isolate, count: number): Promise<Response[]> {
   const responses: Response[] = [];
   for (let sent = 0; sent < count; sent += 1) {
@@ -164,7 +164,7 @@ describe('a call to the counter', () => {
     ]);
   });
 
-  it('ignores the smaller counts of a reply that was overtaken', async () => {
+  it('ignores the smaller counts of a reply that arrives late', async () => {
     const counter = createCounter((call) => (call === 2 ? 200 : 10));
     const [first, second] = [createIsolate(counter), createIsolate(counter)];
     for (const isolate of [second, first, second, first]) await sendSequentially(isolate, 8);
@@ -172,7 +172,7 @@ describe('a call to the counter', () => {
     expect((await first.send()).headers.get('X-RateLimit-Remaining')).toBe('67');
   });
 
-  it('continues after its request has been answered', async () => {
+  it('continues after the response to its request has been sent', async () => {
     const isolate = createIsolate(createCounter());
     const keptAlive: number[] = [];
     const sending = Array.from({ length: 30 }, (_, sent) => {
@@ -188,7 +188,7 @@ describe('a call to the counter', () => {
 });
 
 describe('a rejected request', () => {
-  it('may be retried when enough of the oldest buckets have left the window', async () => {
+  it('can be retried once enough old buckets have left the window', async () => {
     const counter = createCounter();
     const [first, second] = [createIsolate(counter), createIsolate(counter)];
     await sendConcurrently(first, 10);
@@ -206,7 +206,7 @@ describe('a rejected request', () => {
     expect((await second.send()).status).toBe(200);
   });
 
-  it('may be retried after a second if the window has room by then', async () => {
+  it('can be retried after one second if the window has room by then', async () => {
     const counter = createCounter(() => 100);
     const [first, second] = [createIsolate(counter), createIsolate(counter)];
     await sendSequentially(first, 100);
@@ -220,13 +220,13 @@ describe('a rejected request', () => {
   });
 });
 
-// The 80 requests of one isolate leave at the bucket boundary. The permits of the other isolate are
+// One isolate's 80 requests leave the window at the bucket boundary. The other isolate's permits are
 // denied just before.
 it.each([
   [60, 20, 60],
   [90, 9, 71],
 ])(
-  'does not count denied permits: %i and %i requests around a bucket boundary leave %i',
+  'does not count denied permits of %i and %i requests around a bucket boundary (%i left)',
   async (before, after, left) => {
     const counter = createCounter();
     const [first, second] = [createIsolate(counter), createIsolate(counter)];
@@ -254,24 +254,24 @@ it('does not count rejected requests as unacknowledged', async () => {
   expect(counter.messages.slice(before).filter(({ permit }) => permit)).toEqual([]);
 });
 
-// The requests come at a bucket boundary, and two buckets are the largest difference that is tolerated.
+// The requests arrive at a bucket boundary. Two buckets are the largest tolerated clock difference.
 it.each([-10_000, 10_000])(
-  'admits the whole limit on one isolate when the counter is %i ms ahead',
+  'admits the complete limit on one isolate when the counter is %i ms ahead',
   async (aheadMs) => {
     const isolate = createIsolate(createCounter(undefined, aheadMs));
     expect(countAdmitted(await sendConcurrently(isolate, 150))).toBe(100);
   },
 );
 
-// 50 requests come before the jump and 300 after it. While the first 50 are in the window, 50 of the
-// limit of 100 remain.
+// 50 requests arrive before the jump and 300 after it. While the first 50 are in the window, only 50
+// more are admitted.
 it.each([
   [WINDOW_MS, 150],
   [WINDOW_MS - BUCKET_MS, 100],
   [-10_000, 100],
   [-15_000, 150],
   [-3_600_000, 150],
-])('after its clock has jumped by %i ms, an isolate admits %i of 350', async (jumpMs, admitted) => {
+])('after a clock jump of %i ms, admits %i of 350 requests', async (jumpMs, admitted) => {
   const isolate = createIsolate(createCounter());
   await sendSequentially(isolate, 50);
   vi.setSystemTime(Date.now() + jumpMs);
@@ -313,18 +313,18 @@ describe('a failing counter', () => {
   it('is still considered failing in the next window', async () => {
     const counter = createCounter(() => 2 * WINDOW_MS);
     const isolate = createIsolate(counter);
-    // Requests 8 and 16 report, and get no reply.
+    // Requests 8 and 16 send reports, which get no reply.
     await sendSequentially(isolate, 20);
     vi.setSystemTime(START + WINDOW_MS);
     const sending = Array.from({ length: 30 }, () => isolate.send());
     await vi.advanceTimersByTimeAsync(0);
-    // Otherwise the 21st request of the window would wait. The first one retries the counter.
+    // If the counter were not considered failing, the 21st request would wait. The first request retries it.
     expect(isolate.begun).toBe(20 + 30);
     expect(counter.messages.map(sumCounts)).toEqual([8, 16, 1]);
     await Promise.all(sending);
   });
 
-  it('returns 429 with Retry-After 1 when it is overloaded', async () => {
+  it('causes a 429 with Retry-After 1 when it is overloaded', async () => {
     const busy = Object.assign(new Error('busy'), { overloaded: true });
     const isolate = createIsolate(
       createCounter((call) => (call > 1 ? busy : 10)),
@@ -344,7 +344,7 @@ describe('a failing counter', () => {
   });
 });
 
-it('names an object by the HMAC of its address under the first value of API_KEY', async () => {
+it('names a counter by the HMAC of the address with the first value of API_KEY', async () => {
   vi.useRealTimers();
   const idFromName = vi.fn((name: string) => name);
   const RATE_COUNTER = withMethods(createCounter().binding, { idFromName });

@@ -31,13 +31,13 @@ beforeEach(() => {
   app = createApp();
 });
 
-/** Sends a request with a key from `address`, which is a new address by default. */
+/** Sends a request with a key. By default, each request comes from a new address. */
 function request(key: string, path = LIST, { address = freshAddress(), method = 'GET' } = {}) {
   const headers = { 'x-api-key': key, 'CF-Connecting-IP': address };
   return sendWith({ API_KEYS }, path, { method, headers }, app);
 }
 
-it('applies to all addresses and routes of the key together', async () => {
+it("counts a key's requests from all addresses and to all routes together", async () => {
   const responses = [
     await request(site.key),
     await request(site.key, INGEST, { method: 'POST' }),
@@ -54,7 +54,7 @@ it('applies to all addresses and routes of the key together', async () => {
   }
 });
 
-it('is separate from the limits of the address and of other keys', async () => {
+it('keeps the limit of a key separate from the limits of its address and of other keys', async () => {
   const lines = watchLog('log');
   const address = freshAddress();
   for (const key of [small.key, small.key, small.key]) {
@@ -77,14 +77,14 @@ it.each([
   ['an unknown key', 'epf_marketing-site_invented'],
   ['an expired key', old.key],
   ['an empty key', ''],
-])('does not apply to %s, whose address is counted', async (_, key) => {
+])('counts the address instead of the key for %s', async (_, key) => {
   const response = await request(key);
   await expectStatus(response, 401);
   expect(response.headers.get('RateLimit-Policy')).toBe(`"default";q=100;w=${WINDOW_SECONDS}`);
   expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
 });
 
-it('is reported every 25 requests, with at most 60 unacknowledged', async () => {
+it("reports a key's count every 25 requests, with at most 60 unacknowledged", async () => {
   const reports: [name: string, count: number][] = [];
   const reply = Promise.withResolvers<never>();
   const get = (name: string) => ({

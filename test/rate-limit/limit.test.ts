@@ -1,4 +1,4 @@
-/** The rate limit as callers see it: responses and headers. */
+/** The responses and headers of the rate limit, as callers see them. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -33,7 +33,7 @@ function advanceSeconds(seconds: number) {
 }
 
 describe('the default limit', () => {
-  it('sends its state in both families of headers until it returns 429', async () => {
+  it('sends both families of rate-limit headers until it returns 429', async () => {
     const address = freshAddress();
     const at = async (seconds: number) => {
       advanceSeconds(seconds);
@@ -55,7 +55,7 @@ describe('the default limit', () => {
     expect(await at(1)).toEqual(expected(99, WINDOW_SECONDS));
   });
 
-  it('counts down to the time at which more requests remain', async () => {
+  it('counts down to the time when more requests become available', async () => {
     const app = createApp();
     const headers = { 'CF-Connecting-IP': freshAddress() };
     const states: unknown[] = [];
@@ -72,7 +72,7 @@ describe('the default limit', () => {
   it.each([
     [10, '96', '50'],
     [60, '100', '60'],
-  ])('sends the state at the end of a request that takes %i s', async (seconds, ...state) => {
+  ])('reports the state at the end of a request that takes %i s', async (seconds, ...state) => {
     const app = createApp();
     const headers = { 'CF-Connecting-IP': freshAddress() };
     const blocker = Promise.withResolvers<void>();
@@ -84,7 +84,7 @@ describe('the default limit', () => {
     expect(getLimitHeaders(await slow).slice(1, 3)).toEqual(state);
   });
 
-  it('ignores other headers that name an address', async () => {
+  it('ignores other headers that contain a client address', async () => {
     const address = freshAddress();
     const names = ['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Worker'];
     for (const [index, name] of names.entries()) {
@@ -117,7 +117,7 @@ describe('the default limit', () => {
   });
 });
 
-it('counts only a POST to the ingest path under the policy ingest', async () => {
+it('applies the ingest policy only to a POST to the ingest path', async () => {
   const address = freshAddress();
   const post = { method: 'POST', body: '{}' };
   const states = [

@@ -1,4 +1,4 @@
-/** The forms of parameters that CONTRIBUTING.md names and no parameter has yet. */
+/** Parameter types that CONTRIBUTING.md describes but that no parameter uses yet. */
 
 import { expect, it } from 'vitest';
 import { parseWith } from '../../src/http/validation-problems.ts';
