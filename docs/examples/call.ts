@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '' } = process.env;
 const SECOND_MS = 1_000;
-/** Longer than a request with `wait=25` can take. */
+/** Time limit for one attempt. It is longer than a request with `wait=25` can take. */
 const TIMEOUT_MS = 40_000;
 
 /**

@@ -4,7 +4,7 @@ the time of the backup: `SINCE=2026-11-21T12:00:00Z python3 follow-events.py`.""
 import http.client, json, os, sys, time, urllib.parse, urllib.request
 
 URL = os.environ.get("API_URL", "http://localhost:3001") + "/api/v1/events?"
-# Longer than a request with `wait` can take.
+# Time limit for one attempt. It is longer than a request with `wait` can take.
 TIMEOUT_SECONDS = 40
 
 

@@ -38,7 +38,7 @@ describe('prefersHtml', () => {
     // Text that is not a range is ignored.
     [';;,text/html', true],
     ['text/html;q=none, application/json', false],
-  ])('%j → %j', (accept, isPreferred) => {
+  ])('maps the Accept header %j to %j', (accept, isPreferred) => {
     expect(prefersHtml(accept)).toBe(isPreferred);
   });
 });

@@ -37,7 +37,7 @@ describe('in development,', () => {
     expect(html).not.toContain('two');
   });
 
-  it('/ links to pages that exist', async () => {
+  it('the start page links only to pages that exist', async () => {
     const html = await (await request('/', { ENVIRONMENT })).text();
     const paths = new Set(html.match(/(?<=href=")\/[^"]*(?=")/g));
     expect(paths).toContain('/docs');
@@ -70,7 +70,7 @@ describe('outside development', () => {
   ];
 
   it.each(['production', 'staging', '', 'Development', 'the deployed entry'])(
-    'the pages do not exist (%j)',
+    'no page exists in %j',
     async (ENVIRONMENT) => {
       const requestAt = (path: string, method = 'GET') =>
         ENVIRONMENT === 'the deployed entry'
@@ -93,8 +93,11 @@ describe('outside development', () => {
     }
   });
 
-  it.each(['constructor', '__proto__', 'villas'])('returns 404 for the photo %s', async (name) => {
-    const path = `/sample-photos/x/1-${name}.webp`;
-    await expectStatus(await request(path, development), 404);
-  });
+  it.each(['constructor', '__proto__', 'villas'])(
+    'an unknown photo such as %s is a 404',
+    async (name) => {
+      const path = `/sample-photos/x/1-${name}.webp`;
+      await expectStatus(await request(path, development), 404);
+    },
+  );
 });

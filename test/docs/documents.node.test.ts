@@ -54,7 +54,7 @@ describe('the documents', () => {
     expect(findMissing(paths)).toEqual([]);
   });
 
-  it('exist if the code mentions them', () => {
+  it('include every document that the code mentions', () => {
     const paths = globSync('{src,tools,test}/{,**/}*.ts').flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)].map(
         ([document]) => document,
@@ -90,7 +90,7 @@ function findMissing(paths: readonly string[]): string[] {
   return paths.filter((path) => globSync(path).length === 0);
 }
 
-describe('the reference tables', () => {
+describe('the tables in the documents', () => {
   const readRows = (path: string, head: string) => getTable(path, head).rows;
 
   it('list every payload field of every event type', () => {

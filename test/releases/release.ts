@@ -1,6 +1,6 @@
 /**
- * Runs the commands of the previous release in a temporary folder: the code of the latest git tag
- * with the current packages. Without a tag or git, runs the working copy's code instead.
+ * Runs the commands of the previous release in a temporary folder. The release is the code of the
+ * latest git tag with the current packages. Without a tag or git, it is the working copy.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';

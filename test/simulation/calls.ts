@@ -17,7 +17,7 @@ export type Behaviour = {
 };
 
 /**
- * How late a call can be, in milliseconds. Each range includes the service's time limit for the
+ * The range of a late call's delay, in milliseconds. It includes the service's time limit for the
  * call.
  */
 const LATE_MS: Record<Service, readonly [number, number]> = {

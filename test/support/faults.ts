@@ -37,7 +37,7 @@ export function delayD1(database: D1Database, signal: Promise<unknown>): D1Datab
   });
 }
 
-/** Makes, fails or delays a call to a binding. */
+/** How a binding handles a call: it can make, fail or delay the call. */
 export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
 
 const SLOW_MS = 900;

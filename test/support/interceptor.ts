@@ -3,7 +3,7 @@
  * `counting.ts` and `faults.ts` are built on this module.
  */
 
-/** Makes the call to the real binding and returns its result. */
+/** A call to the real binding. The interceptor can make the call or skip it. */
 export type Call<Result> = () => Promise<Result>;
 
 type Interceptor = (call: Call<unknown>, method: string) => Promise<unknown>;

@@ -15,9 +15,9 @@ declare module 'vitest' {
   }
 }
 
-/** A file system in memory; only on Linux. */
+/** A file system in memory. It exists only on Linux. */
 const MEMORY = '/dev/shm';
-/** More than the files of a run ever need. */
+/** Minimum free memory for a run's directory. The files of a run need less. */
 const ROOM_BYTES = 1_024 ** 3;
 
 /** Creates the directory. Vitest calls this function before it starts a worker. */

@@ -56,7 +56,7 @@ const FOLLOWERS = {
 describe.each(Object.entries(FOLLOWERS))('%s', (program, [line, killAtId]) => {
   skipUnlessRunnable(program);
 
-  it('handles every event although it is killed and the database is restored', async () => {
+  it('handles every event even if it is killed and the database is restored', async () => {
     const folder = `followed-${program}`;
     const START = new Date().toISOString();
     const follow = (more = { SINCE: START }) => service().start(program, folder, [], more);

@@ -1,4 +1,4 @@
-/** Runs every example program that calls the service against the same list of faults. */
+/** Tests every example program that calls the service against the same list of faults. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

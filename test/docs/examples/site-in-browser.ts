@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('a site in Chromium', () => {
   });
 
   it.each(['/', '/fr/index.html', '/en/listings/chalet-grand-meleze.html'])(
-    '%s is accessible on a phone and in the dark',
+    '%s has no accessibility violations in light and dark mode',
     async (path) => {
       await buildIfChanged();
       for (const [colorScheme, viewport] of [
@@ -97,7 +97,7 @@ describe.skipIf(!hasChromium)('a site in Chromium', () => {
   );
 
   // test/http/conventions.test.ts tests the headers for rejected origins and for cookies.
-  it('can send the headers that libraries add to feed requests', async () => {
+  it('can call the feed with headers that libraries add', async () => {
     complaints.length = 0;
     await page.goto(`${site}/site.css`);
     const headers = { ...ADDED_HEADERS, 'x-api-key': API_KEY };

@@ -22,7 +22,7 @@ import {
 
 const service = useTestService();
 
-it('keep-copy.ts keeps a complete copy although it is killed and the database is restored', async () => {
+it('keep-copy.ts keeps a complete copy even if it is killed and the database is restored', async () => {
   const listCopied = () => {
     const file = join(service().makeFolder('copy'), 'copy.json');
     if (!existsSync(file)) return [];

@@ -50,7 +50,7 @@ export const failAt = (step: typeof failsAt) => {
   failsAt = step;
 };
 
-/** Acts as wrangler: changes the fake account and prints the lines that `deploy` reads. */
+/** Acts as wrangler: changes the fake account and returns the output that `deploy` reads. */
 async function wrangler(args: readonly string[]) {
   const value = (option: string) => args[args.indexOf(option) + 1] ?? '';
   const step = args.includes('--dry-run') ? 'build' : 'upload';

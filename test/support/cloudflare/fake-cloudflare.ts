@@ -13,8 +13,8 @@ import { vi } from 'vitest';
 import { Database, type Statement } from './database.ts';
 
 /**
- * Cloudflare's limit per user and five minutes, from
- * developers.cloudflare.com/fundamentals/api-rate-limits in November 2026.
+ * Maximum requests per user in five minutes, from
+ * developers.cloudflare.com/fundamentals/api-rate-limits as of November 2026.
  */
 const MAX_REQUESTS = 1_200;
 const FIVE_MINUTES_MS = 300_000;
@@ -77,8 +77,8 @@ export class FakeCloudflare {
   });
 
   /**
-   * The origin of the fake. It also serves the health of the deployed Worker, so `SERVICE_ORIGIN`
-   * can name it.
+   * The server's origin. `SERVICE_ORIGIN` is also set to it, because the server reports the health
+   * of the deployed Worker.
    */
   get origin(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
@@ -220,8 +220,8 @@ export class FakeCloudflare {
   }
 
   /**
-   * Counts requests of the user, including requests from other programs. If the count exceeds the
-   * limit, blocks all requests for five minutes.
+   * Adds requests to the user's count, which includes requests from other programs. Once the count
+   * exceeds the limit, blocks all requests for five minutes.
    */
   count(requests: number): void {
     const now = this.now();

@@ -35,8 +35,8 @@ export const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 export const SITE_KEY = 'epf_site_of-the-cards-page';
 
 /**
- * A fault of the next response. An object replaces the response without calling the service. For
- * the other faults, the service handles the request first. Then its response is lost, ends within
+ * A fault for the next response. An object replaces the response without calling the service. For
+ * all other faults, the service handles the request first. Then its response is lost, ends within
  * its headers or its body, stalls within its body, or is complete but contains only half of the
  * body.
  */
@@ -63,7 +63,7 @@ const FIREWALL = {
   },
 };
 
-/** Shortens the pauses of the examples, usually to a hundredth. */
+/** Replacements that shorten the pauses of the examples, usually to a hundredth. */
 const SHORT_PAUSES: Changes = {
   'call.ts': [['SECOND_MS = 1_000', 'SECOND_MS = 10']],
   'outbox.ts': [['await pause(1_000)', 'await pause(50)']],

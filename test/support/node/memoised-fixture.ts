@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject, vi } from 'vitest';
 
-/** Longer than a busy computer needs to build a bundle. */
+/** Maximum wait for a directory. It is longer than a busy computer needs to build a bundle. */
 const DEADLINE_MS = 100_000;
 
 /**
