@@ -1,4 +1,4 @@
-/** The types of Hono's context in this service: the bindings, and the variables that middleware sets. */
+/** The type of Hono's context: the bindings, and the variables that the middleware sets. */
 
 import type { PresentedKey } from './auth/named-keys.ts';
 
@@ -9,9 +9,12 @@ export type AppEnv = {
     client?: string;
     /** The API key of the request; undefined if the request has no API key. */
     key?: PresentedKey | undefined;
-    /** The caller in the log: the name of a named key, `api-key` or `bearer`; absent for unknown callers. */
+    /**
+     * The caller's name in the log: the name of a named key, `api-key` or `bearer`; absent for an
+     * unknown caller.
+     */
     caller?: string;
-    /** The `Origin` of a preflight that CORS does not allow, for the log. */
+    /** The `Origin` of a rejected CORS preflight, for the log. */
     rejectedOrigin?: string | undefined;
   };
 };

@@ -1,6 +1,6 @@
 /**
- * Creates the Hono app of the service: first the middleware, then the routes of each capability. The
- * order of the middleware matters: see docs/explain/architecture.md, "The picture".
+ * Creates the Hono app: first its middleware, then the routes of each capability.
+ * docs/explain/architecture.md ("The picture") explains the order of the middleware.
  */
 
 import { Hono } from 'hono';
@@ -32,9 +32,9 @@ const TABLES = [
 ];
 
 type AppOptions = {
-  /** Pages for developers, as routes with complete paths; absent in a deployed Worker. */
+  /** Routes of the pages for developers, which are mounted at `/`; absent in a deployed Worker. */
   developmentPages?: Hono<AppEnv>;
-  /** Whether the log shows paths with their queries, which may contain personal data. */
+  /** Whether to log paths and queries, which may contain personal data. */
   showsPaths?: boolean;
   /** Whether this is a deployed Worker, in which `ENVIRONMENT` must not be `development`. */
   isDeployed?: boolean;
@@ -60,7 +60,7 @@ export function createApp({
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());
-  // The routes that a hint may name. Middleware has the method ALL.
+  // Hints name only these routes. Middleware has the method ALL.
   const publicRoutes = app.routes.filter(({ method }) => method !== 'ALL');
   if (developmentPages) app.route('/', developmentPages);
   rejectUnmatched(app, publicRoutes);

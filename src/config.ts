@@ -1,9 +1,7 @@
 /**
- * Parses the Worker's vars and secrets, once per isolate. `wrangler.toml` has the defaults.
- *
- *     a var                                response
- *     any var is malformed                 500 to every request; the log names the var
- *     `API_KEY` or the key set is missing  401 to every request that needs the key or a token
+ * Parses the Worker's vars and secrets, once per isolate. Their defaults are in `wrangler.toml`. If a
+ * var is malformed, every request gets a 500, and the log names the var. If `API_KEY` or the key set is
+ * missing, requests that need a key or a token get a 401.
  */
 
 import * as z from 'zod';
@@ -16,16 +14,22 @@ import { wholeNumber } from './schema/numbers.ts';
 const DEVELOPMENT = 'development';
 export const NOT_DEVELOPMENT = `ENVIRONMENT must not be ${DEVELOPMENT} in a deployed Worker`;
 
-/** Largest integer that clients in every language can read from a header. */
+/** Largest integer that clients in every language can parse from a header. */
 const MAX_INT32 = 2_147_483_647;
 
-/** Makes the schema of a URL with exactly two slashes before its host. The URL parser accepts any number of slashes. */
+/**
+ * Makes the schema of an http or https URL. Requires exactly two slashes before the host, because the
+ * URL parser accepts any number.
+ */
 const httpUrl = () =>
   z
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
     .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
 
-/** Makes the schema of the URL of the site that shows the listings. The output has no trailing slash. */
+/**
+ * Makes the schema of `PUBLIC_SITE_URL`, the site that shows the listings. Parsing removes trailing
+ * slashes.
+ */
 export const publicSiteUrl = () =>
   httpUrl()
     .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
@@ -54,7 +58,7 @@ function makeVars() {
     JURISDICTION: z
       .enum(['', 'eu', 'us', 'fedramp'], { error: 'must be eu, us, fedramp or empty' })
       .default(''),
-    /** At least 60, because a KV entry cannot expire earlier. */
+    /** KV entries cannot expire in less than 60 seconds. */
     IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
     FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
     FEED_STALE_SECONDS: wholeNumber(0, 86_400),
@@ -75,9 +79,12 @@ const makeVarsSchema = () =>
     isDevelopment: values.ENVIRONMENT === DEVELOPMENT,
     publicSiteUrl: values.PUBLIC_SITE_URL,
     corsOrigins: values.CORS_ORIGINS,
-    /** Maximum number of requests in a window, by policy. */
+    /** Maximum number of requests per window, by policy. */
     rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
-    /** Jurisdiction of the rate counters. The local runtime does not support jurisdictions. */
+    /**
+     * Jurisdiction of the rate counters. It is ignored in development, because the local runtime does
+     * not support jurisdictions.
+     */
     jurisdiction:
       values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
         ? undefined
@@ -86,7 +93,7 @@ const makeVarsSchema = () =>
     feedCacheSeconds: values.FEED_CACHE_SECONDS,
     feedStaleSeconds: values.FEED_STALE_SECONDS,
     feedMemoryBytes: values.FEED_MEMORY_BYTES,
-    /** Keys without a name, which have every scope. */
+    /** Unnamed keys, which have every scope. */
     apiKeys: values.API_KEY,
     namedKeys: values.API_KEYS,
     jwt: {
@@ -99,7 +106,7 @@ const makeVarsSchema = () =>
 
 type Vars = ReturnType<typeof makeVars>;
 
-/** The parsed vars. `problems` has a message about each malformed var. */
+/** The parsed vars. `problems` contains a message for each malformed var. */
 export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { problems: readonly string[] };
 
 /** The name of a var without a default. */
@@ -107,7 +114,7 @@ type RequiredVar = {
   [Name in keyof Vars]: undefined extends z.input<Vars[Name]> ? never : Name;
 }[keyof Vars];
 
-/** Values that replace malformed vars, so that the 500 still has its headers. */
+/** Values that replace malformed vars, so that the 500 still has its usual headers. */
 const FALLBACK_VARS: Readonly<Record<string, string>> = {
   PUBLIC_SITE_URL: 'https://unknown.invalid',
   RATE_LIMIT_DEFAULT: '100',
@@ -134,7 +141,7 @@ export function readConfig(env: Env): Config {
   return config;
 }
 
-/** Returns a message about each malformed var, for `dev` and `deploy`. */
+/** Returns a message for each malformed var, for the commands `dev` and `deploy`. */
 export function findVarProblems(vars: object): string[] {
   return formatProblems(makeVarsSchema().safeParse(vars, ZOD_OPTIONS).error);
 }
@@ -144,8 +151,8 @@ function formatProblems(error: z.ZodError | undefined): string[] {
 }
 
 /**
- * Reads `JWT_JWKS`. A set whose entries are all ignored is malformed, because no token would be valid.
- * An empty set is well-formed and turns tokens off.
+ * Parses `JWT_JWKS`. Accepts an empty key set, which turns off bearer tokens. Rejects a set that has
+ * entries but no usable key, because every token would be invalid.
  */
 function parseLocalKeySet(text: string, context: z.RefinementCtx): KeySet | null {
   const keySet = readKeySet(parseJson(text));
@@ -155,7 +162,10 @@ function parseLocalKeySet(text: string, context: z.RefinementCtx): KeySet | null
   return null;
 }
 
-/** Whether a text is an origin (RFC 6454 section 6.2). Hybrid apps have other schemes, e.g. `capacitor://localhost`. */
+/**
+ * Whether a string is an origin (RFC 6454 section 6.2). Hybrid apps use other schemes, e.g.
+ * `capacitor://localhost`.
+ */
 function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) {
     return URL.canParse(text) && new URL(text).origin === text && !text.includes('*');

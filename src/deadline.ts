@@ -1,4 +1,4 @@
-/** Limits the time of calls. Late work continues, but its result is ignored. */
+/** Limits how long callers wait. Work that misses its deadline continues, but its result is ignored. */
 
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';

@@ -1,4 +1,4 @@
-/** Identifies the caller who sends an API key in the header `x-api-key`. */
+/** Identifies callers by the API key in their `x-api-key` header. */
 
 import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
@@ -14,9 +14,12 @@ import {
 
 export const API_KEY_HEADER = 'x-api-key';
 
-/** Prefix of the key in .dev.vars.example. Such keys are valid in development only. */
+/** Prefix of development keys, such as the key in .dev.vars.example. They are valid only in development. */
 const DEVELOPMENT_PREFIX = 'dev_';
-/** Minimum length of a key in `API_KEY`. Shorter keys could be guessed, so they are valid in development only. */
+/**
+ * Minimum length of a key in `API_KEY`. Shorter keys could be guessed, so they are valid only in
+ * development.
+ */
 const MIN_KEY_CHARACTERS = 16;
 
 type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
@@ -35,8 +38,8 @@ type ConfiguredKey = {
 const keysByConfig = new WeakMap<KeyConfig, readonly ConfiguredKey[]>();
 
 /**
- * Identifies the caller of the key in a header. Returns undefined if there is no header. Compares the
- * digest of the key with the digest of every configured key, so that the duration of the comparison
+ * Identifies the caller by the value of the `x-api-key` header. Returns undefined if the header is
+ * missing. Compares the digest of the key with every configured digest, so that the response time
  * reveals nothing about any key.
  */
 export function identifyKey(
@@ -65,8 +68,8 @@ export function identifyKey(
 }
 
 /**
- * Digests every configured key, and logs whether keys are ignored. The keys of `API_KEY`, which have
- * every scope, come last, because `identifyKey` returns the last match.
+ * Computes the digest of every configured key, and logs an error if a key is ignored. The keys of
+ * `API_KEY` come last, because they have every scope, and `identifyKey` returns the last match.
  */
 function digestKeys(config: KeyConfig): readonly ConfiguredKey[] {
   const { apiKeys, namedKeys, isDevelopment } = config;

@@ -1,8 +1,8 @@
 /**
- * Verifies bearer tokens (RFC 6750). A token must be a valid JWT of the identity provider (RFC 7519),
- * which jose verifies, and its claim `permissions` must contain the permission:
+ * Verifies bearer tokens (RFC 6750). A token must be a valid JWT (RFC 7519) from the identity provider,
+ * and its claim `permissions` must contain the required permission:
  *
- *     permissions                          tool-web:viewer
+ *     permissions                          tool-web:viewer is required
  *     ["tool-web:viewer"]                  valid
  *     "tool-chat:admin tool-web:editor"    valid: a level includes the levels below it
  *     {"tool-web":"viewer"}                valid
@@ -16,21 +16,21 @@ import { type FindKey, findKeySet, KeySetUnavailable } from './key-set.ts';
 
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** Asymmetric algorithms only. With a symmetric one, the published key could sign a token. */
+/** Asymmetric algorithms only. With a symmetric algorithm, anyone could sign tokens with the published key. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /**
- * Matches an `Authorization` header with a JWT. The scheme may be in any case (RFC 9110 section 11.1).
- * The unused bits of the signature's base64url must be zero, so that each signature has only one
- * spelling (RFC 4648 section 3.5).
+ * Matches an `Authorization` header with a JWT. The scheme is case-insensitive (RFC 9110 section 11.1).
+ * The unused bits at the end of the signature must be zero, so that a signature can be encoded in only
+ * one way (RFC 4648 section 3.5).
  */
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
 
-/** Levels of a permission. A level includes the levels before it. */
+/** Levels of a permission, lowest first. Each level includes the lower levels. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
-/** The claim that contains the permissions of a token. */
+/** The claim that contains a token's permissions. */
 export const PERMISSIONS_CLAIM = 'permissions';
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };
@@ -41,8 +41,8 @@ export type TokenVerdict =
   | { outcome: 'denied' | 'expired' | 'invalid'; reason: string };
 
 /**
- * Verifies the token in an `Authorization` header. No token is valid unless issuer, audience and key
- * set are configured. Throws `KeySetUnavailable` if the keys cannot be fetched.
+ * Verifies the token in an `Authorization` header. Rejects every token unless the issuer, the audience
+ * and the key set are configured. Throws `KeySetUnavailable` if the keys cannot be fetched.
  */
 export async function verifyBearer(
   authorization: string,
@@ -84,8 +84,9 @@ function invalid(reason: string): TokenVerdict {
 }
 
 /**
- * Verifies the signature and the claims. Two or more keys can match a token without a `kid`, or with a
- * `kid` that the set has twice. The first key that verifies the signature decides about the claims.
+ * Verifies the signature and the claims. Tries each matching key, because a token without a `kid` can
+ * match more than one key, and so can a `kid` that occurs twice in the set. The first key that verifies
+ * the signature ends the search, even if the claims are invalid.
  */
 async function verifyJwt(
   token: string,
@@ -111,7 +112,7 @@ async function verifyJwt(
   }
 }
 
-/** Returns the reason why a claim does not have the permission; undefined if it has the permission. */
+/** Returns the reason for which a claim does not grant a permission; undefined if it does. */
 function explainDenial(claim: unknown, { area, level }: Permission): string | undefined {
   if (claim === undefined) return `no claim ${PERMISSIONS_CLAIM}`;
   const grantedLevels = readLevels(claim, area);
@@ -124,7 +125,7 @@ function explainDenial(claim: unknown, { area, level }: Permission): string | un
   return isSufficient ? undefined : `the level of ${area} is below ${level}`;
 }
 
-/** Returns the levels of an area in a claim; undefined if the claim is not a list, text or object. */
+/** Returns the levels that a claim grants in an area; undefined if the claim is not a list, text or object. */
 function readLevels(claim: unknown, area: string): string[] | undefined {
   const entries = typeof claim === 'string' ? claim.split(/\s+/) : claim;
   if (Array.isArray(entries)) return LEVELS.filter((level) => entries.includes(`${area}:${level}`));

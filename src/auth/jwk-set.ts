@@ -1,6 +1,6 @@
 /**
- * Reads a JSON Web Key Set. An entry that is not a usable key is ignored, so that the other keys
- * of the set stay usable (RFC 7517 section 5).
+ * Reads a JSON Web Key Set. Ignores unusable entries, so that the other keys of the set remain usable
+ * (RFC 7517 section 5).
  *
  *     entry                              outcome
  *     {"kty":"RSA","kid":"a","n":…}      usable
@@ -15,7 +15,10 @@ export type KeySet = {
   usableKeys: JWK[];
   /** Number of entries in the set, including the ignored entries. */
   size: number;
-  /** Messages about the first malformed entries, each with its index and `kid`, but no other content. */
+  /**
+   * Messages about the first malformed entries. A message contains the index and the `kid` of an entry,
+   * but no other content.
+   */
   malformedEntries: string[];
 };
 

@@ -1,9 +1,9 @@
 /**
- * Finds the keys that verify bearer tokens. The key set (RFC 7517) is a var, or it is fetched. While
- * a fetch fails, the isolate uses its last good key set. A fetched set is fresh for ten minutes:
+ * Finds the keys that verify bearer tokens. The key set (RFC 7517) is in a var, or it is fetched from a
+ * URL. A fetched set is fresh for ten minutes. If a later fetch fails, the isolate keeps the old set.
  *
- *     cached set    fetches in progress   a request
- *     fresh         any                   uses it
+ *     cached set    fetches in progress   what a request does
+ *     fresh         any                   uses the set
  *     old or none   fewer than 4          fetches the set itself, because requests on Workers
  *                                         cannot share a promise
  *     old           4                     uses the old set
@@ -28,14 +28,17 @@ const FETCH_DEADLINE_MS = 5_000;
 const FRESH_MS = 600_000;
 /** Minimum time between two fetches for an unknown `kid`, and after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
-/** Minimum time between two fetches while no key set is cached. It is short, because no token is valid. */
+/**
+ * Minimum time between two fetches while no key set is cached. It is short, because no token can be
+ * verified until then.
+ */
 const RETRY_MS = 1_000;
 /** Maximum number of concurrent fetches. Other requests use the cached keys. */
 const MAX_FETCHES = 4;
 /** Interval at which a waiting request checks whether another request has fetched a key set. */
 const CHECK_INTERVAL_MS = 50;
 
-/** The error of a request that needs a key set while none is cached and none can be fetched. */
+/** The error for a token that cannot be verified, because no key set is cached and none can be fetched. */
 export class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
@@ -70,10 +73,10 @@ function createLocalFinder({ usableKeys, malformedEntries }: KeySet): FindKey {
   return createLocalJWKSet({ keys: usableKeys });
 }
 
-/** The malformed entries that this isolate has logged, by the name of their key set. */
+/** Malformed entries that this isolate has already logged, by the name of their key set. */
 const loggedEntries = new Map<string, Set<string>>();
 
-/** Logs an entry once per isolate, because a key set is read again and again. */
+/** Logs a malformed entry once per isolate, because key sets are read repeatedly. */
 function logMalformedEntry(keySetName: string, entry: string): void {
   const entriesOfSet = loggedEntries.get(keySetName) ?? new Set();
   loggedEntries.set(keySetName, entriesOfSet);
@@ -85,7 +88,10 @@ function logMalformedEntry(keySetName: string, entry: string): void {
 /** `fetchedAt` is the start of the fetch, in milliseconds since the epoch. */
 type CachedSet = { findKey: FindKey; fetchedAt: number };
 
-/** Creates a finder that caches the last good key set. Fetches the set again if it is old or a key is unknown. */
+/**
+ * Creates a finder that caches the last good key set. Fetches the set again if it is old or a key is
+ * missing.
+ */
 function createRemoteFinder(url: string): FindKey {
   let cachedSet: CachedSet | undefined;
   let pausedUntil = 0;
@@ -93,7 +99,10 @@ function createRemoteFinder(url: string): FindKey {
   const fetches = new Set<{ startedAt: number }>();
   const logMalformed = (entry: string) => logMalformedEntry(`JWT_JWKS_URL ${url}`, entry);
 
-  /** Returns the last good set if a fetch fails. Throws `KeySetUnavailable` if there is none. */
+  /**
+   * Fetches the key set. Returns the last good set if the fetch fails. Throws `KeySetUnavailable` if
+   * there is none.
+   */
   async function refresh(): Promise<CachedSet> {
     const now = Date.now();
     for (const fetch of fetches) {
@@ -138,7 +147,7 @@ function createRemoteFinder(url: string): FindKey {
 
 /**
  * Fetches a key set, and returns its usable keys. Calls `onMalformed` with a message about each
- * malformed entry. Throws if there is no key set at the URL, or no usable key in it.
+ * malformed entry. Throws if there is no key set at the URL, or if the set has no usable key.
  */
 export async function fetchUsableKeys(
   url: string,
@@ -162,7 +171,10 @@ function notKeySet(content: string): Error {
   );
 }
 
-/** Names the fields of an object, e.g. of the provider's discovery document, or of one key. */
+/**
+ * Describes a value that is not a key set, by its field names. It may be a single key or a discovery
+ * document.
+ */
 function describeValue(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'no JSON object';
   return `an object with ${Object.keys(value).join(', ').slice(0, 500) || 'no field'}`;

@@ -1,25 +1,27 @@
 /**
- * The named keys, which `npm run api-key` makes and the var `API_KEYS` lists. The var has only the
- * SHA-256 of a key. A key has 256 random bits, so its hash does not reveal it.
+ * Named API keys, which `npm run api-key` creates and the var `API_KEYS` lists. The var contains only
+ * the SHA-256 of each key. A key has 256 random bits, so its hash does not reveal it.
  */
 
 import * as z from 'zod';
 import { parseJson } from '../http/json-text.ts';
 
-/** The rights that a key can have. Each route declares the scope that it needs, with `requireScope`. */
+/** The scopes that a key can have. Each route declares the scope that it requires. */
 export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** The key of a request. `reason` is for the log and explains why a key is not valid. */
+/** The API key that a request presents. `reason` is logged, and explains why the key is not valid. */
 export type PresentedKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[]; rateLimit: number | undefined }
   | { outcome: 'expired'; caller: string; reason: 'expired' }
   | { outcome: 'unknown'; reason: 'unknown' | 'empty' | 'a development key' | 'a short key' };
 
-/** The `caller` of a key of `API_KEY`, and the `caller` of a token. No named key may have these names. */
+/** Caller name of every key in `API_KEY`. */
 export const FULL_ACCESS_CALLER = 'api-key';
+/** Caller name of every bearer token. */
 export const TOKEN_CALLER = 'bearer';
+/** Names that a named key must not have, because the log uses them for other callers. */
 const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
 
 const MAX_NAME_CHARACTERS = 40;
@@ -27,7 +29,7 @@ const MAX_RATE_LIMIT = 60_000;
 
 /**
  * Makes the schemas of a key's fields. `expires` is the last day on which the key is valid, in UTC.
- * `rate_limit` replaces the limits that apply to addresses.
+ * `rate_limit` replaces the limits for client addresses.
  */
 export function keyFields() {
   return {
@@ -49,7 +51,10 @@ export function keyFields() {
   };
 }
 
-/** Makes the schema of `API_KEYS`, a list or its JSON text. Two keys must not have one name or one hash. */
+/**
+ * Makes the schema of `API_KEYS`, a list or its JSON text. No two keys may have the same name or the
+ * same hash.
+ */
 export function namedKeys() {
   const keys = z.array(z.strictObject(keyFields())).superRefine((keys, context) => {
     for (const field of ['name', 'sha256'] as const) {

@@ -1,6 +1,6 @@
 /**
- * Admits the callers of a route, or throws the error of their credentials. A test compares the access
- * that each route declares with the OpenAPI document.
+ * Checks the credentials of requests. A test compares the access that each route declares with the
+ * OpenAPI document.
  */
 
 import type { MiddlewareHandler } from 'hono';
@@ -13,7 +13,7 @@ import { mergeRepeated } from '../http/repeated-header.ts';
 import { PERMISSIONS_CLAIM, verifyBearer } from './bearer.ts';
 import { type PresentedKey, type Scope, TOKEN_CALLER } from './named-keys.ts';
 
-/** The scope that a key needs, or `open` for a route without credentials. */
+/** The scope that a route requires, or `open` if it requires no credentials. */
 type DeclaredAccess = 'open' | Scope;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
@@ -30,17 +30,17 @@ export function openToAll() {
 }
 
 /**
- * Admits backend services: a valid `x-api-key` with the scope. Throws 401 `authentication_required`
- * or `authentication_invalid`, and 403 `permission_denied` for a valid key without the scope.
+ * Requires a valid `x-api-key` with the scope. Throws 401 `authentication_required` or
+ * `authentication_invalid`, and 403 `permission_denied` if a valid key does not have the scope.
  */
 export function requireScope(scope: Scope) {
   return admit({ scope, acceptsTokens: false });
 }
 
 /**
- * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`. One valid
- * credential is enough, also if the request has an invalid one as well. Throws the errors of
- * `requireScope`, and `KeySetUnavailable`, a 500.
+ * Requires a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`. One
+ * valid credential is enough, even if the request also has an invalid one. Throws the same errors as
+ * `requireScope`, and `KeySetUnavailable`, which results in a 500.
  */
 export function requireFeedAccess() {
   return admit({ scope: 'feed:read', acceptsTokens: true });
@@ -93,20 +93,23 @@ const EMPTY = 'The header X-API-Key is empty.';
 const KEY_ONLY = 'This operation takes an API key, in the x-api-key header.';
 const INVALID = 'The credentials sent are not valid here.';
 
-/** Matches a header with a token, which has three parts (RFC 7519). A header may contain the token twice. */
+/**
+ * Matches an `Authorization` header with a token, which has three parts (RFC 7519). A repeated header
+ * contains the token twice.
+ */
 const HAS_TOKEN = /^bearer +[^.\s]+\.[^.\s]+\.[^.\s,]*(,|$)/i;
 
-/** Returns the hint for an API key in the `Authorization` header, where many clients send it. */
+/** Returns a hint if the `Authorization` header may contain an API key, because many clients send it there. */
 function findHeaderHint(authorization = ''): string {
   const isToken = authorization === '' || HAS_TOKEN.test(authorization);
   return isToken ? '' : ' An API key belongs in the x-api-key header.';
 }
 
 /**
- * The rejection of a credential. If a key and a token are rejected, the error of the higher rank is
- * thrown. `caller` is set for a valid token without the permission.
+ * A rejected credential. If both the key and the token are rejected, the rejection with the higher rank
+ * is thrown. `caller` is set if a valid token does not have the permission.
  *
- *     rank   rejected
+ *     rank   rejected credential
  *     0      a missing key
  *     1      a token at a route that accepts only keys
  *     2      an invalid key
@@ -141,7 +144,7 @@ function rejectKey(
   return reject(5, 'permission_denied', message, challenge, INSUFFICIENT, `scope="${scope}"`);
 }
 
-/** Verifies a token. A rejection has the error code of RFC 6750 section 3.1. */
+/** Verifies a bearer token. A rejection has the error code that RFC 6750 section 3.1 specifies. */
 async function verifyToken(
   authorization: string,
   { acceptsTokens }: Accepted,

@@ -1,4 +1,4 @@
-/** The errors of the API: their codes, their class, and the paths of their problems. */
+/** The API's errors: their codes, and the problems that they report. */
 
 /** HTTP status and category of each error code. */
 export const ERROR_CODES = {
@@ -26,9 +26,9 @@ export type Problem = {
   /** Dotted path, e.g. `payload.items.0.id`; `""` is the complete body. */
   path: string;
   message: string;
-  /** Path for the log, without any text of the caller; `body` if it is absent. */
+  /** Path for the log, which contains no text from the caller. Without this field, the log shows `body`. */
   field?: string;
-  /** Code of the error if this is the only problem of the request; otherwise `validation_error`. */
+  /** Error code if this is the request's only problem. Otherwise the code is `validation_error`. */
   code?: 'invalid_cursor';
 };
 
@@ -36,7 +36,7 @@ export type Problem = {
 export const MAX_PROBLEMS = 50;
 
 type ErrorOptions = {
-  /** The invalid field, as the caller names it. */
+  /** Name of the invalid field, parameter or header. */
   param?: string;
   details?: readonly Problem[];
   /** Path for the log, as in `Problem`. Logged as `error_param`. */
@@ -72,8 +72,8 @@ export class ApiError extends Error {
 const NOT_VALID: Problem = { path: '', message: 'The request is not valid.' };
 
 /**
- * Builds a 400 `validation_error`. Its message is about the first problem, and its `details` have the
- * first problem of each path.
+ * Builds a 400 `validation_error`. The message describes the first problem. `details` contains the
+ * first problem at each path.
  */
 export function validationError(
   problems: readonly Problem[],
@@ -95,7 +95,7 @@ export function resourceMissing(message: string, headers?: Record<string, string
   return new ApiError('resource_missing', message, headers && { headers });
 }
 
-/** Builds a 500 `internal_error`. `retryAfterSeconds` is a whole number, for a transient failure. */
+/** Builds a 500 `internal_error`. For a transient failure, `retryAfterSeconds` is a whole number of seconds. */
 export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiError {
   return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {
     cause,
@@ -103,7 +103,7 @@ export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiE
   });
 }
 
-/** Joins the names of a path without its indices, for `Problem.field`. */
+/** Joins the names in a path, without its indices, for `Problem.field`. */
 export function formatField(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
@@ -111,7 +111,7 @@ export function formatField(segments: readonly PropertyKey[]): string | undefine
 /** Maximum length of a path in a response. A name that a caller sends may be as long as the body. */
 export const MAX_PATH_CHARACTERS = 501;
 
-/** Joins the names and indices of a path, and cuts a long path. */
+/** Joins the names and indices in a path. Truncates a long path. */
 export function formatPath(segments: readonly (string | number)[]): string {
   const path = segments.join('.').toWellFormed();
   return path.length < MAX_PATH_CHARACTERS

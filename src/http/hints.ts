@@ -1,7 +1,7 @@
 /**
- * Finds hints: sentences after a message that tell the sender of a common mistake what to do. They
- * change no status, code or path. This file has the hints that any request may get. A hint that only
- * one schema or table can give is next to that schema or table.
+ * Adds hints to error messages. A hint tells the sender of a common mistake what to do. It never
+ * changes the status, code or path of an error. A hint that belongs to one schema is next to that
+ * schema.
  */
 
 import type { Context } from 'hono';
@@ -13,7 +13,7 @@ export function addHint(message: string, hint: string | undefined): string {
   return hint === undefined ? message : `${message.replace(/\.$/, '')}. ${hint}`;
 }
 
-/** Returns the hint for a value of the wrong type, from zod's issue about it. */
+/** Returns a hint for a value of the wrong type, based on zod's issue. */
 export function findValueHint({ input, expected = '' }: { input?: unknown; expected?: string }) {
   // PHP encodes an empty object as `[]`.
   if (expected === 'object' && Array.isArray(input) && input.length === 0) {
@@ -28,7 +28,7 @@ export function findValueHint({ input, expected = '' }: { input?: unknown; expec
 /** Codes of the errors that occur until `npm run dev` has written an `API_KEY` and created the tables. */
 const ERRORS_BEFORE_SETUP = ['authentication_invalid', 'authentication_required', 'internal_error'];
 
-/** Returns the message of an error, with a hint if a working copy that is not set up may be the cause. */
+/** Returns the message of an error. Adds a hint if the cause may be a working copy that is not set up. */
 export function getMessageWithHint({ code, cause, message }: ApiError, c: Context): string {
   if (!ERRORS_BEFORE_SETUP.includes(code)) return message;
   const isSetUp = c.env?.API_KEY !== undefined && !isMissingTable(cause);

@@ -1,6 +1,6 @@
 /**
- * Reads a JSON request body within limits. The bytes are counted as they arrive, because
- * `Content-Length` may be wrong. A value that JavaScript would alter is rejected.
+ * Reads JSON request bodies within limits. Counts the bytes as they arrive, because `Content-Length`
+ * may be wrong. Rejects values that JavaScript would alter, e.g. 9007199254740993.
  */
 
 import { Buffer } from 'node:buffer';
@@ -23,7 +23,10 @@ const MAX_BODY_DEPTH = 64;
 const SEND_A_BATCH =
   'Send two or more events as {"events": […]} to /api/public/events/ingest/batch.';
 const UNSUPPORTED = 'unsupported_media_type';
-/** Maximum size of a body that is read to its end and dropped. For a larger body, the connection is closed. */
+/**
+ * Maximum size of a rejected body that is still read to its end. For a larger body, the connection is
+ * closed.
+ */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -31,16 +34,20 @@ export type JsonObject = { [name: string]: JsonValue };
 
 type BodyOptions = {
   maxBytes?: number;
-  /** Number of levels that enclose a resource, which itself may have `MAX_BODY_DEPTH` levels. */
+  /** Number of levels around a resource. The resource itself may have `MAX_BODY_DEPTH` levels. */
   extraDepth?: number;
-  /** Paths that the log may contain, the longest first. The names inside them are the caller's. */
+  /**
+   * Paths that may be logged, longest first. The names below them are not logged, because callers
+   * choose those.
+   */
   loggedFields?: readonly string[];
 };
 
 /**
- * Makes the middleware that reads the body as a JSON object, for `c.req.valid('json')`. Throws 415 for
- * another media type, 413 for a body that is too large, and 400 `validation_error` for a body that is
- * not UTF-8, not a JSON object, or nested too deep, or that contains a value that JavaScript would alter.
+ * Makes the middleware that reads the body as a JSON object. Handlers get the object from
+ * `c.req.valid('json')`. Throws 415 for another media type, and 413 for a body that is too large.
+ * Throws 400 `validation_error` for a body that is not UTF-8, is not a JSON object, is nested too
+ * deeply, or contains a value that JavaScript would alter.
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
@@ -118,7 +125,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
   return Buffer.concat(chunks);
 }
 
-/** Decodes UTF-8 without the byte order mark at its start (RFC 8259 section 8.1). */
+/** Decodes UTF-8, and drops a byte order mark (RFC 8259 section 8.1). */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
@@ -131,7 +138,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-/** Makes a problem. For the path `payload.items.0.id`, for example, the log contains only `payload`. */
+/** Makes a problem. Only the logged part of its path is logged, e.g. `payload` for `payload.items.0.id`. */
 function makeProblem(path: Path, message: string, loggedFields: readonly string[]): Problem {
   const fieldPath = `${formatField(path)}.`;
   const field = loggedFields.find((loggedField) => fieldPath.startsWith(`${loggedField}.`));
@@ -145,11 +152,11 @@ type Limits = {
   loggedFields: readonly string[];
   /** The body as it was sent. */
   text: string;
-  /** The body with its numbers as text; undefined until a message quotes one. */
+  /** The body with its numbers as text; undefined until a message quotes a number. */
   bodyWithNumbersAsText?: unknown;
 };
 
-/** Returns the first `MAX_PROBLEMS` problems, in the order of the body. `path` leads to `container`. */
+/** Returns the first `MAX_PROBLEMS` problems, in the order of the body. `path` is the path of `container`. */
 function findLimitProblems(
   container: JsonValue[] | JsonObject,
   limits: Limits,
@@ -172,7 +179,7 @@ function findLimitProblems(
   return problems;
 }
 
-/** Returns the message about a value, or about its name, that breaks a limit. */
+/** Returns a message if a value or its name breaks a limit. */
 function findBrokenLimit(path: Path, value: JsonValue, limits: Limits): string | undefined {
   const name = path.at(-1);
   if (name === '__proto__') return 'is a name that must not be used';
@@ -189,7 +196,7 @@ function findBrokenLimit(path: Path, value: JsonValue, limits: Limits): string |
   return `${readNumber(path, limits)} has too many digits: JSON readers would store another number. Send at most 15 digits, or text if the field accepts it.`;
 }
 
-/** Returns a number as it was sent, cut after 40 characters. */
+/** Returns a number as it was sent, truncated after 40 characters. */
 function readNumber(path: Path, limits: Limits): string {
   limits.bodyWithNumbersAsText ??= parseNumbersAsText(limits.text);
   const sent = String(

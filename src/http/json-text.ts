@@ -1,8 +1,8 @@
 /** Parses JSON text leniently, and finds the names and numbers that `JSON.parse` would lose. */
 
 /**
- * Parses JSON text. Returns `[]` for blank text, such as an empty var. Returns any other value, and
- * text that is not JSON, unchanged, so that a schema can reject it.
+ * Parses JSON text. Returns `[]` for blank text, such as an empty var. Returns malformed JSON, and
+ * values that are not text, unchanged, so that a schema can reject them.
  */
 export function parseJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
@@ -19,8 +19,8 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}:]/g;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Returns each name that occurs twice in one object, because `JSON.parse` keeps only its last value.
- * `text` is well-formed JSON.
+ * Returns each name that occurs twice in one object, because `JSON.parse` keeps only the last value.
+ * `text` must be well-formed JSON.
  */
 export function findRepeatedNames(text: string): string[] {
   const repeated = new Set<string>();
@@ -41,7 +41,7 @@ export function findRepeatedNames(text: string): string[] {
 }
 
 /**
- * Parses well-formed JSON text, with each number as the text that was sent.
+ * Parses well-formed JSON text. Returns each number as a string, exactly as it was sent.
  *
  * @example parseNumbersAsText('{"n":9007199254740993}') // { n: '9007199254740993' }
  */

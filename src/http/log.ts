@@ -1,7 +1,7 @@
 /**
- * Writes the log of the service: one JSON object per line, without any credential, key, query or
- * payload. Any code can log an error under the id of its request, or add a field to the line of the
- * request, because AsyncLocalStorage keeps track of the request, also in `waitUntil`.
+ * Writes the service's log: one JSON object per line, without credentials, keys, queries or payloads.
+ * Any code can log an error with the id of its request, or add a field to the request's line, because
+ * AsyncLocalStorage tracks the current request, even in `waitUntil`.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -24,7 +24,7 @@ type LogFields = {
   outcome?: 'accepted' | 'replayed' | 'conflict';
   /** Milliseconds for which the request waited for its rate counter. */
   counter_ms?: number;
-  /** Milliseconds of all calls to D1 together, parallel calls included. */
+  /** Total milliseconds of all calls to D1, including parallel calls. */
   database_ms?: number;
   database_attempts?: number;
 };
@@ -34,7 +34,10 @@ type SumField = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; fields: LogFields }>();
 
-/** Logs each request, and sets `Server-Timing` (W3C). With `showsPaths`, a line has the path and its query. */
+/**
+ * Logs each request, and sets `Server-Timing` (W3C). With `showsPaths`, the line contains the path and
+ * the query.
+ */
 export function accessLog({ showsPaths = false } = {}) {
   let isolate: ReturnType<typeof describeIsolate> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
@@ -86,14 +89,17 @@ export function addToLogField(field: SumField, amount: number): void {
   if (request !== undefined) request.fields[field] = (request.fields[field] ?? 0) + amount;
 }
 
-/** Logs an error under the id of the current request. */
+/** Logs an error with the id of the current request. */
 export function logError(message: string, cause: unknown): void {
   const request_id = requests.getStore()?.id;
   const line = { level: 'error', message, request_id, cause: formatStack(cause) };
   console.error(JSON.stringify(line).replace(CONTROLS, escapeControl));
 }
 
-/** Matches control characters that JSON does not escape but a terminal obeys. A request id may contain them. */
+/**
+ * Matches control characters that JSON leaves unescaped but a terminal interprets. A request id may
+ * contain them.
+ */
 const CONTROLS = /[\x7f-\x9f\u2028\u2029]/g;
 
 function escapeControl(character: string): string {

@@ -1,9 +1,9 @@
 /**
- * Long polling (RFC 6202) with the query parameter `wait`: a request reads its list once a second until
- * the list has an item.
+ * Implements long polling (RFC 6202) for the query parameter `wait`. A request reads its list once a
+ * second until the list has an item.
  *
- * If the client disconnects, Cloudflare cancels the request without running any `finally`
- * (developers.cloudflare.com/workers/platform/limits, "Duration"), so each poll also has a time at which it ends.
+ * If the client disconnects, Cloudflare cancels the request without running `finally` blocks
+ * (developers.cloudflare.com/workers/platform/limits, "Duration"). Each poll therefore has an end time.
  * Other runtimes abort the request's signal, which ends the poll immediately.
  */
 
@@ -16,14 +16,14 @@ import { logError } from './log.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
-/** Maximum number of concurrent polls per isolate. Other requests do not poll. */
+/** Maximum number of concurrent polls per isolate. Requests beyond this number do not poll. */
 const MAX_POLLS = 50;
 /** Maximum number of concurrent polls of one list by one client, per isolate. */
 const MAX_POLLS_PER_CLIENT = 5;
 
 /**
- * Makes the schema of the parameter `wait`. Its description contains the parameter that a request also
- * needs, e.g. `order=asc`, and the items for which the request waits, e.g. `an event`.
+ * Makes the schema of the parameter `wait`. Its description mentions `requiredParameter`, e.g.
+ * `order=asc`, and `items`, e.g. `an event`.
  */
 export function makeWaitParameter(requiredParameter: string, items: string) {
   const description = `Whole seconds, only with \`${requiredParameter}\`. If the response would be empty, the service waits for ${items}, for at most this time.`;
@@ -36,10 +36,10 @@ type Poll = { pollerKey: string; endsAt: number };
 const polls = new Set<Poll>();
 
 /**
- * Reads immediately, and then once a second while the result is empty, for at most `seconds` and until
- * the client disconnects. `read` gets the previous result. A later read that fails is repeated. If the
- * request may not poll, an empty result is returned after a second, because its client would repeat the
- * request immediately.
+ * Reads immediately, then once a second while the result is empty. Stops after `seconds`, or when the
+ * client disconnects. `read` receives the previous result. If a later read fails, the poll continues.
+ * If there are too many polls, returns an empty result after a second, because the client would repeat
+ * its request immediately.
  */
 export async function pollWhileEmpty<Result>(
   c: Context<AppEnv>,
@@ -71,7 +71,7 @@ export async function pollWhileEmpty<Result>(
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Starts a poll. Returns undefined if there are too many. */
+/** Starts a poll. Returns undefined if too many polls are in progress. */
 function startPoll(c: Context<AppEnv>, seconds: number): Poll | undefined {
   const now = Date.now();
   for (const poll of polls) if (poll.endsAt <= now) polls.delete(poll);
@@ -83,7 +83,7 @@ function startPoll(c: Context<AppEnv>, seconds: number): Poll | undefined {
   return poll;
 }
 
-/** Returns the previous result after a read has failed, and logs the error. Throws a 4xx. */
+/** Logs a failed read, and returns the previous result. Rethrows a 4xx. */
 function keepResultAfterFailure<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
   logError('a waiting request reads again after a failure', error);

@@ -1,11 +1,12 @@
 /**
- * Reads and writes the pages and the cursors of lists. A cursor is base64url of an 8-byte check and
- * JSON text: form, list, hash of the filters, position, e.g.
+ * Writes the pages of lists, and encodes and decodes their cursors. A cursor is the base64url of an
+ * 8-byte checksum and a JSON text. The text has the version of the format, the list, a hash of the
+ * filters, and the position:
  *
  *     [2,"events","03afa0251fe2a868",[41]]
  *
- * The check detects an altered cursor. It is not a signature, because a client that forges a cursor may
- * list these rows anyway.
+ * The checksum detects altered cursors. It is not a signature, because forging a cursor gains nothing:
+ * the client may list the same rows anyway.
  */
 
 import { Buffer } from 'node:buffer';
@@ -16,10 +17,10 @@ import { wholeNumber } from '../schema/numbers.ts';
 import { ApiError } from './errors.ts';
 import { parseJson } from './json-text.ts';
 
-/** Version of the form of cursors. Raise it when the meaning of a position changes. */
+/** Version of the cursor format. Increase it when the meaning of a position changes. */
 const CURSOR_FORM = 2;
 const CHECK_BYTES = 8;
-/** Maximum length of a cursor. The longest that the service writes has about 500 characters. */
+/** Maximum length of a cursor. Cursors that the service writes have at most about 500 characters. */
 export const MAX_CURSOR_CHARACTERS = 1_000;
 
 const encoder = new TextEncoder();
@@ -35,7 +36,7 @@ const OTHER_LIST = 'does not belong to this list with these filters. Start again
 
 /**
  * The parameters `limit` and `cursor` of every list. The schema rejects a cursor that `encodeCursor`
- * did not write, and `decodeCursor` rejects a cursor of another scope.
+ * did not write. `decodeCursor` rejects a cursor from another scope.
  */
 export const pagingParameters = {
   limit: wholeNumber(1, MAX_PAGE_SIZE)
@@ -58,7 +59,7 @@ export const pagingParameters = {
   ),
 };
 
-/** Writes a page of items in JSON. `more` has other fields of the page, such as `resume_cursor`. */
+/** Writes a page of items as JSON text. `more` contains additional fields, such as `resume_cursor`. */
 export function writePage(
   documents: readonly string[],
   next: string | null,
@@ -68,7 +69,7 @@ export function writePage(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** Writes an object with an additional field, whose value is JSON text. */
+/** Writes an object as JSON text, and appends a field whose value is JSON text. */
 export function writeWithField(object: object, name: string, json: string): string {
   const fields = JSON.stringify(object).slice(0, -1);
   return `${fields},"${name}":${json}}`;
@@ -80,7 +81,7 @@ export type CursorScope = {
   filters?: object;
 };
 
-/** Writes the cursor for the rows after `position`. */
+/** Encodes the cursor for the rows after `position`. */
 export function encodeCursor(scope: CursorScope, position: unknown): string {
   const text = encoder.encode(
     JSON.stringify([CURSOR_FORM, scope.list, digestFilters(scope), position]),
@@ -88,7 +89,7 @@ export function encodeCursor(scope: CursorScope, position: unknown): string {
   return Buffer.concat([computeCheck(text), text]).toString('base64url');
 }
 
-/** Returns the position in a cursor. Throws `invalid_cursor` for a cursor of another scope. */
+/** Returns the position in a cursor. Throws `invalid_cursor` for a cursor from another scope. */
 export function decodeCursor<Position>(
   cursor: string | undefined,
   scope: CursorScope,

@@ -1,6 +1,6 @@
 /**
- * Validates query parameters. Each parameter has one schema, which bounds its value, and unknown names
- * are rejected. A list may be written in any of these ways:
+ * Validates query parameters. Each parameter has a schema that limits its value. Unknown parameters are
+ * rejected. A list can be written in four ways:
  *
  *     status=a,b
  *     status=a&status=b
@@ -18,11 +18,17 @@ import { messageFor, toProblems } from './validation-problems.ts';
 /** The value of each parameter, or its values in the order in which they were sent. */
 type SentQuery = Readonly<Record<string, string | string[]>>;
 
-/** Matches parameters that trackers append to links, and scripts to avoid caches. The service ignores them. */
+/**
+ * Matches parameters that trackers append to links, and that scripts append to bypass caches. The
+ * service ignores them.
+ */
 const APPENDED =
   /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref|t|v|cb|ts|(no)?cache)$/i;
 
-/** Matches the index at the end of a name. Its number is ignored, because values are read in the order sent. */
+/**
+ * Matches the index at the end of a parameter's name. The number is ignored, because values are read in
+ * the order in which they were sent.
+ */
 const INDEX = /\[\d*\]$/;
 
 /**
@@ -65,7 +71,7 @@ export function validQuery<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shap
   });
 }
 
-/** Options for zod's `safeParse`: a message about a value of an enum repeats the value. */
+/** Options for zod's `safeParse`. If a value is not in an enum, the message repeats the value. */
 const QUERY_OPTIONS = { error: messageForParameter, reportInput: true };
 
 function messageForParameter(issue: z.core.$ZodRawIssue): string | undefined {
@@ -75,8 +81,8 @@ function messageForParameter(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * Turns the problem of a list's entry, e.g. at `status.0`, into a problem of its parameter. Gives the
- * problem of an unknown name the field `query`.
+ * Turns a problem at a list entry, e.g. `status.0`, into a problem with the parameter. A problem with
+ * an unknown name gets the field `query`.
  */
 function toParameterProblem(problem: Problem, values: SentQuery): Problem {
   const { field } = problem;
@@ -85,7 +91,7 @@ function toParameterProblem(problem: Problem, values: SentQuery): Problem {
   return { ...problem, path: field, ...(isRepeated && { message: 'must be sent once' }) };
 }
 
-/** Matches names from other APIs or operations, with the parameters that their sender may mean. */
+/** Names from other APIs and operations, with the parameters that their senders may mean. */
 const MEANT_NAMES: readonly [RegExp, ...string[]][] = [
   [
     /^(cursor|after|(resume|next)_cursor|starting_after|ending_before|page|offset|page_token)$/,
@@ -97,10 +103,16 @@ const MEANT_NAMES: readonly [RegExp, ...string[]][] = [
   [/^location_slug$/, 'location'],
 ];
 
-/** Matches a name with brackets at its end. It is anchored at both ends, so that a long name takes linear time. */
+/**
+ * Matches a name that ends with brackets. The pattern is anchored at both ends, so that matching takes
+ * linear time.
+ */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
-/** Returns a hint for a name from another API, or for a name with other capitals or added brackets. */
+/**
+ * Returns a hint for a name that other APIs use, or that differs from a parameter only by capitals or
+ * brackets.
+ */
 function suggestName(name: string, knownNames: readonly string[]): string | undefined {
   const plainName = name.replace(IN_BRACKETS, '$1').toLowerCase();
   const [, ...names] = MEANT_NAMES.find(([pattern]) => pattern.test(plainName)) ?? [];
@@ -108,10 +120,13 @@ function suggestName(name: string, knownNames: readonly string[]): string | unde
   return meantName && `Use ${meantName}.`;
 }
 
-/** Maximum length of a list. A list of all values of an enum is shorter. */
+/** Maximum length of a list parameter. A list of all values of an enum is shorter. */
 const MAX_LIST_CHARACTERS = 1_000;
 
-/** Makes the schema of a list, e.g. `listed, sold_out`. A repeated parameter is joined with commas. */
+/**
+ * Makes the schema of a comma-separated list, e.g. `listed, sold_out`. The values of a repeated
+ * parameter arrive joined with commas.
+ */
 export function makeListSchema(
   value: z.ZodType<string, string>,
   maxCharacters = MAX_LIST_CHARACTERS,
@@ -123,7 +138,10 @@ export function makeListSchema(
     .pipe(z.array(value));
 }
 
-/** Makes the schema of a list of `names`. The output is deduplicated and in the order of `names`. */
+/**
+ * Makes the schema of a list of `names`. Parsing removes duplicates and sorts the values in the order
+ * of `names`.
+ */
 export function makeEnumListSchema<const Names extends readonly [string, ...string[]]>(
   names: Names,
 ) {
@@ -136,7 +154,7 @@ export function makeEnumListSchema<const Names extends readonly [string, ...stri
 /** The OpenAPI style of lists. `isList` recognises the schema of a list by this object. */
 const LIST_STYLE = { style: 'form', explode: false } as const;
 
-/** Makes the OpenAPI metadata of a parameter that lists `items` with commas, for `register`. */
+/** Makes the OpenAPI metadata of a comma-separated list of `items`, for `register`. */
 export function makeListMetadata(items: Record<string, unknown>, maxItems: number): z.GlobalMeta {
   const array = { type: 'array', items, minItems: 1, maxItems };
   return {

@@ -1,4 +1,4 @@
-/** Renders every error of the service. Needs nothing that other middleware sets, and never throws. */
+/** Renders the service's errors. Never throws, and depends on no other middleware. */
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -24,7 +24,7 @@ function toApiError(thrown: unknown): ApiError {
   return internalError(thrown);
 }
 
-/** Renders an error. `resource` has other fields of the body, in addition to the envelope. */
+/** Renders an error. `resource` contains fields of the body in addition to the error envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
   setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   const request = {

@@ -1,8 +1,8 @@
-/** Reads a header that was sent twice. The Fetch API joins its values with `, `. */
+/** Reads repeated headers, whose values the Fetch API joins with `, `. */
 
 /**
- * Returns the value of a header that was repeated with the same value. Returns any other value
- * unchanged.
+ * Returns the value of a header that was sent more than once with the same value. Returns any other
+ * value unchanged.
  *
  * @example mergeRepeated('a, a') // 'a'
  * @example mergeRepeated('a, b') // 'a, b'

@@ -1,4 +1,4 @@
-/** The id of a request in its response, its errors and its log lines. */
+/** The request id, which appears in responses, errors and log lines. */
 
 import type { Context } from 'hono';
 

@@ -1,4 +1,4 @@
-/** Rejects requests by plain http, and all requests while a var is malformed. */
+/** Rejects plain-http requests, and all requests while a var is malformed. */
 
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../app-env.ts';
@@ -10,8 +10,8 @@ import { isFromLocalhost } from './localhost.ts';
  * Rejects plain http with 403 `https_required`, except in development and on localhost.
  *
  * While a var is malformed, every route responds with 500 `internal_error`, and the log names the var.
- * With `isDeployed`, the environment `development` counts as malformed, except on localhost, where
- * `wrangler dev` serves.
+ * If `isDeployed` is set, the environment `development` counts as malformed, except on localhost, where
+ * `wrangler dev` runs.
  */
 export function requireHttpsAndConfig({ isDeployed }: { isDeployed: boolean }) {
   return createMiddleware<AppEnv>(async function requireHttpsAndConfig(c, next) {

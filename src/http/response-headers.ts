@@ -1,6 +1,6 @@
 /**
- * Sets the headers that every response has, also a 429 and a 500: `X-Request-ID`, security headers
- * that stop browsers from running or embedding a response, and CORS for the origins of `CORS_ORIGINS`
+ * Sets the headers of every response, including errors: `X-Request-ID`, security headers that stop
+ * browsers from running or embedding a response, and CORS headers for the origins in `CORS_ORIGINS`
  * (WHATWG Fetch, "CORS protocol").
  */
 
@@ -39,12 +39,12 @@ const EXPOSED_HEADERS = [
 ].join(',');
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
-/** Matches an origin on localhost at any port, because a site under development has its own port. */
+/** Matches a localhost origin with any port, because each site under development has its own port. */
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
- * Sets the headers of every response, and responds to preflights. Renders a thrown value that is not
- * an `Error`, because Hono gives only an `Error` to `app.onError`. A development page keeps its own
+ * Sets the headers of every response, and responds to preflights. Renders thrown values that are not an
+ * `Error`, because Hono does not pass them to `app.onError`. Development pages keep their own
  * Content-Security-Policy.
  */
 export function responseHeaders() {
@@ -85,8 +85,8 @@ function findAllowedOrigin(origin: string, { corsOrigins, isDevelopment }: Confi
 }
 
 /**
- * Grants every header that the preflight requests, because libraries for monitoring and caching add
- * headers of their own. Access depends on the origin, not on the headers.
+ * Allows every header that the preflight requests, because monitoring and caching libraries add headers
+ * of their own. Access depends on the origin, not on the headers.
  */
 function grantPreflight({ req, res: { headers } }: Context): void {
   const requested = req.header('Access-Control-Request-Headers');

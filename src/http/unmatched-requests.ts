@@ -1,6 +1,6 @@
 /**
- * Responds to requests that match no route: 404 for an unknown path, 405 for another method of a
- * known path. A hint gives the right path for a near miss:
+ * Responds to requests that match no route: 404 for an unknown path, and 405 for a known path with
+ * another method. For a near miss, a hint names the right path:
  *
  *     POST /api/v1/events/ingest           Use /api/public/events/ingest.
  *     POST /api/v1/events                  Use /api/public/events/ingest.
@@ -18,8 +18,8 @@ import { renderError } from './render-error.ts';
 type Route = { method: string; path: string };
 
 /**
- * Rejects every request that matches no route. Call it last. Hints name only `publicRoutes`, never
- * the client's text.
+ * Rejects every request that matches no route. Must be called last. Hints contain only the paths of
+ * `publicRoutes`, never text from the client.
  */
 export function rejectUnmatched(app: Hono<AppEnv>, publicRoutes: readonly Route[]): void {
   app.notFound((c) => {
@@ -39,10 +39,10 @@ export function rejectUnmatched(app: Hono<AppEnv>, publicRoutes: readonly Route[
   }
 }
 
-/** Segments before the resource, which callers omit, add or exchange. */
+/** Matches the segments before a resource, which callers often omit, add or confuse. */
 const PREFIX = /^(?:\/(?:api|v1|web|public))*/;
 
-/** The resource in a path → the resource that the sender of a POST means. */
+/** Resources to which callers POST by mistake, each with the resource that they mean. */
 const MEANT_BY_POST: Readonly<Record<string, string>> = {
   '/events': '/events/ingest',
   '/events/batch': '/events/ingest/batch',

@@ -1,13 +1,13 @@
-/** Turns the issues that a schema finds into the problems of this API. */
+/** Converts zod's issues into the API's problems. */
 
 import type * as z from 'zod';
 import { formatField, formatPath, type Problem } from './errors.ts';
 import { addHint, findValueHint } from './hints.ts';
 
-/** A value that fits its schema, or every problem of a value that does not. */
+/** The parsed value, or every problem of an invalid value. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: Problem[] };
 
-/** Builds the message about a name that the schema does not have. */
+/** Builds the message for a name that the schema does not have. */
 type ExplainName = (name: string) => string;
 
 export const UNKNOWN_FIELD = 'is not a field of this resource';
@@ -24,7 +24,7 @@ export function parseWith<S extends z.ZodType>(
     : { ok: false, problems: toProblems(error, explainName) };
 }
 
-/** Returns a problem for each invalid value, and for each name that the schema does not have. */
+/** Returns a problem for each invalid value and each unknown name. */
 export function toProblems(error: z.ZodError, explainName: ExplainName): Problem[] {
   return readIssues(error).map(({ issue, path, message, unknownName }) => {
     const field = formatField(issue.path);
@@ -41,7 +41,7 @@ export function toProblems(error: z.ZodError, explainName: ExplainName): Problem
   });
 }
 
-/** An issue of a schema. `unknownName` is a name that the schema does not have. */
+/** An issue that zod found. `unknownName` is set if the schema does not have that name. */
 export type ReadIssue = {
   path: string;
   message: string;
@@ -49,7 +49,7 @@ export type ReadIssue = {
   issue: z.core.$ZodIssue;
 };
 
-/** Splits an issue about unknown names into one issue for each name. */
+/** Reads zod's issues. Splits an issue about two or more unknown names into one issue per name. */
 export function readIssues({ issues }: z.ZodError): ReadIssue[] {
   return issues.flatMap((issue): ReadIssue[] => {
     const path = issue.path.map(String);
@@ -65,7 +65,7 @@ export function readIssues({ issues }: z.ZodError): ReadIssue[] {
   });
 }
 
-/** Options for zod's `safeParse`: the messages of this API, and issues with the invalid values. */
+/** Options for zod's `safeParse`: this API's messages, and the invalid value in each issue. */
 export const ZOD_OPTIONS = { error: messageFor, reportInput: true };
 
 /** Returns the message of an issue. Returns undefined to keep zod's message. */

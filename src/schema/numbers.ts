@@ -1,15 +1,15 @@
-/** Makes schemas of numbers that are written in digits. */
+/** Makes schemas for numbers that arrive as text. */
 
 import * as z from 'zod';
 
-/** Makes the schema of a whole number in digits, because vars and query parameters are text. */
+/** Makes the schema of a whole number that arrives as text, such as a var or a query parameter. */
 export function wholeNumber(minimum: number, maximum: number) {
   const metadata = { type: 'integer', format: 'int32', minimum, maximum };
   // `Number` would return infinity for 309 digits.
   return makeNumberSchema(/^-?\d{1,300}$/, 'must be a whole number', metadata);
 }
 
-/** Makes the schema of a number in digits, with or without a decimal point, e.g. 2.5. */
+/** Makes the schema of a decimal number that arrives as text, e.g. `2.5`. */
 export function decimal(minimum: number, maximum: number) {
   const metadata = { type: 'number', minimum, maximum };
   return makeNumberSchema(/^-?\d{1,15}(\.\d{1,9})?$/, 'must be a number such as 2.5', metadata);
