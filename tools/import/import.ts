@@ -60,7 +60,10 @@ export type AcceptedImport = AcceptedPlan & {
 
 export type ImportOutcome = RejectedImport | AcceptedImport;
 
-/** Throws `UnknownOutcomeError` if the import may have been applied, and another error if it was not. */
+/**
+ * Imports a file. Throws `UnknownOutcomeError` if the import may have been applied, and another
+ * error if it failed.
+ */
 export async function importListings(
   file: ListingsFile,
   options: ImportOptions,

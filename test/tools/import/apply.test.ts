@@ -102,7 +102,7 @@ describe('the previous slugs of a listing', () => {
     return JSON.parse(String(row?.former_slugs));
   }
 
-  it('are its public slugs, newest first, without those that it had while hidden', async () => {
+  it('are its public slugs, newest first, without slugs from hidden periods', async () => {
     await loadHomes(home);
     for (const slug of ['two', 'three', 'one']) await loadHomes(renamed(home, slug));
     expect(previousSlugs('one')).toEqual(['three', 'two']);
@@ -156,7 +156,7 @@ describe('an import that loses a race', () => {
   const first = makeProperty({ slug: 'first', location_id: BAY });
   const second = makeProperty({ slug: 'second', location_id: BAY });
 
-  /** Renames the bay. Before the given round trip, another import adds a listing there. Returns the number of trips. */
+  /** Renames the bay while another import adds a listing there. Returns the number of round trips. */
   async function renameOvertakenAt(trip: number): Promise<number> {
     imports.clear();
     await load(makeFile([first]));

@@ -1,4 +1,4 @@
-/** Tests how plain rows are assigned to stored records. For each pass, a test needs a record that only this pass finds. */
+/** Tests how rows are assigned to stored records. Each pass has a test that fails without it. */
 
 import { describe, expect, it } from 'vitest';
 import { assignRecords } from '../../../tools/import/match/assign.ts';

@@ -9,8 +9,8 @@ import { uuid } from '../../../src/schema/uuid.ts';
 import { isMap, listingFields, url } from './listing-schemas.ts';
 
 /**
- * Namespace of derived ids, published in docs/guides/listings-file.md. A new one would change every
- * id.
+ * Namespace of derived ids, published in docs/guides/listings-file.md. Changing it would change the
+ * ids.
  */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 

@@ -24,17 +24,14 @@ export type MergeOptions = Author & {
 export type EarlierImport = { mark: RowMark; operation: Operation | undefined };
 
 export type History = {
-  /**
-   * The mark in the row, unless it was copied from another row. The export may be from another
-   * database.
-   */
+  /** The mark in the row, unless it belongs to another row. It may be from another database. */
   exported: RowMark | undefined;
   /** The row in this person's last import. */
   previousImport: EarlierImport | undefined;
   importedByOthers: readonly EarlierImport[];
   /**
-   * The previous import, then the export if it is from this database. The first mark with a column
-   * counts.
+   * This person's previous import, then the export if it is from this database. For each column,
+   * the first mark that contains it is the base.
    */
   base: readonly RowMark[];
 };
@@ -45,7 +42,7 @@ export type Row = AssignedRow & {
   /** The record's key in `imported_rows`: `listings 38e41363-…`, `amenities wifi`. */
   recordKey: string;
   history: History;
-  /** Whether the row's record was stored at its export or last import, and is no longer. */
+  /** Whether the record was in the store at the export or the last import, but is no longer. */
   isRemoved: boolean;
 };
 

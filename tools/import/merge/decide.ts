@@ -21,10 +21,7 @@
 export type Hashes = {
   /** undefined if the row has no base. */
   base: string | undefined;
-  /**
-   * One item for each other person who has imported the row: undefined if that person did not edit
-   * the value.
-   */
+  /** The imported value of each other person, or undefined if that person did not edit it. */
   others: readonly (string | undefined)[];
   file: string;
   /** undefined for a new record. */

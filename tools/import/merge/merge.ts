@@ -40,7 +40,7 @@ export type MergedWorkbook = Record<'locations' | 'amenities' | 'properties', In
   /** A problem of the whole file if it is a second copy of its export: see second-copy.ts. */
   secondCopy: ImportProblem[];
   /**
-   * The values that the conflicts or the second copy reject, which a dry run lists. No patch has
+   * The values that a conflict or a second copy rejects. They are in no patch, and a dry run lists
    * them.
    */
   rejectedValues: string[];

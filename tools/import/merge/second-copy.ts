@@ -30,7 +30,10 @@ import {
   type Value,
 } from './values.ts';
 
-/** Returns the applied values that are the exported ones again, after this person imported others. */
+/**
+ * Returns the applied values that are back at what was exported, although this person has imported
+ * different values.
+ */
 export function findValuesPutBack(applied: readonly Value[]): Value[] {
   return applied.filter((value) => {
     const { previousImport, exported } = getMarkedRow(value).history;
@@ -86,7 +89,10 @@ export function isAddedByOwnImport({ history: { previousImport } }: Row): boolea
   return previousImport !== undefined && previousImport.mark.get('export') === undefined;
 }
 
-/** Counts each row that the previous import has added to a list. Any other value is one change. */
+/**
+ * Returns the number of rows that the previous import has added to a list. Any other value counts
+ * as one change.
+ */
 function countChanges(value: Value): number {
   return value.kind === 'order' ? Math.max(1, listAddedKeys(value.list).length) : 1;
 }

@@ -27,7 +27,7 @@ type Subject =
   | { kind: 'missing'; list: List; entry: StoredRow };
 
 export type Value = Subject & {
-  /** Name of its hash in a row mark, e.g. `price_from`, `photos`. */
+  /** Name of the value's hash in a row mark, e.g. `price_from`, `photos`. */
   name: string;
   /** Path in the record, e.g. `title.en`, `unique_features`. */
   path: string;

@@ -30,7 +30,7 @@ export type ListingChange = ListingRow & {
   warnings: Warning[];
 };
 
-/** A listing as it will be after the import, either of the file or outside it. */
+/** A listing of the file, or outside it, as it will be after the import. */
 export type PlannedListing = Pick<ListingChange, 'listing' | 'reason' | 'location' | 'version'>;
 
 /** Renders the listings that differ from the stored ones. */

@@ -92,7 +92,7 @@ function mergeRecords<T extends { slug: string | null }>(
     // In the patch of a row, `id` is the id of the stored record: see merge/patches.ts.
     const hasId = form === 'workbook' && location.kind !== 'amenity';
     const old = find(hasId ? { id: keys.id } : keys);
-    // The patch of an unchanged row is only the id. Parsing it again would be slow, because most are.
+    // The patch of an unchanged row contains only the id. Parsing most rows again would be slow.
     if (old !== undefined && isMap(written) && Object.keys(written).join() === 'id') {
       return { ...raw, keys: readKeys(old), writtenKeys: keys, value: old, problems: [] };
     }
@@ -127,8 +127,8 @@ function parseRecord<T>(
 }
 
 /**
- * Makes all missing fields one problem, because a patch of an unknown record may have a misspelt
- * key.
+ * Reports all missing fields as one problem, because a patch of an unknown record may have a
+ * misspelt key.
  */
 function summarizeMissing(
   { location: { kind }, mustExist = false }: InputRecord,

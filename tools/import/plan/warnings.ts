@@ -62,7 +62,7 @@ const CHECKS: readonly Check[] = [
     return /\.(heic|heif|pdf|tiff?|psd|cr2|dng)$/i.exec(pathname)?.[0];
   }),
   checkUrls('a photo or video whose address expires', ({ searchParams }) =>
-    // Parameters of signed addresses at S3, Google and Azure, and of older ones.
+    // Parameters of signed URLs of S3, Google and Azure, including older forms.
     [...searchParams.keys()].find((name) => /^(x-(amz|goog)-expires|expires|se)$/i.test(name)),
   ),
   checkUrls('a photo or video at http:, which a page at https: blocks', ({ protocol, hostname }) =>
@@ -129,7 +129,7 @@ function checkUrls(
 const PAGE_HOSTS =
   /^((drive|docs|photos)\.google\.com|photos\.app\.goo\.gl|onedrive\.live\.com|1drv\.ms|[\w-]+\.sharepoint\.com|(www\.)?icloud\.com|we\.tl|wetransfer\.com|my\.matterport\.com|([\w-]+\.)?youtube(-nocookie)?\.com|youtu\.be|([\w-]+\.)?vimeo\.com)$/;
 
-/** Returns the host if the URL is a web page that shows a file, not the file itself. */
+/** Returns the host if the URL leads to a web page about a file, not to the file itself. */
 function findPage({ hostname, pathname, searchParams }: URL, kind: 'photo' | 'video') {
   if (kind === 'video' && /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i.test(pathname)) return undefined;
   const isDropboxFile = searchParams.has('raw') || searchParams.get('dl') === '1';
