@@ -36,8 +36,8 @@ const STATEMENT = /^(CREATE TABLE|CREATE (UNIQUE )?INDEX|INSERT INTO) /;
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /**
- * Writes the database to a file. Starts again if an import, a restore or Time Travel changes the
- * database in the meantime. Events that are accepted in the meantime are left out.
+ * Writes a database to a file. Events that are accepted in the meantime are left out. If an import,
+ * a restore or Time Travel changes the database in the meantime, starts again.
  */
 export async function dump(
   database: D1Database,
@@ -180,10 +180,7 @@ async function executeFile(sqlite: DatabaseSync, file: string) {
   return { title, counts: z.record(z.string(), z.int()).parse(JSON.parse(counts)), sum };
 }
 
-/**
- * Executes a string that must be a single statement. SQLite ignores everything after the first
- * statement, so the string is compared with the statement that SQLite has prepared.
- */
+/** Executes a single statement. Throws if the string contains more, which SQLite would ignore. */
 function execute(sqlite: DatabaseSync, text: string): void {
   const statement = STATEMENT.test(text) ? sqlite.prepare(text) : undefined;
   if (statement?.sourceSQL === text) return void statement.run();

@@ -4,13 +4,13 @@
  *
  *     restoring_5f0c31d2a4b97e60_events    prefix, id of the run and name of the table
  *
- *     requireRestorable   checks that the database has no rows, or an unfinished restore
- *     restore             applies the ledger to the scratch copy, so that no erased payload is sent; then
- *       createTables      in one transaction: fails if a row or a table is new, drops all tables, and
- *                         creates empty ones
- *       copyRows          sends the rows of a table, after those that an earlier run has sent
- *       publishTables     in one transaction: fails if the counts differ, gives the tables their names,
- *                         and writes the identity
+ *     requireRestorable   checks that the database has no rows, or only those of an unfinished restore
+ *     restore             applies the ledger to the scratch copy, so that no erased payload is sent
+ *       createTables      replaces all tables with empty ones in one transaction, which fails if a row
+ *                         or a table is new
+ *       copyRows          sends the rows of a table that an earlier run has not sent
+ *       publishTables     renames the tables and writes the identity in one transaction, which fails if
+ *                         the numbers of rows differ
  *
  * The id of a run is a hash of the backup and the ledger. A run with the same two files therefore
  * continues the earlier one, and any other run starts over. `publishTables` copies no rows and

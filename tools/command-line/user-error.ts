@@ -13,7 +13,7 @@ export class UserError extends Error {
  */
 export class UsageError extends UserError {}
 
-/** Whether an error's message tells the user enough without a stack trace. */
+/** Whether an error's message is enough for the user without a stack trace. */
 export function needsNoStack(error: unknown): boolean {
   return error instanceof UserError || isSystemError(error);
 }

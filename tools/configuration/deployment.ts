@@ -68,8 +68,7 @@ export const formatTable = (environment?: string) =>
   environment ? `[env.${environment}] of ` : '';
 
 /**
- * Returns the routes of an environment. An environment without routes inherits those of the top
- * level.
+ * Returns the routes of an environment; without routes, it inherits the routes of the top level.
  */
 function resolveRoutes(config: WranglerConfig, environment: string | undefined) {
   const settings = getSettings(config, environment);

@@ -104,7 +104,7 @@ export function listMigrations(): string[] {
   return globSync('*.sql', { cwd: FOLDER }).sort();
 }
 
-/** Throws a `UserError` if one of the project's migrations does more than add to the schema. */
+/** Throws a `UserError` if a migration does more than add to the schema. */
 export function requireAdditions(): void {
   const problems = listMigrations().flatMap((name) =>
     findNonAdditions(readMigration(name)).map((statement) => `${name} has ${statement}`),

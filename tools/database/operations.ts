@@ -18,9 +18,9 @@ export type NewOperation = {
   command: string;
   /** Path of the file that the command reads. Only the file's name is stored. */
   file?: string | undefined;
-  /** What the command changed, e.g. `{ added: 1, changed: 2 }`. */
+  /** Numbers of changes, e.g. `{ added: 1, changed: 2 }`. */
   counts: Readonly<Record<string, number>>;
-  /** Hash of the id of the export that the file comes from. */
+  /** Hash of the export's id; undefined if the file does not come from an export. */
   exportKey?: string | undefined;
 };
 
@@ -60,8 +60,8 @@ const LAST_OF_LISTING = createStatement(sql<Operation>`
   where id = (select operation from ${properties} where slug = ${sql.placeholder('slug')})`);
 
 /**
- * Number of recent operations that are always read, because the last change of a location may be
- * among them.
+ * Number of newest operations that are always read, because one of them may be the last change of a
+ * location.
  */
 const NEWEST_OPERATIONS = 100;
 const NAMED = createStatement(sql<Operation>`
@@ -103,7 +103,10 @@ export function findUser(): string {
   return GITHUB_ACTOR || findAccount() || USER || 'unknown';
 }
 
-/** Returns the name of the system account; undefined if the user has none, e.g. in a container. */
+/**
+ * Returns the name of the system account; undefined if the user does not have one, e.g. in a
+ * container.
+ */
 function findAccount(): string | undefined {
   try {
     return userInfo().username;

@@ -48,7 +48,7 @@ export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
-/** Advice that `readLedger` adds to its message if the command supports `--no-ledger`. */
+/** Hint that `readLedger` adds to its message if the command supports `--no-ledger`. */
 export const OR_NO_LEDGER = ', or use --no-ledger if nothing was ever erased from this database';
 
 /**

@@ -3,8 +3,8 @@
  * encoding may differ.
  *
  *     term                  stored                                outcome
- *     Anna Ruiz             "Anna  Ruiz"                          exact: case, accents and blanks are folded
- *     Søren                 "Soeren"                              similar: another spelling
+ *     Anna Ruiz             "Anna  Ruiz"                          exact: case, accents and white space are ignored
+ *     Søren                 "Soeren"                              similar: different spelling
  *     Anna Ruiz             "Anna\tRuiz"                          similar: encoded
  *     Ángel Muñoz           "{\"name\":\"\\u00c1ngel Mu\\u00f1oz\"}"   similar: JSON inside a string
  *     anna@example.com      "https://…?mail=anna%40example.com"   similar: encoded

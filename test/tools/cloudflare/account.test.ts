@@ -46,7 +46,7 @@ it('waits until Cloudflare unblocks the user', async () => {
   ]);
 });
 
-it('waits as long as Retry-After says', async () => {
+it('waits for the time in Retry-After', async () => {
   const print = vi.spyOn(console, 'error').mockReturnValue();
   cloudflare.fault = () => (clock.sleptMs === 0 ? { status: 429, retryAfter: '90' } : undefined);
   await call(1);

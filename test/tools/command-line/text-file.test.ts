@@ -32,7 +32,7 @@ it.each([
   ['UTF-16 in big-endian order', 'is in UTF-16', toUtf16(`\ufeff${TEXT}`).swap16()],
   ['UTF-16 without a byte order mark', 'is in UTF-16', toUtf16('API_KEY=a')],
   ['Latin-1', 'is not in UTF-8', Buffer.from(TEXT, 'latin1')],
-])('rejects %s and says how to convert it', (_, reason, bytes) => {
+])('rejects %s with advice on converting it', (_, reason, bytes) => {
   const path = write(bytes);
   expect(() => readTextFile(path)).toThrow(
     `${path} ${reason}. Save it as UTF-8 in an editor, or in PowerShell with Set-Content -Encoding utf8. The file was not changed`,

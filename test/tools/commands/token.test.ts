@@ -27,7 +27,7 @@ async function verify(text: string, issuer = 'https://other.example/') {
   return (await jwtVerify(text.trim(), keys, { issuer })).payload;
 }
 
-it('prints a token and nothing else', async () => {
+it('prints only a token to stdout', async () => {
   // This file does not end with a line break.
   write('.dev.vars', 'JWT_ISSUER=https://other.example/');
   const { stdout, stderr } = await runToken();

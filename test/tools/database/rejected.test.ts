@@ -106,7 +106,7 @@ describe('database that is newer, older or only partly restored', () => {
     await project.remove();
   });
 
-  it('can be exported and backed up if it is newer, but not restored', async () => {
+  it('can be backed up but not restored if it is newer', async () => {
     expect(await runOn(newer.database.binding, exportListings)).toMatchObject({ code: 0 });
     const saved = await runOn(newer.database.binding, backup, '--out', file('backup.sql'));
     expect(saved).toMatchObject({ code: 0 });

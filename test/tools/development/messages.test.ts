@@ -67,13 +67,10 @@ describe('welcome message', () => {
     ['::1', true, false],
     ['0.0.0.0', true, true],
     ['192.168.1.20', false, true],
-  ])(
-    'on host %s lists the pages (%s) and warns of network access (%s)',
-    (host, hasPages, isOpen) => {
-      const message = stripVTControlCharacters(welcome(host, 3001, 9_229, new Map()));
-      expect(message.includes('/preview')).toBe(hasPages);
-      expect(message.includes('Use --host 0.0.0.0 to see them')).toBe(!hasPages);
-      expect(message.includes('Everyone on this network can use this key')).toBe(isOpen);
-    },
-  );
+  ])('handles the host %s (pages: %s, network warning: %s)', (host, hasPages, isOpen) => {
+    const message = stripVTControlCharacters(welcome(host, 3001, 9_229, new Map()));
+    expect(message.includes('/preview')).toBe(hasPages);
+    expect(message.includes('Use --host 0.0.0.0 to see them')).toBe(!hasPages);
+    expect(message.includes('Everyone on this network can use this key')).toBe(isOpen);
+  });
 });

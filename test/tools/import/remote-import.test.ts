@@ -83,7 +83,7 @@ describe('import-listings --remote', () => {
     expect(stored()).toEqual(['one', 'two']);
   });
 
-  it('says what to do if the outcome is unknown', async () => {
+  it('prints the next step if the outcome is unknown', async () => {
     // Every response is lost, beginning with the transaction's.
     let isGone = false;
     cloudflare.fault = (_, body) => {

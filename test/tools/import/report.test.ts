@@ -1,4 +1,4 @@
-/** Tests of the report of an import: dry runs, pruned listings, cleared fields and warnings. */
+/** Tests of an import's report: dry runs, pruned listings, cleared fields and warnings. */
 
 import { beforeEach, expect, it } from 'vitest';
 import { BAY, makeFile, makeProperty } from '../../support/node/listings-file.ts';

@@ -66,8 +66,7 @@ function isDocument(value: unknown): value is RichText {
 }
 
 /**
- * Removes control characters, which XML does not allow, and converts line ends to those of a
- * spreadsheet.
+ * Removes control characters, which XML does not allow, and converts all line ends to line feeds.
  */
 function toTextCell(text: string): string | null {
   const cell = text

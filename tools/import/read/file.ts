@@ -75,7 +75,7 @@ export async function readCatalogueFile(
   const hex = start.toString('hex', 0, 16);
   // A ZIP archive begins with a local header, or with its directory if it is empty.
   if (/^504b(0304|0506)/.test(hex)) {
-    // The library for workbooks is slow to load, and nothing else needs it.
+    // The library for workbooks is slow to load, so it is loaded only for a workbook.
     const { readWorkbook } = await import('./workbook.ts');
     return await readWorkbook(bytes);
   }

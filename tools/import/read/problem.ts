@@ -66,15 +66,13 @@ export type FieldProblem = {
   value?: unknown;
   /** Completes a sentence that begins with the path and the value, e.g. `must be yes or no`. */
   message: string;
-  /**
-   * A separate sentence that says what to do, e.g. `Format the cell as a number and enter 295000.`
-   */
+  /** Instruction in a separate sentence, e.g. `Format the cell as a number and enter 295000.` */
   hint?: string;
   /** Replaces the path and the value in the message, e.g. `amenity "jacuzi"`. */
   subject?: string;
   /** An unknown name with the valid ones, from which the closest match is suggested. */
   unknown?: { name: string; knownNames: readonly string[] };
-  /** Advice that is printed once, below all problems. */
+  /** Instruction that is printed once, below all problems. */
   remedy?: string;
   /** Whether a required field is missing. */
   isMissing?: boolean;

@@ -1,6 +1,6 @@
 /**
- * Detects cells that were sorted or shifted without the rest of their rows. Example: an editor has
- * sorted the column of prices, but no other column:
+ * Detects cells that were sorted or shifted without the rest of their rows. In this example, an editor
+ * has sorted only the column of prices:
  *
  *     listing       in the store   in the workbook
  *     casa-marea    289000         120000          the value of casa-pins
@@ -21,8 +21,8 @@ type Row = { cells: Fields; markCell: unknown };
 type Change = { current: string; previous: string | undefined };
 
 /**
- * Returns the changes that replace a value with the former value of another row, if most changes do
- * so. Otherwise returns an empty array.
+ * Returns the changes that put the former value of another row into a cell. Returns an empty array
+ * unless they are most of the changes.
  */
 export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
   const filled = changes.filter(({ current }) => current !== '');

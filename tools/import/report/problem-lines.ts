@@ -98,7 +98,7 @@ function hideIndexes(path: string): string {
   return path.replace(/\.\d+/g, '.*');
 }
 
-/** Formats a problem's advice as the end of its message, e.g. `. Did you mean photos?` */
+/** Formats a problem's hints as the end of its message, e.g. `. Did you mean photos?` */
 function formatHint({ unknown, hint }: FieldProblem): string {
   const match = unknown && closestMatch(unknown.name, unknown.knownNames);
   const hints = [hint, match && `Did you mean ${match}?`].filter(Boolean);
