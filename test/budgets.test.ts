@@ -18,7 +18,10 @@ const EVENTS = '/api/v1/events';
 const CACHED = { FEED_CACHE_SECONDS: '60' };
 
 const COUNTER_CALL = 0.15;
-/** Price of a million requests in dollars. A request uses 1 ms of CPU, 2 ms of a counter and 1,200 log bytes. */
+/**
+ * Price of a million requests in dollars. Each request uses 1 ms of CPU time and 2 ms of counter time, and
+ * its 1,200 bytes of logs are kept for 7 days.
+ */
 const REQUEST = 0.3 + 0.02 + 0.0032 + 1.2 * (0.25 + (0.1 * 7) / 30);
 
 const readRows = (head: string) => getTable('docs/operate/cost.md', head).rows;

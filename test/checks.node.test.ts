@@ -7,16 +7,18 @@ import { generateSQLiteDrizzleJson, generateSQLiteMigration } from 'drizzle-kit/
 import { describe, expect, it } from 'vitest';
 import { listMigrations } from '../tools/database/migrations.ts';
 
-it.concurrent.each([
-  ['formatting and code style', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
-  ['generated types of the bindings', 'npm', ['run', '-s', 'types', '--', '--check']],
-  // A second checker would repeat much of the first one's work.
-  ['types', 'tsc', ['--checkers', '1']],
-])('has correct %s', async (_name, program, args) => {
-  const options = { maxBuffer: Number.POSITIVE_INFINITY };
-  await promisify(execFile)(program, args, options).catch(({ message, stdout }) => {
-    // The message ends with the standard error output.
-    expect.fail(`${stdout}\n${message}`);
+describe('the project', () => {
+  it.concurrent.each([
+    ['formatting and code style', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']],
+    ['generated types of the bindings', 'npm', ['run', '-s', 'types', '--', '--check']],
+    // A second checker would repeat much of the first one's work.
+    ['types', 'tsc', ['--checkers', '1']],
+  ])('has correct %s', async (_name, program, args) => {
+    const options = { maxBuffer: Number.POSITIVE_INFINITY };
+    await promisify(execFile)(program, args, options).catch(({ message, stdout }) => {
+      // The message ends with the standard error output.
+      expect.fail(`${stdout}\n${message}`);
+    });
   });
 });
 

@@ -1,4 +1,4 @@
-/** Checks that test/conformance.md names every test file of the service, and no file that is missing. */
+/** Checks that test/conformance.md names every test file of the service, and only existing files. */
 
 import { existsSync, globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { CONFORMANCE, getCodes, getTable } from './support/markdown.ts';
 const { rows } = getTable(CONFORMANCE, 'section');
 const namedFiles = new Set(rows.flatMap(([, , tests = '']) => getCodes(tests)));
 const SERVICE = '{*,{auth,events,health,http,properties,rate-limit,schema,storage}/*}.test.ts';
-/** Matches tests of the source code rather than of the service. */
+/** Matches the tests that check the source code instead of the service. */
 const SOURCE_TESTS = /^(architecture|checks|conformance|patterns)\./;
 
 describe('test/conformance.md', () => {

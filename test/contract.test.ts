@@ -127,7 +127,7 @@ describe.each(readable)('GET $path', (route) => {
   });
 });
 
-/** Routes that check their query. Health checks ignore it. */
+/** Routes that validate their query parameters. Health checks ignore them. */
 const queried = readable.filter(({ path }) => !path.startsWith('/api/health'));
 
 describe.each(queried)('the query of $path', (route) => {

@@ -129,7 +129,7 @@ type Isolate = ReturnType<typeof isolate>;
 type Column = {
   /** Prepares an isolate before the fault. The result is passed to each request. */
   prepare?: (at: Isolate) => Promise<string>;
-  /** Time from the preparation to the requests; 0 if absent. */
+  /** Milliseconds between the preparation and the requests; 0 if absent. */
   ageMs?: number;
   requests: readonly ((prepared: string) => [path: string, init?: RequestInit])[];
 };
@@ -243,7 +243,7 @@ async function expectNothingLost(at: Isolate, init: RequestInit, response: Respo
   expect(await stored.first('n')).toBe(1);
 }
 
-/** All pairs of a binding and a fault. A row of the table can cover two bindings or all faults. */
+/** Every combination of a binding and a fault. One row of the table can cover two bindings or all faults. */
 const cases = rows.flatMap(([names = '', ways = '', ...cells]) =>
   names.split(' or ').flatMap((name) => {
     const modes = ways === 'in any way' ? Object.keys(MODES) : [ways];

@@ -9,10 +9,13 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
 const LENGTHS = [1_000, 2_000, 4_000] as const;
-/** Maximum ratio of the time for 4n characters to the time for n. It is 4 if linear, and 16 if quadratic. */
+/**
+ * Maximum ratio of the time for 4n characters to the time for n. The ratio is about 4 for a linear pattern
+ * and 16 for a quadratic pattern.
+ */
 const MAX_GROWTH = 9;
 const ATTEMPTS = 5;
-/** Shorter times are noise. Linear patterns take microseconds; quadratic patterns take many milliseconds. */
+/** Shorter times are noise. Linear patterns take microseconds, but quadratic patterns take many milliseconds. */
 const NOISE_MS = 2;
 
 type Pattern = { file: string; source: string; regExp: RegExp };
@@ -63,7 +66,7 @@ function measure(regExp: RegExp, text: string): number {
   return performance.now() - startedAt;
 }
 
-/** Returns the ratio of the time for 4n characters to the time for n. The fastest of several attempts counts. */
+/** Returns the ratio of the time for 4n characters to the time for n. Uses the fastest of several attempts. */
 function measureGrowth(regExp: RegExp, { pump, prefix }: { pump: string; prefix: string }): number {
   const inputs = LENGTHS.map(
     (length) => `${prefix}${pump.repeat(Math.ceil(length / pump.length))}\u0000`,

@@ -10,7 +10,7 @@ import { makeListing, storeListings } from './support/listings.ts';
 const INGEST = '/api/public/events/ingest';
 const FEED = '/api/v1/web/properties?limit=3';
 
-/** Replaces the prefix `from` of table names with `to`. */
+/** Renames every table whose name begins with `from`, so that the name begins with `to` instead. */
 async function rename(from: string, to: string) {
   const names = env.DB.prepare(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE ? || '%'

@@ -74,13 +74,13 @@ const REJECTED = {
 };
 
 describe('a bearer token', () => {
-  it.each(Object.entries(REJECTED))('with %s is rejected', (_, token) => expectInvalid(token));
+  it.each(Object.entries(REJECTED))('is rejected if it has %s', (_, token) => expectInvalid(token));
 
   it.each([
     ['the audience in a list', { aud: ['other', 'events-and-property-feed'] }],
     ['an expiry 20 seconds ago and only required claims', { exp: now - 20, iat: undefined }],
     ['a start time in 20 seconds', { nbf: now + 20 }],
-  ])('with %s is accepted', async (_, changes) => {
+  ])('is accepted if it has %s', async (_, changes) => {
     await expectValid(await provider.sign(changes));
   });
 });
@@ -184,7 +184,7 @@ describe('a provider that responds', () => {
     expect(fetched).toHaveLength(1 + 4);
   });
 
-  it('is called by the first requests independently of each other', async () => {
+  it('is called separately by each of the first requests', async () => {
     const blocked = Promise.withResolvers<Response>();
     respond = () => (fetched.length === 1 ? blocked.promise : new Response(provider.jwks));
     const first = expectValid(await provider.sign(), remote);

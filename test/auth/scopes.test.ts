@@ -104,7 +104,7 @@ describe('the feed and the events', () => {
   const UNKNOWN = `${INVALID}, unknown`;
   const EXPIRED = `${INVALID}, expired-one, expired`;
 
-  /** Returns the logged caller of a 200, or the error code with the logged caller and reason. */
+  /** Returns the caller of a 200. For a rejection, returns the error code with the logged caller and reason. */
   async function callAs(path: string, key?: string, token?: string): Promise<string> {
     const { response, line } = await call(path, key, token);
     if (response.status === 200) return line.caller;

@@ -11,7 +11,7 @@ import { expectStatus, readAllPages, sendWith } from '../support/http.ts';
 
 const COUNT = 50_000;
 const BEGAN_AT = Date.UTC(2027, 0, 1);
-/** Maximum number of other rows that a page reads, such as the database's state and the ids of the filter `id`. */
+/** Maximum number of rows that a page reads besides events, e.g. the database state and the ids of a filter. */
 const OVERHEAD = 10;
 /** Maximum number of rows that a bisection of 50,000 events reads. Each of its 16 steps reads two rows. */
 const BISECTION = 36;

@@ -1,4 +1,7 @@
-/** The date formats that languages and systems write, and the rule that `check_out` follows `check_in`. */
+/**
+ * The date formats that programming languages and systems write, and the rule that `check_out` must not
+ * precede `check_in`.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { explainWrongDate, isInOrder } from '../../src/events/dates.ts';
@@ -98,7 +101,7 @@ const REJECTED: [writer: string, value: unknown, reason: string][] = [
   ["MySQL's empty DATE", '0000-00-00', 'It is not a day of the calendar.'],
 ];
 
-/** Numbers that are not Unix time. Only a `timestamp` accepts them, because it accepts any number from 0 on. */
+/** Numbers that are not Unix time. Only a `timestamp` accepts them, because it accepts any non-negative number. */
 const TIMESTAMPS_ONLY: [writer: string, value: unknown, reason: string][] = [
   ["Swift's Date in its default form", 836_308_800, 'It counts from 2001, so it is not Unix time.'],
   ["Excel's serial number", 46_571, 'It counts days.'],

@@ -196,7 +196,7 @@ describe("when D1's response is lost after the commit", () => {
   const lost = (times: number, message = CONNECTION_LOST) =>
     failingD1(env.DB, { isAfterCommit: true, message, times });
 
-  it('returns 202 for the event that the same request has committed', async () => {
+  it('returns 202 if a retry finds the event that the first attempt committed', async () => {
     const key = freshKey();
     await expectEvent(await ingestWith({ DB: lost(1) }, A, key), 202);
     expect(await countStored(key)).toBe(1);

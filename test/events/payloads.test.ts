@@ -29,7 +29,7 @@ function findSamples(message: string): unknown[] {
 }
 
 describe('a payload', () => {
-  it.each(accepted)('with $about is read back unchanged', async ({ event_type, payload }) => {
+  it.each(accepted)('is read back unchanged with $about', async ({ event_type, payload }) => {
     const aggregate_id = crypto.randomUUID();
     const event = bookingCreated({ event_type, aggregate_id, payload });
     await expectEvent(await ingest(event), 202);
@@ -55,7 +55,7 @@ describe('a payload', () => {
   });
 
   it.each(rejected)(
-    'with an invalid $field is rejected with a sample of each accepted form',
+    'is rejected with a sample of each accepted form for an invalid $field',
     async ({ field, event_type, samples, values, start = '' }) => {
       const makeEvent = (value: unknown) =>
         bookingCreated({ event_type, payload: { [field]: value } });

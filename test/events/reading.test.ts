@@ -109,7 +109,7 @@ describe('the list of events', () => {
     }
   });
 
-  it('continues after the event after_id in ascending or descending order', async () => {
+  it('continues after a given event in ascending or descending order', async () => {
     const ids = await acceptInOrder(5);
     expect(await getPageIds(`after_id=${ids[2]}`)).toEqual([ids[1], ids[0]]);
     expect(await getPageIds(`after_id=${ids[2]?.toUpperCase()}&order=asc`)).toEqual(ids.slice(3));

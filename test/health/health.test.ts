@@ -19,7 +19,7 @@ const fail = async () => {
 
 const DB = failingD1(env.DB, { message: SECRET });
 
-/** Returns bindings for KV and the counter that run `call` for every method. */
+/** Returns KV and counter bindings whose methods all run `call`. */
 function brokenBy(call: () => Promise<unknown>) {
   return {
     IDEMPOTENCY: interceptMethods(env.IDEMPOTENCY, call),
@@ -36,7 +36,7 @@ async function read(changes: Partial<Env>) {
   return { response, text, body, states };
 }
 
-/** Starts an isolate whose KV calls run `look`. Returns a function that sends it a request. */
+/** Starts an isolate whose KV calls run `look`. Returns a function that sends a request to the isolate. */
 function isolateWith(look: () => Promise<unknown>) {
   const { IDEMPOTENCY } = brokenBy(look);
   const app = createApp();

@@ -181,7 +181,7 @@ describe('CORS', () => {
     ['null', DEVELOPMENT, null],
     ['capacitor://localhost', { CORS_ORIGINS: 'capacitor://localhost' }, 'capacitor://localhost'],
     [APP, { CORS_ORIGINS: '*' }, '*'],
-  ])('given the origin %s and the vars %j, allows %s', async (Origin, vars, allowed) => {
+  ])('allows only configured origins (%s with %j → %s)', async (Origin, vars, allowed) => {
     for (const sent of [{}, { path: '/api/none' }, PREFLIGHT]) {
       const response = await call(vars, { Origin, ...sent });
       expect(getAllowedOrigin(response)).toBe(allowed);

@@ -54,7 +54,7 @@ function pollCounter() {
   };
 }
 
-/** Advances the time until all waiting requests poll for the last time. */
+/** Advances the clock until all waiting requests have polled for the last time. */
 async function endAll(): Promise<void> {
   vi.setSystemTime(Date.now() + 25_000);
   await vi.advanceTimersByTimeAsync(1_000);

@@ -78,7 +78,7 @@ it.each([
   [EVENTS, 'created_after', makeTimestamp(100), makeTimestamp(101)],
   [EVENTS, 'id', repeat(UUID, 100), `${repeat(UUID, 100)}   `],
   [EVENTS, 'type', repeat(TYPE, 50), `${repeat(TYPE, 50)}   `],
-])('at %s, limits the length of the parameter %s', async (path, name, longest, longer) => {
+])('limits the length of a parameter (%s, %s)', async (path, name, longest, longer) => {
   await expectStatus(await get(`${path}?${name}=${longest}`), 200);
   const response = await get(`${path}?${name}=${encodeURIComponent(longer)}`);
   expect((await expectError(response, 400, 'validation_error')).param).toBe(name);
@@ -88,21 +88,18 @@ const parameters = Object.keys(document.paths ?? {}).flatMap((path) =>
   getQueryNames(path).map((name) => [path.replace(/\{\w+\}/, 'no-such-thing'), name] as const),
 );
 
-it.each(parameters)(
-  'at %s, rejects the parameter %s if it is empty or very long',
-  async (path, name) => {
-    const code = /^(cursor|after)$/.test(name) ? 'invalid_cursor' : 'validation_error';
-    for (const value of ['', 'x'.repeat(13_000), '1'.repeat(13_000)]) {
-      const response = await get(`${path}?${name}=${value}`);
-      const { param, message } = await expectError(response, 400, code);
-      expect(param).toBe(name);
-      if (code === 'invalid_cursor') {
-        const reason =
-          value === ''
-            ? 'is empty. Leave it out for the first page.'
-            : 'does not belong to this list';
-        expect(message).toContain(`The cursor ${reason}`);
-      }
+it.each(parameters)('rejects an empty or very long parameter (%s, %s)', async (path, name) => {
+  const code = /^(cursor|after)$/.test(name) ? 'invalid_cursor' : 'validation_error';
+  for (const value of ['', 'x'.repeat(13_000), '1'.repeat(13_000)]) {
+    const response = await get(`${path}?${name}=${value}`);
+    const { param, message } = await expectError(response, 400, code);
+    expect(param).toBe(name);
+    if (code === 'invalid_cursor') {
+      const reason =
+        value === ''
+          ? 'is empty. Leave it out for the first page.'
+          : 'does not belong to this list';
+      expect(message).toContain(`The cursor ${reason}`);
     }
-  },
-);
+  }
+});

@@ -95,7 +95,7 @@ async function breakUntil(second: number, how: string) {
 
 describe('a read', () => {
   it.each(rows.map((row) => row.split('|').map((cell) => cell.trim())))(
-    'age %s, imports %s, failure %s, D1 %s, from %s, FEED_STALE %s → after %s ms and %s reads: %s',
+    'serves the expected response (age %s, imports %s, failure %s, D1 %s, from %s, FEED_STALE %s → %s ms, %s reads, %s)',
     async (age, imports = '', failure = '', d1 = '', from, stale, ms, reads, expected = '') => {
       const vars = stale ? { FEED_STALE_SECONDS: stale } : {};
       const reader = stale ? isolate(vars) : here.one;

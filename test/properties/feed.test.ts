@@ -1,4 +1,4 @@
-/** The list of properties and single properties, with filters, invalid parameters and outdated documents. */
+/** The property list and single properties, including filters, invalid parameters and outdated documents. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';

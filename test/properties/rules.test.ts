@@ -196,7 +196,7 @@ describe('a rendered listing', () => {
     import: 'default',
   });
 
-  it('matches the file of its rules version', async () => {
+  it('matches the snapshot of its rules version', async () => {
     const otherResources = RULES.map(([rule, , wire]) => [rule, wire]);
     const resources = {
       bare: render(bare, SITE),

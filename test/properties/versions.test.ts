@@ -43,7 +43,7 @@ describe('an earlier version', () => {
   it.each([
     [63, 'stale'],
     [64, 'expired'],
-  ])('that is %i imports old is %s', (count, kind) => {
+  ])('expires after 64 newer imports (%i → %s)', (count, kind) => {
     const versions = new CatalogueVersions(60_000, 3_600_000);
     for (let number = 0; number <= count; number += 1) {
       versions.confirm(makeVersion(number), Date.now(), false);

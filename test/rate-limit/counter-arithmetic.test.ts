@@ -17,7 +17,7 @@ const BUCKET_0_IS_FULL = { other: { 0: LIMIT } };
 
 /** Number of requests by bucket. Buckets are numbered from the start of the test. */
 type Counts = Record<number, number>;
-/** A permit request of the reporter `a`. `ms` is the time since bucket 11 began, by the counter's clock. */
+/** A permit request from the reporter `a`. `ms` is the time since bucket 11 began on the counter's clock. */
 type PermitCall = { ms: number; counts: Counts; bucket: number };
 
 /** A counter whose methods accept the time since the start of bucket 0 in milliseconds. */

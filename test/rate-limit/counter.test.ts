@@ -46,7 +46,7 @@ const requestPermit = (reporter: string, counts: Counts) =>
     limit: LIMIT,
   });
 
-/** Returns the requests of all reporters, which the counter sends to a reporter without requests. */
+/** Returns the counts of all reporters. A reply omits the counts of its recipient, which here has none. */
 const getTotal = async () => (await report('none', {})).others;
 
 type Stored = { spans: Map<number, Map<string, number>> };
@@ -67,7 +67,7 @@ function readStored() {
 }
 
 describe('the total of a window', () => {
-  it('is the sum of the largest count per reporter and bucket in any order of reports', async () => {
+  it('is the sum of the largest count per reporter and bucket, regardless of report order', async () => {
     await report('a', { 0: 8 });
     await report('b', { 0: 16 });
     await report('a', { 0: 24, 1: 2 });
@@ -83,7 +83,7 @@ describe('the total of a window', () => {
     [2, { 2: 8 }],
     [3, {}],
     [720, {}],
-  ])('after a report for bucket %i is %o', async (bucket, total) => {
+  ])('includes a report only if its bucket is accepted (%i → %o)', async (bucket, total) => {
     await report('a', { [bucket]: 8 });
     expect(await getTotal()).toEqual(total);
   });
@@ -116,7 +116,7 @@ describe('a permit', () => {
   });
 
   it.each([{}, { [-14]: 1 }, { 3: 1 }, { 0: 1, 3: 1 }])(
-    'is denied in a bucket that is not accepted (%o)',
+    'is denied for a bucket that the counter does not accept (%o)',
     async (counts) => {
       await report('a', { 0: 1 });
       expect(await requestPermit('a', counts)).toMatchObject({ isCounted: false });

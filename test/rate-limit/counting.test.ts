@@ -271,7 +271,7 @@ it.each([
   [-10_000, 100],
   [-15_000, 150],
   [-3_600_000, 150],
-])('after a clock jump of %i ms, admits %i of 350 requests', async (jumpMs, admitted) => {
+])('handles a clock jump of %i ms by admitting %i of 350 requests', async (jumpMs, admitted) => {
   const isolate = createIsolate(createCounter());
   await sendSequentially(isolate, 50);
   vi.setSystemTime(Date.now() + jumpMs);

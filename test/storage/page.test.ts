@@ -69,7 +69,7 @@ beforeAll(async () => {
 
 type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
 
-/** App of all requests. A comparison of its responses with the OpenAPI document would take too long. */
+/** App for all requests. Its responses are not compared with the OpenAPI document, to save time. */
 const app = createApp();
 
 describe.each([

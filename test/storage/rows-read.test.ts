@@ -73,7 +73,7 @@ describe('a page of listings', () => {
     [`status=listed&location=${ARAN.slug}`, 3],
     [`status=listed,sold_out&location_id=${ARAN.id}`, 3],
     [`status=listed,coming_soon,sold_out&type=ski&location=${ARAN.slug}`, 7],
-  ])('filtered by %s reads at most limit + %i rows of 2,000', async (query, overhead) => {
+  ])('reads few of 2,000 rows for a filter (%s → at most limit + %i)', async (query, overhead) => {
     for (const limit of [1, 25]) {
       const path = `/api/v1/web/properties?${query}&limit=${limit}`;
       const first = await readPage(path);
@@ -143,7 +143,7 @@ describe('a page of events', () => {
     expect((await readPage(path)).rows).toBeLessThanOrEqual(15);
   });
 
-  it('reads at most three rows per id and two other rows', async () => {
+  it('reads at most three rows per id plus two', async () => {
     const ids = await storeEvents(100);
     const { data, rows } = await readPage(`/api/v1/events?order=asc&id=${ids}`);
     expect(data.map(({ id }) => id)).toEqual(ids);
