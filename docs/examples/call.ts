@@ -9,9 +9,9 @@ const SECOND_MS = 1_000;
 const TIMEOUT_MS = 40_000;
 
 /**
- * Sends a request. Retries it as long as a retry can help, and waits as long as the response asks.
- * Prints the reason for each retry. Throws `NotFromService` if the response does not come from the
- * service, but for example from a login page or a firewall.
+ * Sends a request. Retries as long as a retry can help, and waits as long as the response requests.
+ * Prints the reason for each retry. Throws `NotFromService` if the response comes from another
+ * system, such as a login page or a firewall.
  */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
   if (!API_KEY) {
@@ -79,10 +79,7 @@ function isResource(text: string): boolean {
   }
 }
 
-/**
- * The error for a response that does not come from the service, but for example from a login page
- * or a firewall.
- */
+/** The error for a response from another system, such as a login page or a firewall. */
 export class NotFromService extends Error {
   readonly status: number;
 

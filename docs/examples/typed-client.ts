@@ -1,6 +1,6 @@
 /**
- * Shows a complete typed client: it reads all pages of the feed, and sends an event until the
- * service has stored it.
+ * A complete typed client. It reads all pages of the feed, and sends an event until the service has
+ * stored it.
  */
 
 import createClient from 'openapi-fetch';

@@ -12,8 +12,8 @@ import { pageRoutes } from './routes.tsx';
 export { RateCounter } from '../rate-limit/counter.ts';
 
 /**
- * The URL prefix of the sample listings' photos. Nothing else uses this host, so only the URLs of
- * these photos are rewritten.
+ * The URL prefix of the sample listings' photos. No other URL uses this host, so only these photos'
+ * URLs are rewritten.
  */
 const SAMPLE_PHOTOS = 'https://photos.sample-listings.test/';
 const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;

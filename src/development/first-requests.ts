@@ -7,7 +7,7 @@ const EVENT = {
   payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
 };
 
-/** Returns two shell commands: one reads the feed, and one sends an event. */
+/** Returns two shell commands. The first reads the feed, and the second sends an event. */
 export function firstRequests(origin: string, apiKey: string): string[] {
   const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
   return [

@@ -18,13 +18,13 @@ const FILES = [
   '/api/docs/start.js',
 ];
 
-describe('in development,', () => {
+describe('the development Worker', () => {
   const ENVIRONMENT = 'development';
 
   it.each([
     ['/', 'x-api-key: one&quot;&gt;&lt;script&gt;'],
     ['/api/docs', 'data-api-key="one&quot;&gt;&lt;script&gt;'],
-  ])('%s shows the first API key under a strict security policy', async (path, key) => {
+  ])('shows the first API key at %s under a strict security policy', async (path, key) => {
     const API_KEY = 'one"><script>alert(1)</script>, two';
     const response = await request(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
@@ -37,7 +37,7 @@ describe('in development,', () => {
     expect(html).not.toContain('two');
   });
 
-  it('the start page links only to pages that exist', async () => {
+  it('links from the start page only to pages that exist', async () => {
     const html = await (await request('/', { ENVIRONMENT })).text();
     const paths = new Set(html.match(/(?<=href=")\/[^"]*(?=")/g));
     expect(paths).toContain('/docs');
@@ -47,7 +47,7 @@ describe('in development,', () => {
     for (const path of paths) await expectStatus(await request(path, { ENVIRONMENT }), 200);
   });
 
-  it.each(FILES)('%s does not contain the API key', async (path) => {
+  it.each(FILES)('serves %s without the API key', async (path) => {
     const API_KEY = 'a-key-that-no-file-has';
     const response = await request(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
@@ -55,7 +55,7 @@ describe('in development,', () => {
   });
 });
 
-describe('outside development', () => {
+describe('the development pages', () => {
   const development = { ENVIRONMENT: 'development' };
   const PREVIEW = ['/preview', '/preview/listings/casa-marea', '/preview/preview.css'];
   const PATHS = [
@@ -70,7 +70,7 @@ describe('outside development', () => {
   ];
 
   it.each(['production', 'staging', '', 'Development', 'the deployed entry'])(
-    'no page exists in %j',
+    'do not exist in %j',
     async (ENVIRONMENT) => {
       const requestAt = (path: string, method = 'GET') =>
         ENVIRONMENT === 'the deployed entry'
@@ -87,14 +87,14 @@ describe('outside development', () => {
     ['192.168.1.7:4000', 404],
     ['localhost.evil.example', 404],
     ['127.0.0.1.evil.example', 404],
-  ])('a request to %s gets a %i, even in development', async (host, status) => {
+  ])('respond to requests for %s with a %i', async (host, status) => {
     for (const path of PATHS.filter((path) => !/casa-marea|docs\/$/.test(path))) {
       await expectStatus(await request(path, development, {}, host), status);
     }
   });
 
   it.each(['constructor', '__proto__', 'villas'])(
-    'an unknown photo such as %s is a 404',
+    'include no photo with the unknown name %s',
     async (name) => {
       const path = `/sample-photos/x/1-${name}.webp`;
       await expectStatus(await request(path, development), 404);

@@ -64,7 +64,7 @@ it('links to programs and folders open their pages', async () => {
   expect(await getPage('/docs/examples')).toBe(await getPage('/docs/examples/call.ts'));
 });
 
-it('the page of event types shows their fields and commands that send samples', async () => {
+it('event types have a page with their fields and commands that send samples', async () => {
   const path = '/docs/reference/event-types';
   expect(targetsIn(await getPage('/'))).toContain(path);
   for (const from of ['/docs/README.md', '/docs/reference/events.md']) {

@@ -171,7 +171,7 @@ describe('every JSON example in docs/reference', () => {
   });
 });
 
-it('the documents mention exactly the scripts in package.json', () => {
+it('documents mention exactly the scripts in package.json', () => {
   const { scripts } = z
     .object({ scripts: z.record(z.string(), z.string()) })
     .parse(JSON.parse(readFileSync('package.json', 'utf8')));

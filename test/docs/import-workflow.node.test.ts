@@ -117,7 +117,7 @@ describe('import.yml', () => {
   const LONG = 'A new text of the agency, which is rather long, as such texts are';
   const TOO_LONG = '\n```\nThe rest is in the summary of this job.\n';
   /**
-   * One row per pull request: its edit, a part of the expected comment, and what somebody else does
+   * The edit of each pull request, a part of the expected comment, and what somebody else does
    * before the merge.
    */
   const PULL_REQUESTS: [edit: Edit, comment: string, meanwhile?: 'edit' | 'undo'][] = [

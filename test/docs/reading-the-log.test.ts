@@ -150,15 +150,14 @@ beforeAll(async () => {
   vi.useRealTimers();
 });
 
-it.each(questions)(
-  'the query for "$question" finds lines with the fields that it shows',
-  (query) => {
+describe('a documented query', () => {
+  it.each(questions)('finds lines with the shown fields for "$question"', (query) => {
     const matches = lines.filter((line) => query.filters.every((filter) => filter(line)));
     expect(matches).not.toEqual([]);
     const written = new Set(matches.flatMap((line) => Object.keys(line)));
     expect(query.fields.filter((field) => !written.has(field))).toEqual([]);
-  },
-);
+  });
+});
 
 describe('the log fields of a request', () => {
   const requests = () => lines.filter(({ message }) => message === 'request');

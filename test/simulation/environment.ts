@@ -48,7 +48,7 @@ export class IsolatePool {
   }
 }
 
-/** A simulated request: a POST if it has a body, otherwise a GET. */
+/** A simulated request. It is a POST if it has a body, and otherwise a GET. */
 type SimulatedRequest = {
   path: string;
   client?: string;
@@ -78,8 +78,8 @@ export type EnvironmentOptions = {
   seed: string;
   vars?: Record<string, string>;
   /**
-   * One entry per isolate. `clockOffset` says by how many milliseconds its clock is ahead of the
-   * true time.
+   * One entry per isolate. `clockOffset` is the number of milliseconds by which its clock is ahead
+   * of the true time.
    */
   isolates: readonly { clockOffset: number; place: string }[];
   /** Milliseconds by which the counters' clock is ahead of the true time. */

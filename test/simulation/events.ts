@@ -1,8 +1,8 @@
 /**
  * Makes plans that stress the ingest, and checks the guarantees of docs/reference/events.md.
  *
- * The responses to all requests with the same key must be linearizable (Herlihy and Wing): a
- * service that handled one request at a time could have given the same responses.
+ * The responses to all requests with the same key must be linearizable (Herlihy and Wing). This
+ * means that they could come from a service that handles one request at a time.
  */
 
 import { deriveEventId } from '../support/keys.ts';

@@ -37,7 +37,7 @@ export function delayD1(database: D1Database, signal: Promise<unknown>): D1Datab
   });
 }
 
-/** How a binding handles a call: it can make, fail or delay the call. */
+/** A replacement for a binding's calls. It can make, fail or delay each call. */
 export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
 
 const SLOW_MS = 900;

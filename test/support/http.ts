@@ -61,7 +61,7 @@ export async function sendWith(...sent: Parameters<typeof fetchWith>): Promise<R
   return response;
 }
 
-/** Like `sendWith`, but for a response that the OpenAPI document does not describe. */
+/** Like `sendWith`, for a response that the OpenAPI document does not describe. */
 export async function sendUndescribed(...sent: Parameters<typeof fetchWith>): Promise<Response> {
   const { response, settled } = await fetchWith(...sent);
   await settled;

@@ -39,8 +39,8 @@ const listStoredIds = (where: string) =>
 const parseId = (line: string) => line.split(' ')[0] ?? '';
 
 /**
- * For each follower, the line that runs after it has handled an event, and a line that kills it at
- * that point.
+ * The line of each follower that runs after it has handled an event, and a line that kills the
+ * follower at that point.
  */
 const FOLLOWERS = {
   'follow-events.ts': [

@@ -24,7 +24,7 @@ export const STAGING_ARGS = ['--env', 'staging'];
 const DOMAIN = '{ pattern = "api.sa-punta.test", custom_domain = true }';
 /** `CONFIG` with a custom domain for staging. */
 export const WITH_DOMAIN = set('[env.staging]', `[env.staging]\nroutes = [${DOMAIN}]`);
-/** How `deploy` describes every deployment of `FakeCloudflare`. */
+/** The description of a `FakeCloudflare` deployment in the output of `deploy`. */
 export const DEPLOYED = 'deployed by anna@example.com at 2026-11-20T10:00:00Z';
 
 export let cloudflare: FakeCloudflare;
