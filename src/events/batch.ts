@@ -1,6 +1,6 @@
 /**
- * Ingests a batch of events with keys, in one transaction. The rules of a single event apply to each
- * event of a batch, so the same batch can always be sent again. KV is neither read nor written.
+ * Ingests a batch of events with keys, in one transaction. Each event follows the rules of a single
+ * event, so a batch can always be sent again. KV is neither read nor written.
  */
 
 import * as z from 'zod';
@@ -24,7 +24,7 @@ import {
 import { type Decision, findStoredBodies, lookUpKeys, storeWithKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** Limits of the body of a batch, in which the list and the object around it enclose each event. */
+/** Limits of a batch's body. `extraDepth` counts the list of events and the object around it. */
 export const BATCH_BODY = {
   maxBytes: 1024 * 1024,
   extraDepth: 2,
@@ -38,7 +38,7 @@ type BatchOutcome =
 const batch = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_BATCH_EVENTS) });
 const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
-/** An event with a valid key, about which D1 decides. The rest of its body may be invalid. */
+/** An event of the batch with a valid key. The rest of its body may be invalid. */
 type BatchItem = {
   index: number;
   key: string;
@@ -50,7 +50,7 @@ type BatchItem = {
   decision?: Decision | undefined;
 };
 
-/** Ingests all events, or none if there is a problem. `headProblems` are the problems of the headers. */
+/** Ingests all events, or none if there is a problem. `headProblems` contains the problems of the headers. */
 export async function ingestBatch(
   body: JsonObject,
   headProblems: readonly Problem[],
@@ -93,7 +93,7 @@ export async function ingestBatch(
   return { kind: 'done', results: outcomes };
 }
 
-/** Adds the decision of D1 to each item. */
+/** Adds D1's decision to each item. */
 async function addDecisions(
   items: readonly BatchItem[],
   callD1: (identities: Identity[]) => Promise<Decision[]>,
@@ -122,7 +122,7 @@ function readItem(value: JsonObject[string], index: number): Parsed<BatchItem> {
   return { ok: true, value: { index, key, body, bytes, identity, parsedBody } };
 }
 
-/** Returns a problem if the canonical JSON of all events together exceeds the limit of the body. */
+/** Returns a problem if the events, as canonical JSON, exceed the body's size limit in total. */
 function findSizeProblems(items: readonly BatchItem[]): Problem[] {
   if (items.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BODY.maxBytes) return [];
   const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;

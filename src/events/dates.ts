@@ -1,6 +1,6 @@
 /**
- * Dates in a payload. The service needs the calendar day for one rule, the order of a stay. The rest
- * of a value belongs to its sender, so the service reads no time and no zone. Accepted dates are, e.g.:
+ * Reads the dates of a payload. The service needs only the calendar day, to check that a stay does not
+ * end before it begins, so it reads neither times nor zones. It accepts many formats, for example:
  *
  *     2027-07-03T15:00:00+02:00[Europe/Madrid]   RFC 9557
  *     20270703T150000Z                           iCalendar
@@ -11,31 +11,36 @@
 
 import * as z from 'zod';
 
-const DAY = z.regexes.date.source.slice(1, -1);
-/**
- * Pattern of a day in the calendar, as `YYYY-MM-DD` or `YYYYMMDD`. The second pattern is the first one
- * without the hyphens between year, month and day. The hyphens in ranges such as `[1-9]` stay, because
- * other characters follow them.
- */
-const DATE = `(?:${DAY}|${DAY.replaceAll(/-(?=[(02])/g, '')})`;
+const LEAP_YEAR = '\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00';
+/** Pattern of a day in the calendar, e.g. `2027-07-03` or `20270703`. */
+const DATE = `(?:${makeDayPattern('-')}|${makeDayPattern('')})`;
+
+function makeDayPattern(hyphen: '-' | ''): string {
+  const longMonth = `(?:0[13578]|1[02])${hyphen}(?:0[1-9]|[12]\\d|3[01])`;
+  const shortMonth = `(?:0[469]|11)${hyphen}(?:0[1-9]|[12]\\d|30)`;
+  const february = `(?:02)${hyphen}(?:0[1-9]|1\\d|2[0-8])`;
+  const leapDay = `(?:${LEAP_YEAR})${hyphen}02${hyphen}29`;
+  return `(?:${leapDay}|\\d{4}${hyphen}(?:${longMonth}|${shortMonth}|${february}))`;
+}
+
 const REST = '[^\\x00-\\x1f]';
-/** Pattern of a date, alone or followed by a time or a zone. */
+/** Pattern of a date, optionally followed by a time or a zone. */
 const DATED = `${DATE}(?:(?:[Tt]|,? )[0-9]${REST}{0,58}|[+-][0-9]${REST}{0,58}|[Zz\\[]${REST}{0,59}|[0-9]{6})?`;
 
-/** Pattern of a date or of Unix time in digits, without anchors. */
+/** Pattern of a date, or of Unix time in digits. It has no anchors. */
 export const TIMESTAMP = `${DATED}|[0-9]{10,13}`;
 /** Pattern of a time without a date, e.g. `9:30`, `16:00:00.000` or `4:00 pm`. */
 export const TIME = '(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?:[^0-9](?:[^0-9]|[0-9]){0,40})?';
 
-/** Range of Unix time, in seconds or in milliseconds. */
+/** Range of accepted Unix times, in seconds or in milliseconds. */
 export const UNIX_TIME = { min: 1_000_000_000, max: 9_999_999_999_999 };
-/** Smallest Unix time that is read as milliseconds. Smaller ones are read as seconds. */
+/** Smallest Unix time that is read as milliseconds. Smaller values are read as seconds. */
 const MIN_MILLISECONDS = 100_000_000_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Fields that contain the date in an object of Google or Microsoft, PHP, and MongoDB. The first field
- * with a value counts.
+ * Fields that contain the date in objects from Google or Microsoft, from PHP, and from MongoDB. The
+ * first field with a value counts.
  */
 const DATE_FIELDS = ['dateTime', 'date', '$date'];
 
@@ -58,9 +63,9 @@ export function explainWrongDate(value: unknown): string {
 }
 
 /**
- * Whether `check_out` is not before `check_in`. Also true if either of them has no date, or an ambiguous
- * one. If either has a time, `check_out` may be one day earlier, because the times may be in different
- * zones.
+ * Whether `check_out` is on or after `check_in`. Returns true if either date is missing, invalid or
+ * ambiguous. If either date has a time, `check_out` may be one day earlier, because the times may be in
+ * different zones.
  */
 export function isInOrder(payload: unknown): boolean {
   const { check_in, check_out } = z.looseObject({}).safeParse(payload).data ?? {};
@@ -72,7 +77,7 @@ export function isInOrder(payload: unknown): boolean {
 /** A date of a stay. `day` is the number of days since 1970-01-01. */
 type StayDate = { day: number; hasTime: boolean };
 
-/** Reads a date. Returns undefined if there is no valid date, or an ambiguous one. */
+/** Reads a date. Returns undefined if the date is missing, invalid or ambiguous. */
 function readStayDate(value: unknown): StayDate | undefined {
   const date = unwrapDate(value);
   if (typeof date === 'number') {
@@ -84,7 +89,7 @@ function readStayDate(value: unknown): StayDate | undefined {
   return /^\d{10,13}$/.test(text) ? readUnixDate(text) : readTextDate(text);
 }
 
-/** Returns undefined for 11 or 12 digits, which may be seconds or milliseconds. */
+/** Reads Unix time. Returns undefined for 11 or 12 digits, which may be seconds or milliseconds. */
 function readUnixDate(digits: string): StayDate | undefined {
   if (digits.length === 11 || digits.length === 12) return undefined;
   const milliseconds = Number(digits) * (Number(digits) < MIN_MILLISECONDS ? 1_000 : 1);
@@ -96,7 +101,7 @@ function readTextDate(text: string): StayDate {
   return { day: Date.parse(parts.join('-')) / DAY_MS, hasTime: text.length > date.length };
 }
 
-/** Returns the date of an object, and any other value unchanged. */
+/** Returns the date that an object contains. Returns any other value unchanged. */
 function unwrapDate(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const fields = new Map<string, unknown>(Object.entries(value));

@@ -1,9 +1,10 @@
 /**
- * The event types that the service accepts, each with the schema of its payload.
+ * The event types that the service accepts, each with the schema of its payload. Every field is
+ * optional, and unknown fields are kept.
  *
- * Every field may be left out, and unknown fields are kept. If you remove an event type, or a form of
- * a field type, pass the old schema to `makeStoredEventSchema` (openapi/event-types.ts), because events
- * are never deleted, so the API still returns the old ones.
+ * Events are never deleted, so the API still returns events of a removed type. If you remove an event
+ * type, or a form that a field type accepts, pass the old schema to `makeStoredEventSchema`
+ * (openapi/event-types.ts).
  */
 
 import * as z from 'zod';
@@ -13,7 +14,7 @@ import { field } from './payload-fields.ts';
 /** Bounds of a name. NUL is excluded, because SQLite's functions end a string there. */
 export const NAME_BOUNDS = { minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
 
-/** The name of an event type, an aggregate or a key. */
+/** Schema of the name of an event type, an aggregate or a key. */
 export const name = z
   .string()
   .min(NAME_BOUNDS.minLength)
@@ -64,7 +65,7 @@ const makeBooking = () =>
 /** The payload schema of each event type. */
 export const EVENT_TYPES = {
   'booking.created': makeBooking,
-  /** Its payload has the current state of the booking. */
+  /** The payload contains the booking's current state. */
   'booking.updated': makeBooking,
   'booking.cancelled': () =>
     z.looseObject({

@@ -1,5 +1,5 @@
 /**
- * Ingests an event. D1 and KV are called in parallel:
+ * Ingests a single event. Calls D1 and KV in parallel:
  *
  *     KV has the key, with this body       replayed without waiting for D1
  *     otherwise                            D1 decides: accepted, replayed, conflict or invalid
@@ -29,18 +29,18 @@ import {
 export type IngestContext = StoreContext & {
   database: D1Database;
   cache: KVNamespace;
-  /** Continues work that the response does not wait for. Such work must never reject. */
+  /** Keeps work running after the response. The work must never reject. */
   background: Pick<ExecutionContext, 'waitUntil'>;
 };
 
 export type IngestOutcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
-  /** `details` are absent if only KV responded, or if `findStoredBodies` leaves the body out. */
+  /** `details` is absent if only KV responded, or if `findStoredBodies` left out the body. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: Problem[] };
 
-/** Stores an event under a random id, which is the same for every attempt at D1. */
+/** Stores an event without a key. Every attempt to write it uses the same random id. */
 export async function ingestWithoutKey(
   body: JsonObject,
   context: IngestContext,
@@ -53,7 +53,7 @@ export async function ingestWithoutKey(
   return { kind: 'accepted', event };
 }
 
-/** Stores an event, or finds the event that an earlier request stored with its key. */
+/** Stores an event, or finds the event that an earlier request stored with the same key. */
 export async function ingestWithKey(
   body: JsonObject,
   identity: Identity,
@@ -83,8 +83,8 @@ export async function ingestWithKey(
 type Failure = { kind: 'failed'; error: unknown };
 
 /**
- * Calls D1 to store the event or to look up its key. An invalid body calls D1 too, because a key in use
- * is reported before the problems of the body. Never rejects.
+ * Stores the event in D1, or finds the event with its key. Looks up the key of an invalid body too,
+ * because a key in use is reported before the problems of the body. Never rejects.
  */
 async function storeOrFind(
   body: JsonObject,
@@ -112,7 +112,7 @@ async function storeOrFind(
   }
 }
 
-/** Turns D1's decision into an outcome. */
+/** Converts D1's decision to an outcome. */
 export function resolveOutcome(
   decision: Decision,
   body: JsonObject,

@@ -1,4 +1,4 @@
-/** Builds the error of an event whose key is in use by another body, with the paths that differ. */
+/** Builds the error for a key that is in use for another body, with the paths at which the bodies differ. */
 
 import { ApiError, formatPath, MAX_PROBLEMS, type Problem } from '../http/errors.ts';
 import { addHint } from '../http/hints.ts';
@@ -19,7 +19,10 @@ export function keyInUse(key = '', differences?: readonly Problem[]): ApiError {
   });
 }
 
-/** Returns a hint for a template that was not filled in, which gives all events one key. */
+/**
+ * Returns a hint for a key that looks like a template that was not filled in, because such a key is the
+ * same for every event.
+ */
 export function findKeyHint(key: string): string | undefined {
   return /(?<![a-z])(undefined|null|none|nan)(?![a-z])|\{\{|\$\{|%[ds]|\[object /i.test(key)
     ? `The key looks like a template that was not filled in. ${DISTINCT_KEYS}`

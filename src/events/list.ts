@@ -1,4 +1,7 @@
-/** Reads events from the primary database, so that a caller finds an event as soon as it has the 202. */
+/**
+ * Reads events from the primary database, so that callers can read an event as soon as they have
+ * received its 202.
+ */
 
 import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -25,14 +28,17 @@ import {
 import { makeEventResource } from './store.ts';
 import { events } from './table.ts';
 
-/** A position in one generation of the database (src/storage/table.ts). `seq` may lie between two events. */
+/**
+ * A position in the list, in one generation of the database (src/storage/table.ts). There may be no
+ * event at `seq`.
+ */
 type EventPosition = { generation: string; seq: number };
 
 const eventPosition: z.ZodType<EventPosition> = z
   .tuple([z.string(), z.int().min(0)])
   .transform(([generation, seq]) => ({ generation, seq }));
 
-/** The filters, the order and `after_id` of a request. A cursor is only valid with the same query. */
+/** The filters, the order and `after_id` of a request. A cursor is valid only with the same query. */
 type Query = Omit<ListParameters, 'limit' | 'cursor' | 'wait'>;
 
 const makeScope = (query: Query) => ({ list: 'events', filters: query });
@@ -48,15 +54,15 @@ export function decodeEventPosition(
 /** A page of the list. An ascending list continues at `position`. */
 export type EventPage = {
   json: string;
-  /** Whether the page is empty and the list has been read to its end. */
+  /** Whether the page is empty because the list has ended. */
   isEnd: boolean;
   position: EventPosition;
 };
 
 /**
- * Returns the page after a position, or the first one, as JSON text of an `EventList`, in one round
- * trip. Throws `invalid_cursor` for a position of another generation, and a `validation_error` for
- * an unknown `after_id`.
+ * Reads the page after a position, or the first page, in one round trip. The page is JSON text of an
+ * `EventList`. Throws `invalid_cursor` for a position from another generation, and `validation_error`
+ * for an unknown `after_id`.
  */
 export async function readEvents(
   database: D1Database,
@@ -79,7 +85,7 @@ export async function readEvents(
   if (after !== undefined && after.generation !== generation) throw invalidCursor();
   if (start === null) throw makeUnknownAfterIdError();
 
-  // A page of a scan that is not full ends with its scan range. The list may continue after this range.
+  // A scan ends with its range, even if the page is not full. The list may continue after the range.
   const { step } = ORDERS[order];
   const isRangeFull =
     isScan(filters) && step * (Math.min(end, newest) - start) > MAX_SCANNED_EVENTS;
@@ -111,7 +117,7 @@ export function eventNotFound(): ApiError {
   return resourceMissing('There is no such event.');
 }
 
-/** Builds the 400 `validation_error` of an `after_id` that no event has. */
+/** Builds the 400 `validation_error` for an `after_id` that no event has. */
 function makeUnknownAfterIdError(): ApiError {
   const path = 'after_id';
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
@@ -126,7 +132,7 @@ const EVENT = createStatement(
     .where(eq(events.id, sql.placeholder('id'))),
 );
 
-/** Size of a scan range, in `seq`. A page of a scan covers one range. */
+/** Maximum number of events that a page scans, as a range of `seq`. */
 const MAX_SCANNED_EVENTS = 10_000;
 
 /** Whether a page must scan events, because no index serves its filters. */
@@ -137,13 +143,18 @@ function isScan(filters: EventFilters): boolean {
 
 const NEWEST = sql<number>`(select coalesce(max(${seq}), 0) from ${events})`;
 const ANCHOR = sql`(select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')})`;
-/** A number after every `seq`. */
+/** A number greater than every `seq`. */
 const AFTER_ALL = sql`${Number.MAX_SAFE_INTEGER}`;
 
 /**
- * The orders of a list. A list begins after its bound `from`, and ends before its bound `to`. `later`
- * and `earlier` compare two positions in the order of the list. Only a descending list has to look up
- * its highest position, because the list begins there.
+ * The SQL of each order. A list of the events 1 to 9, for example:
+ *
+ *     order   begins after `from`   ends before `to`   events      after event 6
+ *     asc     lowest = 0            highest = ∞        1, 2, … 9   7, 8, 9
+ *     desc    highest = 9 + 1       lowest = 0         9, 8, … 1   5, 4, … 1
+ *
+ * `later` and `earlier` choose between two positions in the order of the list. Only a descending list
+ * has to look up its highest position, because it begins there.
  */
 const ORDERS = {
   asc: {
@@ -196,10 +207,13 @@ function makeStatements(query: Query, hasPosition: boolean) {
   return { state: createStatement(state), page: createStatement(page) };
 }
 
-/** Tolerance for clocks that differ, and for a commit a few seconds after `created_at`. */
+/** Tolerance for clock differences, and for commits a few seconds after `created_at`. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Builds the SQL of the ends of the list, and the condition `pageEnd`, which ends a page of a scan. */
+/**
+ * Builds the SQL for the start and the end of a list. For a scan, also builds `pageEnd`, the condition
+ * that ends the page.
+ */
 function selectEnds({ order, after_id, ...filters }: Query, hasPosition: boolean) {
   const { step, atOrBefore, later, earlier, from, to, highest } = ORDERS[order];
   const bounds = { lowest: sql`0`, highest: AFTER_ALL };
@@ -218,9 +232,10 @@ function selectEnds({ order, after_id, ...filters }: Query, hasPosition: boolean
 }
 
 /**
- * Bisects the events by `created_at`, which rises with `seq` except for clock skew. A million events
- * take 20 steps. Events up to `low` were accepted by this time, and events from `high` on after it.
- * The statement is complete SQL, because the builder has no recursion.
+ * Finds a time among the events by bisection, because `created_at` rises with `seq` except for clock
+ * skew. A million events take 20 steps. Events up to `low` were accepted by this time, and events from
+ * `high` onwards after it. The statement is written in SQL, because Drizzle's builder does not support
+ * recursion.
  */
 function bisect(time: SQL, result: 'max(low)' | 'min(high)'): SQL {
   const isEarly = sql`${events.created_at} <= ${time}`;
@@ -234,7 +249,10 @@ function bisect(time: SQL, result: 'max(low)' | 'min(high)'): SQL {
 
 type EventRow = Awaited<ReturnType<ReturnType<typeof makeStatements>['page']['rows']>>[number];
 
-/** Formats a row as JSON text. Returns undefined if `payload` is null, which means too large. */
+/**
+ * Formats an event as JSON text. Returns undefined if `payload` is null, because it is too large for
+ * the page.
+ */
 function formatEvent({ payload, ...row }: EventRow): string | undefined {
   if (payload === null) return undefined;
   const { aggregate_id, aggregate_type, received_from } = row;

@@ -1,4 +1,4 @@
-/** The query parameters of the list of events, and the condition of each filter. */
+/** The query parameters of the event list, with the SQL condition of each filter. */
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -22,7 +22,7 @@ const eventOrder = withMetadata(
 /** Length of a comma and a space between two values. */
 const SEPARATOR_CHARACTERS = 2;
 
-/** Makes the schema of a list. Its output is JSON text, which a statement binds as one value. */
+/** Makes the schema of a list. Parsing converts it to JSON text, which a statement binds as one value. */
 function makeValueList(
   value: z.ZodType<string, string>,
   maxCharacters: number,
@@ -62,7 +62,7 @@ function findTimestampHint(text = ''): string | undefined {
   return /^.{10}t|z$/.test(text) ? 'Write T and Z in capitals.' : undefined;
 }
 
-/** Returns the milliseconds of a valid timestamp since the epoch, rounded down. */
+/** Converts a valid timestamp to milliseconds since the epoch, rounded down. */
 function parseTimestamp(text: string): number {
   const [, time = '', offset = ''] = TIMESTAMP.exec(text) ?? [];
   // `Date.parse` reads no other form of an offset.
@@ -71,7 +71,7 @@ function parseTimestamp(text: string): number {
 }
 
 /**
- * Returns the milliseconds of a valid timestamp since the epoch, rounded up.
+ * Converts a valid timestamp to milliseconds since the epoch, rounded up.
  *
  * @example parseTimestampUp('1970-01-01T00:00:00.0001Z') // 1
  */
@@ -81,9 +81,9 @@ function parseTimestampUp(text: string): number {
 }
 
 type Filter = {
-  /** The schema of the parameter. Values with the same meaning have the same output. */
+  /** Schema of the parameter. Values with the same meaning must have the same output. */
   schema: z.ZodType<string | number | undefined>;
-  /** Builds the SQL condition of an event that passes the filter. */
+  /** Builds the SQL condition that an event must meet. */
   condition(value: SQL): SQL;
 };
 
@@ -134,7 +134,7 @@ const FILTERS = {
   },
 } satisfies Record<string, Filter>;
 
-/** The requested ids as rows, to join with the events. `id in (select …)` would read a fourth row per id. */
+/** The requested ids as rows, to join with the events. `id in (select …)` would read one more row per id. */
 export const WANTED_IDS = sql`json_each(${sql.placeholder('id')}) as wanted`;
 
 type FilterName = keyof typeof FILTERS;

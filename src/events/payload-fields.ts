@@ -1,7 +1,7 @@
 /**
- * The types of fields in a payload. A field type accepts each form in which senders write such a
- * value, and rejects only values that cannot mean such a thing, e.g. `next week` as an amount. A payload
- * is stored as it was sent.
+ * The field types of payloads. A field type accepts every form in which senders write such a value. It
+ * rejects only values that cannot have this meaning, e.g. `next week` as an amount. Payloads are stored
+ * as they were sent.
  */
 
 import * as z from 'zod';
@@ -9,20 +9,23 @@ import { withMetadata } from '../schema/metadata.ts';
 import { explainWrongDate, TIME, TIMESTAMP, UNIX_TIME } from './dates.ts';
 
 type FieldType = {
-  /** The accepted forms in words, each with a sample, as messages and documents show them. */
+  /** The accepted forms, each with a sample, as messages and documents describe them. */
   description: string;
   forms: () => z.ZodType[];
   /** Returns the beginning of a message about a value, or `""` if there is nothing to explain. */
   explain?: (value: unknown) => string;
 };
 
-/** Options of a check. `abort` keeps the message of the field type, not the message of the check. */
+/**
+ * Options of a check. With `abort`, callers see the field type's message instead of the check's own
+ * message.
+ */
 const CHECK = { abort: true };
 
-/** Pattern of the spaces and tabs at the ends of a text, which are accepted. */
+/** Pattern of the spaces and tabs that are accepted before and after a text. */
 const BLANKS = '[ \\x09]*';
 const matching = (form: string) => z.string().regex(new RegExp(`^${BLANKS}${form}$`), CHECK);
-/** Makes the schema of a text. A blank text is valid too, because web forms send it for an empty field. */
+/** Makes the schema of a text. Blank text is valid too, because web forms send it for an empty field. */
 const text = (form: string) => matching(`(?:(?:${form})${BLANKS})?`);
 const upTo = (maxCharacters: number) => z.string().max(maxCharacters, CHECK);
 const number = () => z.number().min(0, CHECK);
@@ -44,7 +47,7 @@ const datedObject = () =>
     z.looseObject({ dateTime: blank, date: blank, $date: dateInObject }),
   ]);
 
-/** Codes of ISO 4217 that are in use, or were withdrawn after 2019, because bookings may still have them. */
+/** ISO 4217 codes, including the codes that were withdrawn after 2019, because bookings may still have them. */
 const CURRENCIES = new Set(
   `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP
   BYN BZD CAD CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB
@@ -60,8 +63,8 @@ const isCurrency = (code: string) =>
   code.trim() === '' || CURRENCIES.has(code.trim().toUpperCase());
 
 /**
- * Pattern of an email address in ASCII, as browsers check it (HTML, "valid email address"), with a dot
- * in its domain name. Dots may be anywhere in the local part, because addresses such as
+ * Pattern of an ASCII email address, as browsers check it (HTML, "valid email address"), but with at
+ * least one dot in the domain name. Dots may be anywhere in the local part, because addresses such as
  * `anna..ruiz@docomo.ne.jp` are in use.
  */
 const EMAIL =
@@ -112,7 +115,7 @@ const FIELD_TYPES = {
 
 /**
  * Makes the schema of a field. `meaning` is a sentence about the field for the OpenAPI document. `null`
- * and a blank text mean that the sender has no value.
+ * and blank text mean that the sender has no value.
  */
 export function field(type: keyof typeof FIELD_TYPES, meaning: string, example: unknown) {
   const { description, forms, explain }: FieldType = FIELD_TYPES[type];

@@ -1,9 +1,10 @@
 /**
- * Caches the first response of each key in KV, for retries while D1 is slow or failing. KV has no
- * compare-and-set, shows a write in other places after a minute or more, and caches misses, so it
- * never decides whether an event is new. An entry is written once, after the commit in D1. The
- * `accepted_at` of an entry determines how long the entry is valid. An entry outlives a rewind of the
- * database: see docs/operate/runbook.md.
+ * Caches the first response to each key in KV, for retries while D1 is slow or failing. KV never
+ * decides whether an event is new, because it has no compare-and-set, caches misses, and shows a write
+ * in other locations only after a minute or more.
+ *
+ * An entry is written once, after the commit in D1. Its `accepted_at` determines how long it is valid.
+ * Entries outlive a rewind of the database (docs/operate/runbook.md).
  */
 
 import { withDeadline } from '../deadline.ts';

@@ -1,4 +1,4 @@
-/** The schema of an ingest request, its key, and the identity that it shares with its retries. */
+/** Parses ingest requests and their keys, and computes the identity that a request shares with its retries. */
 
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -53,7 +53,10 @@ const requestOfUnknownType = z.strictObject({
 
 export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 
-/** Parses a body. Returns a valid body itself, because a schema's output has its fields in another order. */
+/**
+ * Parses the body of an event. Returns a valid body unchanged, because the schema's output would have
+ * the fields in another order.
+ */
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const type = eventType.safeParse(body.event_type);
   const parsed = parseWith<z.ZodType<IngestRequest>>(
@@ -64,7 +67,7 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   return parsed.ok ? { ok: true, value: body as IngestRequest } : parsed;
 }
 
-/** Builds the message about an unknown field. Senders often put the idempotency key into such a field. */
+/** Builds the message for an unknown field. Adds a hint if the field may contain an idempotency key. */
 export function explainUnknownField(name: string): string {
   return addHint(UNKNOWN_FIELD, /^event_id$|idempoten/i.test(name) ? KEY_HINT : undefined);
 }
@@ -72,19 +75,19 @@ export function explainUnknownField(name: string): string {
 const KEY_HINT =
   "Send the Idempotency-Key header, or in a batch the idempotency_key of each event, which sets the event's id.";
 
-/** Matches a misspelling of the header's name. If it were ignored, a retry would store the event again. */
+/** Matches misspelt names of the header. If they were ignored, a retry would store the event again. */
 const MISSPELT_KEY = /^(x[-_])?idempoten(cy|ce|t)[-_]?(key|token)$/i;
 
 /**
- * Matches a value that a header can carry (RFC 9110 section 5.5). U+FFFD is excluded, because it replaces
- * bytes that are not UTF-8, so that two such keys could be equal.
+ * Matches a header value (RFC 9110 section 5.5). U+FFFD is excluded, because it replaces every byte
+ * that is not UTF-8, so that different keys could become equal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
 const HEADER_VALUE_RULE =
   'must be UTF-8 text without control characters, and without spaces or tabs at its ends. Some clients send Latin-1, so use ASCII.';
 
-/** The schema of a key, in the header or in a batch. */
+/** The schema of an idempotency key, in the header or in a batch. */
 export const idempotencyKey = z
   .string()
   .refine(
@@ -93,12 +96,12 @@ export const idempotencyKey = z
   )
   .pipe(name.regex(HEADER_VALUE, HEADER_VALUE_RULE));
 
-/** The schema of the header. It is an object, so that the path of a problem is the name of the header. */
+/** The schema of the header. It is an object, so that the path of a problem is the header's name. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey });
 
 /**
- * Returns the key of a single event, or every problem of its headers and query parameters. Parameters
- * that are not misspelt keys are ignored, because senders of webhooks append their own.
+ * Returns the key of a single event, or every problem of its headers and query parameters. Ignores
+ * parameters other than misspelt keys, because senders of webhooks append their own.
  */
 export function parseHead(headers: Headers, parameters: string[]): Parsed<string | undefined> {
   const key = headers.get(IDEMPOTENCY_KEY_HEADER) ?? undefined;
@@ -119,18 +122,18 @@ function misspeltKey(path: string, field: string): Problem {
   return { path, field, message: addHint('is not read here', KEY_HINT) };
 }
 
-/** Capitalizes the name of a header, which arrives in lower case. */
+/** Capitalises a header's name, which arrives in lower case. */
 function capitalize(header: string): string {
   return header.replaceAll(/(?<![a-z])[a-z]/g, (first) => first.toUpperCase());
 }
 
 /** The identity of an event with a key. */
 export type Identity = {
-  /** UUID version 5 of the key, which is the id of its first event. */
+  /** UUID version 5 of the key. The key's first event has this id. */
   keyId: string;
   /** SHA-256 of the body's canonical JSON (RFC 8785), in hexadecimal. */
   fingerprint: string;
-  /** UUID version 5 of the fingerprint under `keyId`, which is the id of a later event of the key. */
+  /** UUID version 5 of the fingerprint, in the namespace `keyId`. A later event of the key has this id. */
   reusedKeyEventId: string;
 };
 
@@ -142,7 +145,7 @@ export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   return { ok: false, problems: [{ path: '', message }] };
 }
 
-/** Identifies a request by its key and its body. Callers can compute the same ids. */
+/** Computes a request's identity from its key and its body. Callers can compute the same ids. */
 export function identify(key: string, canonical: Uint8Array): Identity {
   const fingerprint = hash('sha256', canonical);
   const keyId = v5(key, KEY_NAMESPACE);

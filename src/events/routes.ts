@@ -37,12 +37,12 @@ import {
   parseIngestRequest,
 } from './request.ts';
 
-/** The log may contain the name `payload`, but no name inside the payload, because callers choose those. */
+/** The name `payload` may be logged, but no name inside the payload, because callers choose those names. */
 const EVENT_BODY = { loggedFields: ['payload'] };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-/** Makes the routes under /api/public/events, whose requests the rate limit counts as `ingest`. */
+/** Makes the routes under /api/public/events, to which the rate limit applies the policy `ingest`. */
 export function ingestRoutes() {
   return new Hono<AppEnv>()
     .post('/ingest', requireScope('events:write'), jsonObject(EVENT_BODY), async (c) => {

@@ -1,8 +1,8 @@
 /**
  * Stores events. D1 decides which event gets a key, because it runs one batch at a time, each as a
- * transaction. Its response may be lost after the commit, so every statement may run twice. The
- * statements are complete SQL, because Drizzle's builder has neither rows of a JSON list nor a
- * guarded insert.
+ * transaction. A response may be lost after the commit, so every statement must be safe to run twice.
+ * The statements are written in SQL, because Drizzle's builder supports neither the rows of a JSON list
+ * nor a conditional insert.
  */
 
 import { sql } from 'drizzle-orm';
@@ -14,7 +14,7 @@ import type { EventResource } from './openapi/event.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import type { events } from './table.ts';
 
-/** Data about a request. They are the same for each attempt to call D1. */
+/** Facts about a request, which stay the same if a call to D1 is repeated. */
 export type StoreContext = {
   /** Random id of the request, stored with its events in the column `receipt`. */
   requestToken: string;
@@ -23,16 +23,16 @@ export type StoreContext = {
   mayReadEvents: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  /** The key of an event that was accepted after this time is in use. Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. A key is in use if an event with this key was accepted after this time. */
   keysValidSince: number;
 };
 
-/** Maximum number of stored bodies that a request reads. Each may have 256 KiB. */
+/** Maximum number of stored bodies that a request reads, because each may have 256 KiB. */
 const MAX_COMPARED_BODIES = 4;
-/** Maximum wait for stored bodies. The conflict is certain without them. */
+/** Maximum wait for stored bodies. A conflict can be reported without them. */
 const BODIES_DEADLINE_MS = 1_000;
 
-/** The decision of D1 about an event. */
+/** D1's decision about an event. */
 export type Decision =
   /** This request stored the event. */
   | { kind: 'accepted'; event: KeyedEvent }
@@ -44,8 +44,8 @@ export type Decision =
   | { kind: 'unused' };
 
 /**
- * Stores each event, or finds the event that was stored with its key, in one transaction and in order.
- * The keys must differ. A stored event writes 4 rows.
+ * Stores each event, or finds the event that already has its key, in order and in one transaction. The
+ * keys must be distinct. Each stored event writes 4 rows.
  */
 export async function storeWithKeys(
   database: D1Database,
@@ -69,7 +69,7 @@ export async function storeWithKeys(
   return decide(requests, storedEvents?.results ?? [], context);
 }
 
-/** Looks up the keys of invalid bodies, and decides about them. Stores nothing. */
+/** Decides about requests with invalid bodies, whose keys may be in use. Stores nothing. */
 export async function lookUpKeys(
   database: D1Database,
   identities: readonly Identity[],
@@ -80,7 +80,7 @@ export async function lookUpKeys(
   return decide(identities, storedEvents, context);
 }
 
-/** Decides about each request, from the stored events of its key, newest first. */
+/** Decides about each request. `storedEvents` contains the events of its key, newest first. */
 function decide(
   identities: readonly Identity[],
   storedEvents: readonly KeyedEvent[],
@@ -113,7 +113,7 @@ export async function storeWithoutKey(
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
-/** Makes the resource of a stored event. The `status` of a replay is `idempotent`. */
+/** Makes the resource of a stored event. For a replay, `status` is `idempotent`. */
 export function makeEventResource(
   { id, type, created_at }: Pick<typeof events.$inferSelect, 'id' | 'type' | 'created_at'>,
   status: EventResource['status'] = 'pending',
@@ -121,13 +121,13 @@ export function makeEventResource(
   return { object: 'event', id, type, status, created_at: new Date(created_at).toISOString() };
 }
 
-/** Event id → stored body, as it was sent. */
+/** Stored bodies, as they were sent, by event id. */
 export type StoredBodies = ReadonlyMap<string, unknown>;
 
 /**
  * Reads the stored bodies of the first four conflicts, so that the differences can be reported. Leaves
- * out a body that is erased or that the caller may not read. Calls D1 only if there is a conflict.
- * Logs a failure or a late response, and returns an empty map.
+ * out bodies that are erased or that the caller may not read. Does not call D1 if there is no conflict.
+ * If D1 fails or is late, logs the error and returns an empty map.
  */
 export async function findStoredBodies(
   database: D1Database,
@@ -169,13 +169,13 @@ const INSERT = createStatement(sql`
   on conflict do nothing
 `);
 
-/** Fields of an identity that a look-up needs. */
+/** Fields of an `Identity` that a lookup needs. */
 const KEY_FIELDS = ['keyId', 'fingerprint'];
 
 /**
- * Inserts each event unless its key is in use, or this body was ever stored with the key. The first
- * event of a key has the id `key_id`, and each later event has its own `reused_key_event_id`.
- * `requests` is JSON text, because a statement has at most 100 parameters:
+ * Inserts each event unless its key is in use, or an event with the same key and body exists. The first
+ * event of a key gets the id `key_id`, and every later event gets its `reused_key_event_id`. `requests`
+ * is one JSON text, because a statement can have at most 100 parameters:
  *
  *     [{"keyId":"6bf0…","fingerprint":"9c1e…","reusedKeyEventId":"1d7a…","event_type":"booking.…
  */
@@ -210,12 +210,13 @@ type KeyedEvent = Pick<
 >;
 
 /**
- * Selects the newest event of each key, and its event with the requested fingerprint, newest first:
+ * Selects the newest event of each key, and the key's event with the requested fingerprint, newest
+ * first:
  *
  *     key_id  fingerprint
- *     6bf0…   9c1e…        another body, which may use the key
- *     6bf0…   04d2…        the body of the request
- *     e07d…   51fa…        another body
+ *     6bf0…   9c1e…        newest event of the key, with another body
+ *     6bf0…   04d2…        event with the requested body
+ *     e07d…   51fa…        newest event of another key
  */
 const EVENTS_WITH_KEYS = createStatement(sql<KeyedEvent>`
   select key_id, events.id, events.type, created_at, fingerprint, receipt

@@ -1,11 +1,11 @@
-/** The table of events. docs/explain/architecture.md, "What is stored", describes the columns. */
+/** The events table. docs/explain/architecture.md ("What is stored") describes its columns. */
 
 import { isNotNull } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * One row for each event. An index entry ends with `seq`, which is the row id, so the index by aggregate
- * has the events of an aggregate in order.
+ * One row per event. Every index entry ends with the row id, which is `seq`, so the index by aggregate
+ * lists an aggregate's events in order.
  */
 export const events = sqliteTable(
   'events',

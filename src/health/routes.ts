@@ -1,7 +1,7 @@
 /**
- * The health checks for monitors, without credentials: `GET /api/health`, and `GET
- * /api/health/detailed`, which checks the dependencies in parallel, each for at most 2 s and without a
- * write.
+ * The health checks, which need no credentials. `GET /api/health` shows only that the service responds.
+ * `GET /api/health/detailed` checks the dependencies in parallel, for at most 2 s each and without
+ * writing.
  */
 
 import { getTableColumns, getTableName } from 'drizzle-orm';
@@ -42,7 +42,7 @@ export function healthRoutes(options: HealthOptions) {
     });
 }
 
-/** Builds the 503 `service_unavailable`. A client can retry when the cached result has expired. */
+/** Builds the 503 `service_unavailable`. Clients can retry when the cached result has expired. */
 function createDatabaseDown(): ApiError {
   const headers = { 'Retry-After': String(CACHED_SECONDS) };
   return new ApiError('service_unavailable', 'The database is down.', { headers });

@@ -14,9 +14,10 @@ const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
 
 /**
- * Errors that D1's list (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026)
- * recommends to retry, and the exceptions that comments explain. After an overload, or a reset for
- * memory or processor time, a retry would add to the load.
+ * Errors after which a call is repeated: the errors that D1's documentation recommends to retry
+ * (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026), and the exceptions that are
+ * explained below. D1 is not called again after an overload, or after a reset for memory or CPU time,
+ * because a retry would add to the load.
  */
 const TRANSIENT_ERRORS = [
   'Network connection lost',
@@ -74,7 +75,10 @@ async function callWithin<T>(deadlineMs: number, name: string, call: () => Promi
 const MIN_RETRY_SECONDS = 2;
 const MAX_RETRY_SECONDS = 30;
 
-/** Returns a quarter of the time for which D1 has failed, in seconds. Jitter spreads the retries of clients. */
+/**
+ * Returns the seconds after which to retry: a quarter of the time for which D1 has been failing, within
+ * bounds. Jitter spreads the clients' retries.
+ */
 function chooseRetryAfter(failedMs: number): number {
   const seconds = Math.min(Math.max(MIN_RETRY_SECONDS, failedMs / 4_000), MAX_RETRY_SECONDS);
   return Math.ceil(seconds * (1 + Math.random() / 2));
@@ -87,7 +91,7 @@ const WARNING_INTERVAL_MS = 3_600_000;
 
 let warnedAt = Number.NEGATIVE_INFINITY;
 
-/** Logs the size of the database, once per hour and isolate. */
+/** Logs the size of the database, at most once per hour in each isolate. */
 function warnOfSize(bytes: number): void {
   const now = Date.now();
   if (now - warnedAt < WARNING_INTERVAL_MS) return;
@@ -116,7 +120,7 @@ async function retryTransientErrors<T>(
   }
 }
 
-/** Whether a retry may succeed after an error, which is an error of D1 or its text. */
+/** Whether a retry may succeed after an error. `error` is D1's error, or its text. */
 export function isTransientError(error: unknown): boolean {
   return TRANSIENT_ERROR.test(String(error));
 }

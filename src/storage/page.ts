@@ -1,15 +1,16 @@
 /**
- * Reads the pages of lists. A statement selects the rows after a position, and one more:
+ * Reads the pages of lists. The statement of a page selects one row more than the page contains:
  *
  *     select display_order, id, … from properties
  *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
  *     order by display_order, id limit 25 + 1
  *
- * The space makes SQLite seek past the last row of the previous page, which it would otherwise read
- * and skip. No other id sorts between an id and the same id with a space.
+ * The space makes SQLite seek past the last row of the previous page, which it would otherwise read and
+ * skip. No other id sorts between an id and the same id with a space.
  *
- * A page has at most `limit` items and 4 MiB. It ends before a text larger than 8 MiB / `limit`. If
- * the first text is that large, it is read in a second round trip, and is the only one on its page.
+ * A page has at most `limit` items and 4 MiB. It ends before a text that is larger than 8 MiB /
+ * `limit`. If the first text is that large, a second round trip reads it, and the page has no other
+ * item.
  */
 
 import { type SQL, sql } from 'drizzle-orm';

@@ -1,6 +1,7 @@
 /**
- * Makes SQL statements, with Drizzle's builder where the builder can express them. Constant statements
- * are compiled once per isolate. Lists with filters are compiled for each request, in 0.1 ms.
+ * Makes SQL statements, with Drizzle's builder where it can express them. Constant statements are
+ * compiled once per isolate. Statements of lists with filters are compiled for each request, which
+ * takes 0.1 ms.
  */
 
 import { fillPlaceholders, type Query, SQL, sql } from 'drizzle-orm';
@@ -22,7 +23,7 @@ export type Statement<Row> = {
   rows(connection: Connection, values: Values): Promise<Row[]>;
 };
 
-/** A query of Drizzle's builder, or a complete statement. Result columns have the database's names. */
+/** A query of Drizzle's builder, or a complete SQL statement. Result columns have the database's names. */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
 /** Makes a statement that is compiled at its first use, so that a new isolate starts faster. */

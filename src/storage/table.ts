@@ -5,16 +5,19 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Identifies the database. It has one row, which the migration writes. */
 export const databaseIdentity = sqliteTable('database_identity', {
-  /** Names the database and its restored copies, which share an erasure ledger. 32 hexadecimal digits. */
+  /** Identifies the database and its restored copies, which share an erasure ledger. 32 hexadecimal digits. */
   lineage: text().primaryKey(),
   /**
-   * Names a history of the database. `restore` and `after-time-travel` begin a new history. 32 random
-   * hexadecimal digits.
+   * Identifies a history of the database. `restore` and `after-time-travel` begin a new history. 32
+   * random hexadecimal digits.
    */
   generation: text().notNull(),
-  /** Raised by each import that changes a response of the feed. */
+  /** Incremented by each import that changes a response of the feed. */
   catalogue_number: integer().notNull().default(0),
-  /** Id of the import that raised the number, because after a rewind another import may raise it too. */
+  /**
+   * Id of the import that incremented the number. After a rewind, another import may assign the same
+   * number.
+   */
   catalogue_import: text().notNull().default(''),
   /** The version of the catalogue, which src/properties/versions.ts describes. */
   catalogue_version: text()
@@ -24,12 +27,12 @@ export const databaseIdentity = sqliteTable('database_identity', {
     }),
 });
 
-/** One row for each run of a command that changed the database. The Worker only checks that it exists. */
+/** One row per run of a command that changed the database. The Worker only checks that the table exists. */
 export const operations = sqliteTable('operations', {
   id: text().primaryKey(),
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   at: integer().notNull(),
-  /** Name of the person's account, at GitHub or on their machine. */
+  /** Account name of the person, on GitHub or on their machine. */
   who: text().notNull(),
   /** Commit of the working copy; null if it is unknown. */
   commit: text(),
@@ -39,11 +42,11 @@ export const operations = sqliteTable('operations', {
   file: text(),
   /** JSON of numbers by name, e.g. `{"added":1,"changed":2}` */
   counts: text().notNull(),
-  /** Hash of the id of the export from which the imported file was made; null without an export. */
+  /** Hash of the id of the export from which the imported file was made; null if there was no export. */
   export_id: text(),
 });
 
-/** The rows of a record in the workbook that a person imported last, for each export and person. */
+/** For each export and person, the rows of a record in the workbook that the person imported last. */
 export const importedRows = sqliteTable(
   'imported_rows',
   {
@@ -52,7 +55,7 @@ export const importedRows = sqliteTable(
     /** e.g. `listings 38e41363-…`, `amenities wifi` */
     record: text().notNull(),
     operation: text().notNull(),
-    /** One line for each row, in the form of the column `as of`. */
+    /** One line per row, in the form of the column `as of`. */
     marks: text().notNull(),
   },
   ({ export_id, who, record }) => [primaryKey({ columns: [export_id, who, record] })],

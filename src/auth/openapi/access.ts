@@ -1,4 +1,4 @@
-/** The credentials of each operation in the OpenAPI document. */
+/** The security schemes of the OpenAPI document, and the credentials that its operations accept. */
 
 import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
@@ -33,7 +33,7 @@ const keyWith = (scope: Scope): Access => ({
   errors: [...REJECTED, 'https_required'],
 });
 
-/** The access of an operation: its credentials, and the errors without them. */
+/** The access rules for operations: the accepted credentials, and the errors of requests without them. */
 export const ACCESS = {
   open: { security: [], errors: ['https_required'] },
   eventsWrite: keyWith('events:write'),

@@ -1,4 +1,4 @@
-/** The operations on events in the OpenAPI document. */
+/** The chapter of events in the OpenAPI document. */
 
 import * as z from 'zod';
 import { ACCESS } from '../../auth/openapi/access.ts';
@@ -23,7 +23,7 @@ const BODY_ERROR_CODES = [
   'unsupported_media_type',
 ] as const;
 
-/** The rules that JSON Schema cannot express. */
+/** Rules that JSON Schema cannot express. */
 const RULES_BEYOND_SCHEMA =
   'The service is stricter than the schema in a few ways, each of which is a 400: a `currency` must be a code of ISO 4217; `check_out` must not be before `check_in`, except by one day if either has a time; integers must be within ±(2^53−1), and numbers such as 1e400 are out of range; a field name must not occur twice in one object and must not be `__proto__`; and text must not contain half of a surrogate pair.';
 

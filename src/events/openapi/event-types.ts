@@ -1,6 +1,7 @@
 /**
- * Schemas with a member for each event type, so that generated clients have a type for each payload. Payloads
- * share a title, because some generators merge the members of a union and name the class after it.
+ * Schemas of events. Each is a union with a member for each event type, so that generated clients have
+ * a type for each payload. All payloads have the same title, because some generators merge the members
+ * of a union and name the class after the title.
  */
 
 import * as z from 'zod';
@@ -63,8 +64,8 @@ export const ingestBatchRequest = z
   });
 
 /**
- * Makes the union of the stored events of all types. A stored payload has the types of the current
- * schema but not its bounds, because an event is returned as it was accepted under an earlier schema.
+ * Makes the union of all stored event types. A stored payload has the types of the current schema but
+ * not its bounds, because it may have been accepted under an earlier schema.
  */
 export function makeStoredEventSchema(payloads: Readonly<Record<string, z.ZodObject>>) {
   const members = Object.entries(payloads).map(([eventType, { shape }]) => {
@@ -102,7 +103,7 @@ function pascalCase(eventType: string): string {
   return parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('');
 }
 
-/** Makes a union whose members differ in the constant of `field`. */
+/** Makes a union whose members differ in the constant value of `field`. */
 function unionByType<Member extends z.core.$ZodTypeDiscriminable>(
   field: string,
   members: readonly Member[],
@@ -112,7 +113,7 @@ function unionByType<Member extends z.core.$ZodTypeDiscriminable>(
   return z.discriminatedUnion(field, [first, ...others]);
 }
 
-/** Keywords that stay when the bounds are removed: types, parts and descriptions. */
+/** Matches the keywords that `removeBounds` keeps. */
 const KEPT_KEYWORDS =
   /^(type|properties|items|additionalProperties|id|\$ref|description|examples|title)$/;
 

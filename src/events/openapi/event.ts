@@ -32,7 +32,7 @@ export const event = z
 
 export type EventResource = z.infer<typeof event>;
 
-/** A stored event as the list returns it. The schema of an event type extends this schema. */
+/** A stored event as the list returns it. The schema of each event type extends this schema. */
 export const storedEvent = z.strictObject({
   ...event.shape,
   status: withMetadata(z.literal('pending'), 'Always `pending`: the service never changes it.'),

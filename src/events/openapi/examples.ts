@@ -1,4 +1,4 @@
-/** The examples of events in the OpenAPI document. */
+/** Examples of events for the OpenAPI document. */
 
 import { EXAMPLE_TIME } from '../../openapi/chapter.ts';
 

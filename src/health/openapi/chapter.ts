@@ -1,4 +1,4 @@
-/** The health checks in the OpenAPI document. */
+/** The chapter of the health checks in the OpenAPI document. */
 
 import { ACCESS } from '../../auth/openapi/access.ts';
 import { defineChapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
