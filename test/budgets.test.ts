@@ -26,7 +26,7 @@ const REQUEST = 0.3 + 0.02 + 0.0032 + 1.2 * (0.25 + (0.1 * 7) / 30);
 
 const readRows = (head: string) => getTable('docs/operate/cost.md', head).rows;
 
-/** Sends a request. Returns its costs, including those of the work after the response. */
+/** Sends a request. Returns its costs, which include the work after the response. */
 async function measureCosts(
   path: string,
   { status = 200, init = {}, app = createApp(), vars = {} } = {} as {

@@ -29,7 +29,7 @@ describe('a restore', () => {
     return () => rename('restoring_5f0c31d2a4b97e60_', '');
   }
 
-  it('causes events to be rejected with an error that allows a retry', async () => {
+  it('rejects events with an error that allows a retry', async () => {
     const endRestore = await beginRestore();
     const withKey = ingestInit(bookingCreated(), 'sent again');
     for (const init of [withKey, ingestInit(bookingCreated())]) {

@@ -34,7 +34,7 @@ beforeEach(() => {
   });
 });
 
-/** Reads the feed with a token and an invalid API key. A valid token alone is sufficient. */
+/** Reads the feed with a token and an invalid API key. A valid token is sufficient. */
 function present(token: string, vars: Partial<Env> = provider.vars) {
   const headers = { Authorization: `Bearer ${token}`, 'x-api-key': 'wrong' };
   return sendWith(vars, '/api/v1/web/properties', { headers }, app);

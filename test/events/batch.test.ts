@@ -1,6 +1,6 @@
 /**
- * Batches of events. Each event in a batch has the same guarantee as an event that is sent alone. A
- * batch is stored completely or not at all.
+ * Batches of events. Each event in a batch has the same guarantee as a single event. A batch is stored
+ * completely or not at all.
  */
 
 import { env } from 'cloudflare:workers';

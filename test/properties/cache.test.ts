@@ -24,7 +24,7 @@ import { interceptD1, interceptMethods } from '../support/interceptor.ts';
 import { makeListing, storeListings } from '../support/listings.ts';
 
 const here = useDataCentre();
-/** Options that read a different page and thereby confirm the current version. */
+/** Options of a read of a different page, which confirms the current version. */
 const CONFIRMING = { path: '/api/v1/web/locations?fresh=true' };
 
 /**

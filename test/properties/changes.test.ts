@@ -69,7 +69,7 @@ describe('a reader without a cursor', () => {
     expect(items.at(-1)?.changed_at).toBe('2027-01-15T08:00:00.000Z');
   });
 
-  it('gets has_more: true only if another listing follows', async () => {
+  it('gets has_more=true only if another listing follows', async () => {
     const gone = makeListing();
     await store(...homes(2), gone);
     expect((await read('?limit=2')).has_more).toBe(true);

@@ -44,7 +44,7 @@ function idsInOrder(matches: (listing: Source) => boolean): string[] {
     .map((listing) => listing.id);
 }
 
-describe('the list', () => {
+describe('the property list', () => {
   it.each<[string, (listing: Source) => boolean]>([
     ['?', (l) => l.status === 'listed'],
     ['?status=listed,sold_out', (l) => l.status === 'listed' || l.status === 'sold_out'],

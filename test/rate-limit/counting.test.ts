@@ -286,7 +286,7 @@ describe('a failing counter', () => {
     // The report of the 8th request fails at 7 ms. No later request waits or reports.
     await sendSequentially(isolate, 40);
     expect(counter.messages.map(sumCounts)).toEqual([8]);
-    // The 41st request comes at 1,006 ms, and the 42nd one second after the report.
+    // The 41st request arrives at 1,006 ms, and the 42nd one second after the report.
     vi.setSystemTime(START + 1_006);
     await sendSequentially(isolate, 10);
     expect(counter.messages.map(sumCounts)).toEqual([8, 42]);
@@ -297,7 +297,7 @@ describe('a failing counter', () => {
 
   it('delays requests by 300 ms until it is known to fail', async () => {
     const isolate = createIsolate(createCounter(() => 1_500));
-    // 20 unacknowledged requests are admitted. The next two wait for a permit.
+    // The isolate admits 20 unacknowledged requests. The next two wait for a permit.
     await sendSequentially(isolate, 20);
     const waiting = [isolate.send(), isolate.send()];
     await vi.advanceTimersByTimeAsync(299);

@@ -59,7 +59,7 @@ beforeAll(async () => {
   // The statuses alternate, so that a page merges three ranges.
   const statuses = ['listed', 'coming_soon', 'sold_out'] as const;
   for (const [display_order, bytes] of SIZES.entries()) {
-    // A text of a listing has at most 100,000 characters.
+    // One text of a listing has at most 100,000 characters, so three texts share the bytes.
     const third = '鍵'.repeat(bytes / 9);
     const location_text = { en: third, es: third, fr: third };
     const status = statuses[display_order % 3] ?? 'listed';
