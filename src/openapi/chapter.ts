@@ -1,7 +1,6 @@
 /**
- * Writes the operations of a capability for the OpenAPI document. A capability defines its operations in
- * a chapter. This file adds the parts that all operations share: the common headers, the request id, and
- * the errors 429 and 500.
+ * Writes the operations of each capability for the OpenAPI document. Adds the parts that all operations
+ * share: the common headers, the request id, and the errors 429 and 500.
  */
 
 import * as z from 'zod';
@@ -21,7 +20,7 @@ import type { makeListResource } from './list-resource.ts';
 export type Access = {
   /** Alternative credentials. An empty list means that no credential is needed. */
   security: Record<string, never[]>[];
-  /** Scope that an API key needs. OpenAPI has scopes for OAuth only, so `x-scope` names it. */
+  /** Scope that an API key needs. It is written as `x-scope`, because OpenAPI has scopes only for OAuth. */
   scope?: string;
   errors: readonly ErrorCode[];
 };
@@ -49,7 +48,7 @@ type Operation = {
   errors?: readonly ErrorCode[];
 };
 
-/** The operations of one capability, under a tag that names their reader. */
+/** The operations of one capability, under a tag that names their audience. */
 export type Chapter = {
   tag: { name: string; description: string };
   /** The operations by method and path, e.g. `GET /api/v1/events`. */
@@ -134,7 +133,7 @@ function writeOperation(
 }
 
 function createResponseWriter(commonHeaders: Readonly<Record<string, z.ZodType>>) {
-  /** Components, each of which all operations with the same errors of a status share. */
+  /** Response components. Operations with the same errors for a status share one component. */
   const errorResponses = new Map<string, ZodOpenApiResponseObject>();
   return {
     writeSuccess(response: SuccessResponse): ZodOpenApiResponseObject {
@@ -178,7 +177,7 @@ export function errorExample(code: ErrorCode) {
   return createErrorBody(error, { ...request, id, respondedAt: EXAMPLE_TIME });
 }
 
-/** Builds a page for an example. `more` has the other fields of the list. */
+/** Builds a page for an example. `more` contains additional fields of the list. */
 export function pageExample(
   items: readonly unknown[],
   next: string | null,

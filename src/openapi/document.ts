@@ -1,4 +1,4 @@
-/** Writes the OpenAPI document from the chapters of capabilities. */
+/** Writes the OpenAPI document from the chapters of all capabilities. */
 
 import type * as z from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride } from 'zod-openapi';
@@ -10,9 +10,8 @@ import { describeCommonHeaders } from './headers.ts';
 import { portablePattern } from './portable-pattern.ts';
 
 /**
- * Writes portable patterns, and the format of numbers: `double`, `int32`, or none for wider
- * integers. `int64` is a bigint in some generated clients, and `JSON.stringify` throws for a
- * bigint.
+ * Makes patterns portable, and sets the format of numbers: `double`, `int32`, or none for larger
+ * integers. Some generated clients read `int64` as a bigint, for which `JSON.stringify` throws.
  */
 const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern);
@@ -35,7 +34,10 @@ const openResponses: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   }
 };
 
-/** Omits storage bounds from responses, because mocks would fill them. The text of `Property` has them. */
+/**
+ * Removes storage bounds from responses, because mock servers would fill them. The description of
+ * `Property` states the bounds.
+ */
 const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output') return;
   if ((jsonSchema.maxLength ?? 0) > 2_000) delete jsonSchema.maxLength;
@@ -46,8 +48,8 @@ const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
 
 /**
  * Writes a union of types as one list, e.g. `type: [T, "null"]`, because some generators skip `anyOf`
- * with null, which OpenAPI 3.0 does not have. The meaning stays, because a keyword applies only to values
- * of its own type. Only a member that is itself a union of objects stays in `anyOf`.
+ * with null, which OpenAPI 3.0 does not have. The meaning stays the same, because a keyword applies
+ * only to values of its own type. Only unions of objects stay in `anyOf`.
  */
 const writeTypes: ZodOpenApiOverride = (context) => {
   const { jsonSchema } = context;
@@ -78,7 +80,7 @@ const writeTypes: ZodOpenApiOverride = (context) => {
 
 type JsonSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema'];
 
-/** Returns the members of a union that has only objects; otherwise an empty list. */
+/** Returns the members of a union if all of them are objects; otherwise an empty list. */
 function getObjectForms({ anyOf = [] }: JsonSchema): JsonSchema[] {
   return anyOf.every(({ type }) => type === 'object') ? anyOf : [];
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { ERROR_CODES, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
 import { withMetadata } from '../schema/metadata.ts';
 
-/** Pattern of a field value (RFC 9110 section 5.5), in a form that every dialect of patterns can read. */
+/** Pattern of a header value (RFC 9110 section 5.5), which every dialect of regular expressions can read. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
@@ -81,7 +81,7 @@ export const errorResource = z
   .strictObject(errorFields)
   .meta({ id: 'ErrorEnvelope', description: 'An error. New clients read only `error`.' });
 
-/** The meaning of each code, as the document explains it. */
+/** Meaning of each error code, as the OpenAPI document states it. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   validation_error: 'A parameter, a header or the body is not valid: `details` lists the problems.',
   invalid_cursor:

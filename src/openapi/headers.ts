@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { ERROR_CODES, ErrorCode } from '../http/errors.ts';
 import { patternText, requestIdText } from './error-resource.ts';
 
-/** `id` is the name of the header's component in the document; by default the name of the header. */
+/** `id` names the header's component in the document. The default is the name of the header. */
 type Header = readonly [schema: z.ZodType, description: string, id?: string];
 
 export function describeHeaders(
@@ -20,7 +20,7 @@ export function describeHeaders(
 
 const count = z.int32().min(0).optional();
 
-/** Describes the headers of every response that clients read. The introduction names the others. */
+/** Describes the headers that clients read in every response. The document's introduction names the others. */
 export function describeCommonHeaders(windowSeconds: number): Record<string, z.ZodType> {
   return describeHeaders({
     'X-Request-ID': [
@@ -72,7 +72,7 @@ const challenge = patternText(/^(Bearer|ApiKey) /, 200);
 const CHALLENGE =
   'The credentials that the operation accepts. For a rejected token, also why it was rejected.';
 
-/** The headers that only the errors of these statuses have. */
+/** Headers that only errors with these statuses have. */
 const HEADERS_BY_STATUS: Readonly<Record<number, Record<string, z.ZodType>>> = {
   // RFC 9110 section 11.6.1
   401: describeHeaders({ 'WWW-Authenticate': [challenge, CHALLENGE] }),

@@ -21,8 +21,8 @@ export function makeListResource<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * Makes the schema of a page of a list that clients follow. A client sends `resume_cursor` as
- * `parameter`.
+ * Makes the schema of a page of a list that clients can follow. A client sends `resume_cursor` as the
+ * query parameter `parameter` to continue.
  */
 export function makeFollowedList<Item extends z.ZodType>(item: Item, parameter: string) {
   return makeListResource(item).extend({

@@ -1,6 +1,6 @@
 /**
- * Rewrites a regular expression for the OpenAPI document, whose readers use these dialects: ECMAScript
- * with the `u` flag, RE2, Java and Python. Python's `\d` and `\w` match characters of every script, and
+ * Rewrites a regular expression for the OpenAPI document, so that it has the same meaning in ECMAScript
+ * with the `u` flag, RE2, Java and Python. In Python, `\d` and `\w` match characters of every script.
  * Java does not have `\0`.
  *
  * A pattern without a portable form stays unchanged, so that a test finds it.

@@ -1,15 +1,16 @@
 /**
- * Caches the latest response of the feed to each request in two levels: the memory of this isolate, and
- * the edge cache of the data centre. A cached response has the version of the catalogue that it shows,
- * and its freshness depends on this version (versions.ts). The isolates of a data centre share their
- * confirmations of versions through the edge cache, too. The address of an edge entry contains the form
- * of entries, the deployment, the version of the rules for rendering, the site, and the request. Decoded:
+ * Caches responses of the feed in the isolate's memory, and in the edge cache of the data centre. How
+ * fresh a response is depends on its version of the catalogue (versions.ts). Through the edge cache,
+ * isolates share responses, and the confirmations of versions. Decoded addresses of both:
  *
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com confirmations
  *     https://api.example.com/api/.feed/2/DEPLOYMENT 4 https://www.example.com ["page",{…}]
  *
- * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
- * nothing on a `workers.dev` address.
+ * Here, 2 is the version of the entry format, and 4 the version of the rendering rules. The site and
+ * the request follow.
+ *
+ * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does nothing
+ * on a `workers.dev` address.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -24,7 +25,7 @@ import {
   type Freshness,
 } from './versions.ts';
 
-/** Version of the form of edge entries. Raise it when an entry gets another form. */
+/** Version of the format of edge entries. Increase it when the format changes. */
 const EDGE_FORM = 2;
 const EDGE_DEADLINE_MS = 1_000;
 const EDGE_RETENTION_SECONDS = 604_800;
@@ -32,7 +33,7 @@ const CONFIRMATIONS = 'confirmations';
 const VERSION_HEADER = 'X-Catalogue-Version';
 const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
-/** Largest part of the memory for one response. A larger response is cached only at the edge. */
+/** Largest share of the memory for one response. A larger response is cached only at the edge. */
 const MAX_ENTRY_PART = 1 / 16;
 
 export type FeedResponse = {
@@ -53,7 +54,7 @@ export type CachedResponse = {
 export class FeedCache {
   readonly versions: CatalogueVersions;
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Contains the site, because Workers for two sites could share entries if deployments have no ids. */
+  /** Includes the site, because Workers of two sites could share entries if their deployments have no ids. */
   readonly #edgePrefix: string;
   readonly #isEnabled: boolean;
 
@@ -112,8 +113,8 @@ export class FeedCache {
   }
 
   /**
-   * Adopts the shared confirmations, and then shares the confirmations of this isolate unless the
-   * shared ones are about as recent. Never rejects.
+   * Adopts the shared confirmations. Then shares this isolate's confirmations, unless the shared ones
+   * are about as recent. Never rejects.
    */
   async shareConfirmations(url: string): Promise<void> {
     const shared = await withinEdgeDeadline(this.#adoptConfirmations(url));
@@ -126,7 +127,10 @@ export class FeedCache {
     await putAtEdge(address, JSON.stringify(confirmations), new Headers());
   }
 
-  /** Returns the shared confirmation of the current version. */
+  /**
+   * Adopts the shared confirmations. Returns the first, which confirms the version that was current
+   * when shared.
+   */
   async #adoptConfirmations(url: string): Promise<Confirmation | undefined> {
     const entry = await caches.default.match(this.#edgeAddress(url, CONFIRMATIONS));
     const shared = (await entry?.json<Confirmation[]>()) ?? [];
@@ -156,7 +160,10 @@ async function putAtEdge(address: string, body: BodyInit | null, headers: Header
   await withinEdgeDeadline(caches.default.put(address, new Response(body, { headers })));
 }
 
-/** Returns the result of a call. Logs a failure or a late result, and returns undefined. Never rejects. */
+/**
+ * Returns the result of a call. If the call fails or is late, logs the error and returns undefined.
+ * Never rejects.
+ */
 async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await withDeadline(call, EDGE_DEADLINE_MS, 'edge cache call');
@@ -166,7 +173,10 @@ async function withinEdgeDeadline<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Makes a response. Its `ETag` is strong, because only equal texts have equal tags (RFC 9110 section 8.8.3). */
+/**
+ * Makes a response with a strong `ETag`, because only identical bodies have the same tag (RFC 9110
+ * section 8.8.3).
+ */
 export async function makeResponse(
   json: string | undefined,
   version: CatalogueVersion,

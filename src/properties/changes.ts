@@ -1,6 +1,6 @@
 /**
- * Reads the list of changes from the primary database, so that the list contains all changes of an
- * import that has ended. A listing has one position, which its latest change assigns. Readers get these
+ * Reads the list of changes from the primary database, so that it includes every change of a finished
+ * import. Each listing has one position in the list, which its latest change assigns. Readers get these
  * changes:
  *
  *     listings, by position          in a first pass      after position 2
@@ -31,7 +31,7 @@ import { formatListing } from './store.ts';
 import { properties } from './table.ts';
 
 type ChangePosition = {
-  /** Generation of the database (src/storage/table.ts). Positions of another generation are invalid. */
+  /** Generation of the database (src/storage/table.ts). Positions from another generation are invalid. */
   generation: string;
   /** Position of the last change that the reader has. */
   seq: number;
@@ -50,7 +50,7 @@ export function decodeChangePosition(cursor: string | undefined): ChangePosition
   return decodeCursor(cursor, SCOPE, changePosition, 'after');
 }
 
-/** Builds a cursor. Raises `start` to `seq`, because an earlier `start` has no effect on a reader at `seq`. */
+/** Encodes a cursor. Raises `start` to `seq`, because a smaller `start` has no effect on a reader at `seq`. */
 export function changeCursor({ generation, seq, start }: ChangePosition): string {
   return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
@@ -65,7 +65,7 @@ const { change_seq, id, slug, status, removed_slug, former_slugs, document, sour
 
 const isRendered = sql<number>`${properties.rendering} = ${placeholder('rendering')}`;
 
-/** Selects the generation, and for a first page the newest position. Reads one row for each. */
+/** Selects the generation and, for a first page, the newest position. Reads one row for each. */
 const LIST_STATE = createStatement(
   queryBuilder
     .select({
@@ -105,9 +105,11 @@ const CHANGES = createStatement(
 type ChangeRow = Awaited<ReturnType<typeof CHANGES.rows>>[number];
 
 /**
- * Returns the page after a position, or the first page, as JSON text of a `PropertyChangeList`. Reads
- * the rows of `LIST_STATE`, `limit + 1` changes, and in a first pass the removals that it skips.
- * Throws `invalid_cursor` for a position of another generation.
+ * Reads the page after a position, or the first page, as JSON text of a `PropertyChangeList`. Throws
+ * `invalid_cursor` for a position from another generation.
+ *
+ * D1 reads the rows of `LIST_STATE`, `limit + 1` changes, and, in a first pass, the removals that it
+ * skips.
  */
 export async function readChanges(
   database: D1Database,

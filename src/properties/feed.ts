@@ -1,7 +1,8 @@
 /**
- * Serves the feed from a cache or from D1, which may be slow or failing. A read passes the stages of
- * the stale policy until D1 responds, or until a stage allows the newest cached response. D1's
- * response is cached in both levels, also if it arrives after a stale response was served.
+ * Serves the feed from a cache or from D1. While D1 is slow or failing, the feed can serve stale
+ * responses. A request passes through the stages of the stale policy until D1 responds, or until a
+ * stage allows the newest cached response. D1's response is cached at both levels, even if it arrives
+ * after a stale response was served.
  *
  *     stage     begins                       allows a response that is           after a failure of D1
  *     memory    immediately                  fresh
@@ -9,8 +10,8 @@
  *     slow      300 ms after D1 was called   fresh, or stale for up to 5 min     stale, for 60 s
  *     stalled   2 s after D1 was called      fresh or stale
  *
- * A failure of D1 ends the waits. An expired response is never served. Without a response, the
- * request gets a 500 after 5 s.
+ * If D1 fails, the remaining stages begin immediately. Expired responses are never served. If there is
+ * no response to serve, the request gets a 500 after at most 5 s.
  */
 
 import type { Context } from 'hono';
@@ -26,11 +27,11 @@ import { pickLocales } from './locale-map.ts';
 import { CATALOGUE_VERSION_ONLY, type FeedReader } from './store.ts';
 
 type Stage = {
-  /** Maximum wait before the stage, first for the edge cache, then for D1. */
+  /** Maximum wait before the stage begins: for the edge cache before `edge`, and for D1 before later stages. */
   waitMs: number;
-  /** Maximum staleness of a response that the stage serves. Absent if it serves only fresh ones. */
+  /** Maximum staleness of a response that the stage serves. Absent if the stage serves only fresh responses. */
   maxStaleMs?: number;
-  /** Time after a failure of D1 in which the stage serves any stale response. */
+  /** Time after a D1 failure during which the stage serves any stale response. */
   failureMs: number;
 };
 
@@ -45,7 +46,7 @@ const STALE_POLICY = {
 const STALL_MS = STALE_POLICY.slow.waitMs + STALE_POLICY.stalled.waitMs;
 const READ_DEADLINE_MS = 5_000;
 const RETRY_SECONDS = 2;
-/** A revalidation that failed, or takes longer, is tried again after this time. */
+/** Time after which a failed or slow revalidation is repeated. */
 const REVALIDATION_RETRY_MS = 6_000;
 const FAILURE_LOG_INTERVAL_MS = 5_000;
 
@@ -53,7 +54,7 @@ type FeedRequest<Query> = {
   c: Context<AppEnv>;
   reader: FeedReader<Query>;
   query: Query;
-  /** The languages of the response; undefined for all of them. */
+  /** The languages of the response; undefined for all languages. */
   locale?: readonly string[] | undefined;
   /** Whether to bypass the cache and read the primary. */
   fresh?: boolean | undefined;
@@ -69,7 +70,7 @@ type ServedResponse = {
   ageMs?: number;
 };
 
-/** The feed of one isolate. */
+/** The feed, as one isolate serves it. */
 export class Feed {
   #cache: FeedCache | undefined;
   /** Start of the revalidation in progress. */
@@ -78,7 +79,7 @@ export class Feed {
   #failedAt = Number.NEGATIVE_INFINITY;
   #failureLoggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error. */
+  /** Responds with 200 or 304. Throws a 404 if the listing is missing, and a 500 if D1 fails. */
   async respond<Query>(request: FeedRequest<Query>): Promise<Response> {
     const { c, reader, query, locale, fresh } = request;
     const config = readConfig(c.env);
@@ -159,7 +160,10 @@ export class Feed {
     }
   }
 
-  /** Serves D1's response, and caches it. D1 returns no rows if the version of `cached` is current. */
+  /**
+   * Serves D1's response, and caches it. If the version of `cached` is current, D1 returns no rows, and
+   * `cached` is served.
+   */
   async #serveFromD1(
     call: FeedCall,
     cacheStatus: string,
@@ -174,7 +178,10 @@ export class Feed {
     return { response, source: 'database', cacheStatus };
   }
 
-  /** Reads only the version, to confirm it, in one request of the isolate at a time. Never rejects. */
+  /**
+   * Reads only the version, to confirm it. Only one request of the isolate does so at a time. Never
+   * rejects.
+   */
   async #revalidate(call: FeedCall): Promise<void> {
     if (isWithin(this.#revalidatingSince, REVALIDATION_RETRY_MS)) return;
     this.#revalidatingSince = Date.now();
@@ -185,7 +192,7 @@ export class Feed {
     this.#revalidatingSince = Number.NEGATIVE_INFINITY;
   }
 
-  /** Reads D1. Throws a 500 after 5 s. Records a failure or a stall. */
+  /** Reads D1, and records a failure or a stall. Throws a 500 after 5 s. */
   async #readD1(call: FeedCall, cachedVersion: string | null) {
     const stall = new Error(`a read took over ${STALL_MS} ms`);
     const timer = setTimeout(() => this.#recordFailure(stall), STALL_MS);
@@ -211,8 +218,8 @@ export class Feed {
 }
 
 /**
- * Reads D1 in one round trip, and confirms the version that it finds. If that version is older than
- * the current one, a replica may lag, so the read is repeated at the primary, which decides.
+ * Reads D1 in one round trip, and confirms the version of the result. If this version is older than the
+ * current one, a replica may lag behind. The read is then repeated at the primary, which decides.
  */
 async function readAndConfirm(
   { c, reader, query, fresh, cache }: FeedCall,
@@ -232,20 +239,20 @@ async function readAndConfirm(
 }
 
 /**
- * Whether a time is less than `milliseconds` ago. Returns false for a time in the future, which there is
- * if the clock was set back.
+ * Whether a time is less than `milliseconds` ago. Returns false for a time in the future, which can
+ * occur after the clock was set back.
  */
 function isWithin(time: number, milliseconds: number): boolean {
   const ageMs = Date.now() - time;
   return ageMs >= 0 && ageMs < milliseconds;
 }
 
-/** Formats a `Cache-Status`: the cache nearest the origin comes first (RFC 9211 section 2). */
+/** Formats `Cache-Status`. The cache nearest the origin comes first (RFC 9211 section 2). */
 function formatHit({ level, memoryFwd }: CachedResponse, hit: string): string {
   return level === 'memory' ? `isolate; ${hit}` : `edge; ${hit}, isolate; fwd=${memoryFwd}`;
 }
 
-/** Builds the 404 `resource_missing` of a missing listing, and of a name that no listing can have. */
+/** Builds the 404 `resource_missing` for a missing listing, or for a path that cannot name a listing. */
 export function propertyNotFound(headers?: { 'Cache-Status': string }) {
   return resourceMissing('There is no such property.', headers);
 }

@@ -1,4 +1,4 @@
-/** Translations of a text, and the selection of some languages in a document. */
+/** Locale maps, which contain the translations of a text by language. */
 
 export const LOCALES = ['en', 'es', 'fr'] as const;
 
@@ -6,7 +6,7 @@ export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
 
 export type LocaleMap = Localized<string>;
 
-/** Whether a text shows nothing: only spaces and format characters, such as U+200B. */
+/** Whether a text has only spaces and invisible format characters, such as U+200B. */
 export function isBlank(text: string): boolean {
   return text.replaceAll(/\p{Cf}/gu, '').trim() === '';
 }
@@ -25,8 +25,8 @@ export function mapLocales<T>(
 }
 
 /**
- * Reduces each locale map of a JSON document to the chosen languages. It works by name, because no
- * other object of a document has fields that are named like languages.
+ * Reduces every locale map in a JSON document to the chosen languages. Removes fields by their names,
+ * because only locale maps have fields that are named after languages.
  *
  * @example pickLocales('{"title":{"en":"Sea","fr":"Mer"}}', ['fr']) // '{"title":{"fr":"Mer"}}'
  */

@@ -15,7 +15,10 @@ import { createStatement, placeholder, queryBuilder } from '../storage/statement
 import { CATALOGUE_UNCHANGED, CATALOGUE_VERSION, type FeedReader } from './store.ts';
 import { locations } from './table.ts';
 
-/** Position of a location in the list, which is sorted by slug (locations without one last) and id. */
+/**
+ * Position in the list of locations, which is sorted by slug, then by id. Locations without a slug come
+ * last.
+ */
 type LocationPosition = readonly [sortSlug: string, id: string];
 
 const position: z.ZodType<LocationPosition> = z.tuple([z.string(), uuid]).readonly();

@@ -31,10 +31,13 @@ const filterParameters = {
   ),
 } satisfies Record<(typeof FILTER_COLUMNS)[number] | 'status' | 'location', z.ZodType>;
 
-/** Parsed filters. Statuses are deduplicated and sorted, so that equal filters have equal JSON texts. */
+/** Parsed filters. Statuses are deduplicated and sorted, so that equal filters have equal JSON. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
-/** The schema of `locale`. Its output is deduplicated and sorted; undefined for all languages. */
+/**
+ * Schema of the parameter `locale`. Parsing removes duplicates and sorts the languages. The output is
+ * undefined for all languages.
+ */
 const locale = makeEnumListSchema(LOCALES)
   .transform((locales) => (locales.length < LOCALES.length ? locales : undefined))
   .optional()
@@ -44,7 +47,7 @@ const locale = makeEnumListSchema(LOCALES)
     ...makeListMetadata({ $ref: '#/components/schemas/Locale' }, LOCALES.length),
   });
 
-/** The parameter `fresh`. Python sends `True`, and other clients send `1`. */
+/** Schema of the parameter `fresh`. Accepts `True`, which Python sends, and `1`, which other clients send. */
 const fresh = z
   .string()
   .toLowerCase()

@@ -7,8 +7,8 @@ import type { Source } from './source.ts';
 import { CARD_FIELDS } from './statuses.ts';
 
 /**
- * Version of the rules for rendering. A new version makes every stored document outdated, so that
- * reads render it again. test/properties/rules.test.ts fails if the rules change without a new version.
+ * Version of the rendering rules. A new version makes every stored document outdated, so that reads
+ * render it again. test/properties/rules.test.ts fails if the rules change without a new version.
  */
 export const RULES_VERSION = 4;
 
@@ -18,8 +18,8 @@ export function formatRendering(publicSiteUrl: string): string {
 }
 
 /**
- * Returns the wire resource of a listing, with its fields in their order on the wire; null for a
- * hidden listing. `publicSiteUrl` has no slash at its end.
+ * Renders a listing as its wire resource, with the fields in wire order. Returns null for a hidden
+ * listing. `publicSiteUrl` must not end with a slash.
  */
 export function render(source: Source, publicSiteUrl: string): Property | null {
   if (source.status === 'hidden') return null;
@@ -96,7 +96,7 @@ function listWebPhotos(source: Source): Photo[] {
     .sort((a, b) => a.web_sort_order - b.web_sort_order || byId(a, b));
 }
 
-/** Compares the ids of photos or videos that have one sort order, so that the result is always the same. */
+/** Compares photos or videos with the same sort order by id, so that their order never changes. */
 function byId(a: { id: string }, b: { id: string }): number {
   return a.id < b.id ? -1 : 1;
 }

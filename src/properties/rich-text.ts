@@ -1,10 +1,13 @@
-/** Rich text (a string or a ProseMirror document), and its plain text for the feed. */
+/** Converts rich text, which is a string or a ProseMirror document, to the plain text of the feed. */
 
 import { isBlank } from './locale-map.ts';
 
 const LINE_END = /\r\n?|\n/g;
 
-/** A node of a ProseMirror document. Marks and attributes are not in the type, because plain text does not show them. */
+/**
+ * A node of a ProseMirror document. The type has no marks or attributes, because plain text does not
+ * show them.
+ */
 type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
 export type RichText = string | RichTextNode;
 
@@ -28,7 +31,7 @@ function cleanString(text: string): string {
     .trim();
 }
 
-/** Lists the texts of the paragraphs and headings, which are not blank and contain no blank line. */
+/** Lists the text of each paragraph and heading. Leaves out blank texts and blank lines. */
 function listBlocks(document: RichTextNode): string[] {
   const blocks: string[] = [];
   let block = '';

@@ -8,7 +8,7 @@ const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const SLUG_MESSAGE =
   'must be lower-case letters and digits in words joined by single hyphens or underscores';
 
-/** The schema of a slug. A slug must not be a UUID, because a path has either a slug or an id. */
+/** Schema of a slug. A slug must not be a UUID, because a path contains either a slug or an id. */
 export const slug = z
   .string()
   .max(MAX_SLUG_CHARACTERS)

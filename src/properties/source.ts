@@ -1,6 +1,6 @@
 /**
- * The stored form of a listing, from which its wire resource is rendered. The import validates it
- * (tools/import/catalogue/listing-schemas.ts), so the service does not.
+ * The stored form of a listing, from which its wire resource is rendered. The import has validated it
+ * (tools/import/catalogue/listing-schemas.ts), so the service does not validate it again.
  */
 
 import type { LocaleMap, Localized } from './locale-map.ts';

@@ -1,4 +1,4 @@
-/** Reads listings for the feed. A page, or a single listing, takes one round trip to D1. */
+/** Reads listings for the feed. A page or a single listing takes one round trip to D1. */
 
 import { and, eq, ne, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -14,7 +14,10 @@ import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 import type { CatalogueVersion } from './versions.ts';
 
-/** A kind of read of D1 whose result is cached. The JSON text of its query is part of the cache's key. */
+/**
+ * A type of D1 read whose result is cached. Its name and the JSON text of its query are part of the
+ * cache key.
+ */
 export type FeedReader<Query> = {
   name: string;
   /**
@@ -30,7 +33,7 @@ export type FeedReader<Query> = {
 
 const { catalogue_version, generation, catalogue_number } = databaseIdentity;
 
-/** Selects the version of the catalogue, which is one row. Each read begins its batch with this statement. */
+/** Selects the version of the catalogue, which is one row. Every read begins its batch with this statement. */
 export const CATALOGUE_VERSION = createStatement(
   queryBuilder
     .select({
@@ -42,13 +45,13 @@ export const CATALOGUE_VERSION = createStatement(
 );
 
 /**
- * Whether the catalogue still has the version of the cached response. If it has, statements replace the
- * key or the position by null, or the limit by 0, so that they read no row. If this were one more
- * condition of a statement, SQLite would read the first row to check the condition.
+ * Whether the catalogue still has the version of the cached response, as SQL. If so, statements replace
+ * the key or the position with null, or the limit with 0, so that they read no rows. A separate
+ * condition in `where` would still make SQLite read the first row.
  */
 export const CATALOGUE_UNCHANGED = sql`(select ${catalogue_version} from ${databaseIdentity}) = ${placeholder('cachedVersion')}`;
 
-/** Reads one row, to revalidate the cached responses of all requests. */
+/** Reads only the version, one row, which is enough to revalidate every cached response. */
 export const CATALOGUE_VERSION_ONLY: FeedReader<unknown> = {
   name: 'version',
   async read(session) {
@@ -83,8 +86,8 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 export const LISTING_PAGE: FeedReader<ListingsQuery> = {
   name: 'page',
   /**
-   * Reads `limit + 1` rows, one more for each status after the first, and with `location` one more for
-   * each status.
+   * Reads `limit + 1` rows, and one more row for each status after the first. With `location`, it also
+   * reads one row per status to find the location's id.
    */
   async read(
     session,
@@ -182,14 +185,14 @@ const BY_SLUG = listingBy('slug');
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
-/** Selects the id of the location with the requested slug. Reads one row in each range. */
+/** Selects the id of the location with the requested slug. Reads one row for each status. */
 const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Builds the statement of a page, which also selects the listing after it. SQLite reads one range of
- * an index for each status, and merges the ranges. It is written in SQL, because the builder does not
- * accept a computed limit:
+ * Builds the statement that selects a page and the listing after it. SQLite reads one index range for
+ * each status, and merges the ranges. The statement is written in SQL, because Drizzle's builder does
+ * not accept a computed limit:
  *
  *     select display_order, id, … from properties
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?

@@ -17,9 +17,9 @@ const filterColumns = {
 export const FILTER_COLUMNS = Object.keys(filterColumns) as (keyof typeof filterColumns)[];
 
 /**
- * One row for each listing. Each combination of filters has an index that ends in (status,
- * display_order, id), so that a page is one range of one index for each status. The tables have no
- * foreign keys and no CHECKs, because a migration that changes one would have to rebuild the table.
+ * One row per listing. Each combination of filters has an index that ends with (status, display_order,
+ * id), so that a page reads one index range for each status. The feed's tables have no foreign keys and
+ * no CHECK constraints, because changing one would require a migration that rebuilds the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -34,9 +34,12 @@ export const properties = sqliteTable(
     changed_at: integer(),
     /** Last public slug of a hidden listing. */
     removed_slug: text(),
-    /** JSON of a list of at most 20 previous public slugs, newest first. */
+    /** JSON list of at most 20 previous public slugs, newest first. */
     former_slugs: text().notNull().default('[]'),
-    /** Version of the rules and the site of `document` and `card`, as `formatRendering` writes them. */
+    /**
+     * The rules version and the site with which `document` and `card` were rendered, as
+     * `formatRendering` writes them.
+     */
     rendering: text().notNull(),
     /** Unused. The column is kept, because migrations never drop a column. */
     source_hash: text().notNull().default(''),
@@ -89,11 +92,11 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * The records of an import in progress. One transaction applies them all, empties the table, and
- * inserts one row of kind `applied`.
+ * The records of an import in progress. One transaction applies all of them, empties the table, and
+ * inserts a row with the kind `applied`.
  */
 export const importStaging = sqliteTable('import_staging', {
-  /** `location`, `amenity`, `listing`, `applied`, or within the transaction `guard`. */
+  /** `location`, `amenity`, `listing` or `applied`. Within the transaction, also `guard`. */
   kind: text().notNull(),
   key: text().notNull(),
   import_id: text().notNull(),

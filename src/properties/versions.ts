@@ -1,21 +1,24 @@
 /**
- * Keeps the versions of the catalogue, which decide how fresh a cached response is. An import that
- * changes a response of the feed raises the number of the version in its transaction. A
- * *confirmation* of a version is the time of the last read that found the version in D1. An isolate
- * that has seen an import shares these confirmations, for example:
+ * Tracks the versions of the catalogue, which determine how fresh a cached response is. Each import
+ * that changes a response of the feed increments the version number. A *confirmation* is the time of
+ * the last read that found a version in D1. After an import, for example, an isolate shares these
+ * confirmations:
  *
  *     [{ version: { id: '9b83… 13 4f0a…', generation: '9b83…', number: 13 }, at: 1800000090000 },
  *      { version: { id: '9b83… 12 7c1d…', generation: '9b83…', number: 12 }, at: 1800000045000 }]
  *
- * The first version is the current one. After a rewind (Time Travel), two imports may have raised the
- * number to the same value, until `after-time-travel` begins a new generation.
+ * The current version comes first. After a rewind (Time Travel), an import may assign a number for the
+ * second time, until `after-time-travel` begins a new generation.
  */
 
 /** Maximum difference between the clocks of two machines. */
 const MAX_CLOCK_SKEW_MS = 5_000;
 const MAX_CONFIRMATIONS = 64;
 
-/** A version of the catalogue. `id` joins `generation`, `number`, and the id of the import that raised it. */
+/**
+ * A version of the catalogue. `id` consists of `generation`, `number`, and the id of the import that
+ * assigned the number.
+ */
 export type CatalogueVersion = { id: string; generation: string; number: number };
 
 /** The last read that found a version in D1. `at` is its start, in milliseconds since the epoch. */
@@ -35,7 +38,7 @@ export type Freshness =
   | {
       kind: 'fresh';
       ttlMs: number;
-      /** Whether the confirmation is so old that a request should revalidate it. */
+      /** Whether a request should revalidate the version, because its confirmation is old. */
       isDue: boolean;
     }
   | {
@@ -49,16 +52,17 @@ export type Freshness =
 /** The versions that one isolate has seen. */
 export class CatalogueVersions {
   current: CatalogueVersion | undefined;
-  /** Confirmations by the id of their version, in the order in which isolates share them. */
+  /** Confirmations by version id, in the order in which isolates share them. */
   confirmations: ReadonlyMap<string, Confirmation> = new Map();
-  /** Remaining freshness of the current version at which a request revalidates the version. */
+  /** Remaining freshness, in milliseconds, at which a request revalidates the current version. */
   readonly revalidationMs: number;
   readonly #freshnessLifetimeMs: number;
   readonly #retentionMs: number;
 
   /**
-   * After its confirmation, the current version is fresh for `freshnessLifetimeMs`, and any version
-   * can be served stale until `retentionMs`. If `retentionMs` is 0, no version is served stale.
+   * Both times begin at a version's last confirmation. The current version is fresh for
+   * `freshnessLifetimeMs`. Any version can be served stale for up to `retentionMs`, or never if
+   * `retentionMs` is 0.
    */
   constructor(freshnessLifetimeMs: number, retentionMs: number) {
     this.revalidationMs = freshnessLifetimeMs / 4;
@@ -76,7 +80,7 @@ export class CatalogueVersions {
     return { kind: 'stale', staleMs: Math.max(0, -ttlMs), ageMs };
   }
 
-  /** Whether a version was confirmed after another one. The current version is the latest. */
+  /** Whether a version was confirmed after another version. The current version counts as the latest. */
   isLater({ id }: CatalogueVersion, other: CatalogueVersion): boolean {
     const currentId = this.current?.id;
     if (other.id === currentId) return false;
@@ -85,9 +89,10 @@ export class CatalogueVersions {
   }
 
   /**
-   * Confirms the version that a read of D1 has found, and makes it the current version. Returns false,
-   * and changes nothing, if the version is neither current nor newer, because then a replica lags,
-   * or the database was rewound. With `isDecisive`, for a read of the primary, accepts any version.
+   * Confirms a version that a read of D1 found, and makes it the current version. Returns whether the
+   * version was accepted. A version that is neither current nor newer is rejected, because it may come
+   * from a lagging replica. With `isDecisive`, which is for a read of the primary, every version is
+   * accepted.
    */
   confirm(version: CatalogueVersion, at: number, isDecisive: boolean): boolean {
     if (version.id !== this.current?.id && !isDecisive && !this.#isNewer(version)) return false;
@@ -96,7 +101,10 @@ export class CatalogueVersions {
     return true;
   }
 
-  /** Adds the confirmations of another isolate, and makes its newer version the current version. */
+  /**
+   * Merges the confirmations that another isolate has shared. If that isolate has seen a newer version,
+   * switches to it, unless the confirmation is old and the current version's is recent.
+   */
   adopt(shared: readonly Confirmation[]): void {
     const [latest] = shared;
     if (latest === undefined) return;
@@ -108,7 +116,10 @@ export class CatalogueVersions {
     this.#merge(shared);
   }
 
-  /** Keeps the latest confirmation of each version. Drops old ones, but never the current version. */
+  /**
+   * Keeps the latest confirmation of each version. Drops the oldest of more than `MAX_CONFIRMATIONS`,
+   * but never that of the current version.
+   */
   #merge(added: readonly Confirmation[]): void {
     const rank = ({ version }: Confirmation) => (version.id === this.current?.id ? 0 : 1);
     const sorted = [...added, ...this.confirmations.values()].sort(
@@ -124,7 +135,10 @@ export class CatalogueVersions {
     this.confirmations = latestById;
   }
 
-  /** Whether a version belongs to the current generation and is newer than all its confirmed versions. */
+  /**
+   * Whether a version belongs to the current generation, and is newer than every confirmed version of
+   * its generation.
+   */
   #isNewer({ generation, number }: CatalogueVersion): boolean {
     if (this.current !== undefined && this.current.generation !== generation) return false;
     return [...this.confirmations.values()].every(
@@ -133,7 +147,10 @@ export class CatalogueVersions {
   }
 }
 
-/** Returns the age of a confirmation; infinite if there is none, or if it is in the future by a wrong clock. */
+/**
+ * Returns the age of a confirmation. Returns infinity if there is no confirmation, or if a wrong clock
+ * put it in the future.
+ */
 function getAgeMs(confirmation: Confirmation | undefined): number {
   if (confirmation === undefined) return Number.POSITIVE_INFINITY;
   const ageMs = Date.now() - confirmation.at;

@@ -4,14 +4,14 @@ import * as z from 'zod';
 
 /** The network from which Workers of other zones call. Their header `CF-Worker` names their zone. */
 const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
-/** The client to which all requests without a readable address belong. */
+/** Name of the client to which all requests without a readable address belong. */
 export const UNKNOWN = 'unknown';
 
 const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
 const MAX_ZONE_CHARACTERS = 255;
 
 /**
- * Names the client by `CF-Connecting-IP`, because a client can forge `X-Forwarded-For`. Returns an
+ * Identifies the client by `CF-Connecting-IP`, because clients can forge `X-Forwarded-For`. Returns an
  * IPv4 address, an IPv6 /64 (one subscriber), `worker ZONE`, or `unknown`.
  */
 export function resolveClient(

@@ -18,20 +18,20 @@
 export const WINDOW_SECONDS = 60;
 export const WINDOW_MS = WINDOW_SECONDS * 1_000;
 export const BUCKET_MS = 5_000;
-/** Buckets in a window, including the current one. */
+/** Number of buckets in a window, including the current bucket. */
 export const BUCKETS_PER_WINDOW = WINDOW_MS / BUCKET_MS;
 /**
- * Maximum difference, in buckets, between the clocks of two machines. Counts in buckets that are more
- * distant come from a clock that was wrong and has been set since.
+ * Maximum difference, in buckets, between the clocks of two machines. Counts in more distant buckets
+ * come from a clock that was wrong and has since been corrected.
  */
 export const MAX_BUCKETS_APART = 2;
 /** Maximum wait of a request for its counter. The next bucket can begin during the wait. */
 export const MAX_WAIT_MS = 300;
 
-/** The policies of an address. A key with its own limit uses `default` on all routes. */
+/** The policies of the rate limit. A key with its own limit uses `default` on all routes. */
 export type PolicyName = 'default' | 'ingest';
 
-/** Bucket → number of requests. */
+/** Number of requests, by bucket. */
 export type Counts = ReadonlyMap<number, number>;
 
 // Isolates and counters of two releases exchange and store the next four types, so their field names
@@ -41,7 +41,10 @@ export type Counts = ReadonlyMap<number, number>;
 export type Report = {
   /** Random reporter id. A restarted isolate gets a new id, so its earlier counts still apply. */
   record: string;
-  /** Total per bucket. In a permit request, its bucket also counts all requests that wait for permits. */
+  /**
+   * Number of requests, by bucket. For a permit request, its bucket also counts the requests that wait
+   * for permits.
+   */
   counts: Counts;
 };
 
@@ -49,14 +52,14 @@ export type Report = {
 export type PermitRequest = { span: number; limit: number };
 
 export type Reply = {
-  /** Whether the counter has stored the counts. For a permit request, whether the permit is granted. */
+  /** Whether the counter has stored the counts. For a permit request, whether the permit was granted. */
   isCounted: boolean;
   /** The requests of all other reporters in the window. */
   others: Counts;
 };
 
 export type CounterState = {
-  /** Bucket → reporter → number of requests. */
+  /** Number of requests, by bucket and reporter. */
   spans: ReadonlyMap<number, ReadonlyMap<string, number>>;
   /** Time of the last change. Every release stores it, because the alarm of any release reads it. */
   changedAt: number;
@@ -71,8 +74,8 @@ export function isInWindow(bucket: number, end: number): boolean {
 }
 
 /**
- * Returns the buckets of every window in which a permit can be requested, because a request may have
- * waited, and the clock of its isolate may be slow or fast.
+ * Returns the buckets of every window in which a permit may be requested. The request may have waited,
+ * and the clock of its isolate may be slow or fast.
  */
 function selectBuckets<T>(buckets: Iterable<[number, T]>, now: number): Map<number, T> {
   const earliest = bucketAt(now - MAX_WAIT_MS) - MAX_BUCKETS_APART - BUCKETS_PER_WINDOW + 1;
@@ -109,13 +112,19 @@ export function addReport(
 }
 
 /**
- * Grants a permit if each window that includes its bucket stays within the limit, and stores its
- * counts. A denied permit changes nothing.
+ * Grants a permit if no window that includes its bucket exceeds the limit, and stores its counts. A
+ * denied permit changes nothing.
  *
- * The count of a permit includes earlier requests of its isolate that still wait for permits. If one
- * of them were denied and this permit granted, the other isolates would count a rejected request.
- * This cannot happen, because the windows depend only on the bucket of the permit, and their totals
- * only grow. So once a count is denied, larger counts are denied too, in whatever order they arrive.
+ * A permit's count includes the earlier requests of its isolate that still wait for permits. With a
+ * limit of 10, and 6 requests at other isolates:
+ *
+ *     request   count   total   permit
+ *     first     4       10      granted
+ *     second    5       11      denied
+ *     third     6       12      denied, in whatever order the messages arrive
+ *
+ * Once a count is denied, every larger count is denied too, because the windows depend only on the
+ * permit's bucket, and their totals only grow. So a stored count never includes a rejected request.
  */
 export function acquirePermit(
   state: CounterState | undefined,

@@ -1,8 +1,7 @@
 /**
- * The Durable Object that adds up one client's requests over all isolates.
- * It loses its memory after about ten seconds without a call, so it stores its state from the second
- * report or the first permit on. If counts are lost before that, the next report of their isolate
- * contains them again.
+ * The Durable Object that adds up one client's requests across all isolates. Its memory is lost after
+ * about ten seconds without a call, so it stores its state from the second report or the first permit
+ * onwards. If counts are lost before that, the next report from their isolate contains them again.
  */
 
 import { DurableObject } from 'cloudflare:workers';

@@ -28,13 +28,13 @@ import {
   WINDOW_MS,
 } from './counter-arithmetic.ts';
 
-/** Unreported requests trigger a report at a twelfth of the limit. */
+/** An isolate sends a report when its unreported requests reach a twelfth of the limit. */
 const UNREPORTED_DIVISOR = 12;
-/** Unacknowledged requests make the next request wait at a fifth of the limit. */
+/** A request waits for a permit when a fifth of the limit is unacknowledged. */
 const UNACKNOWLEDGED_DIVISOR = 5;
 /**
- * Maximum numbers of unreported and unacknowledged requests under a large limit. With them, 20 isolates
- * exceed a limit of 6,000 by 8 %, otherwise by 158 %.
+ * Maximum numbers of unreported and unacknowledged requests, for large limits. With these maximums, 20
+ * isolates exceed a limit of 6,000 by 8 %; without them, by 158 %.
  */
 const MAX_UNREPORTED = 25;
 const MAX_UNACKNOWLEDGED = 60;
@@ -44,7 +44,7 @@ const RETRY_INTERVAL_MS = 1_000;
 /** `client` is an address, or the name of a key if `isKey` is set. */
 type Quota = { client: string; isKey: boolean; policy: PolicyName; limit: number };
 
-/** `overloaded`: the client sends more requests than its counter can handle. */
+/** `overloaded` means that the client sends more requests than its counter can handle. */
 type Verdict = 'admitted' | 'rejected' | 'overloaded';
 
 /** A client's requests that began in one bucket. */
@@ -84,7 +84,7 @@ export class IsolateCounter {
     this.#maxUnacknowledged = Math.min(divideLimit(UNACKNOWLEDGED_DIVISOR), MAX_UNACKNOWLEDGED);
   }
 
-  /** Sums up the window. `resetSeconds` is the time until more requests remain. */
+  /** Returns the client's quota in the window. `resetSeconds` is the time until more requests remain. */
   quotaAt(now: number) {
     const { limit } = this.#quota;
     const current = bucketAt(now);
@@ -113,7 +113,10 @@ export class IsolateCounter {
     };
   }
 
-  /** Decides about a request. Only a request for a permit waits, at most 300 ms. Never throws. */
+  /**
+   * Decides about a request. Waits only if the request needs a permit, and for at most 300 ms. Never
+   * throws.
+   */
   admit({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const { remaining, unacknowledged, unreported } = this.quotaAt(now);
     if (remaining === 0) return 'rejected';
@@ -141,7 +144,7 @@ export class IsolateCounter {
     return this.#health.state === 'failing';
   }
 
-  /** Returns the counts in a bucket. Before it adds one, drops the buckets outside the window. */
+  /** Returns the counts of a bucket. Before it adds a bucket, drops the buckets outside the window. */
   #countsIn(bucket: number): BucketCounts {
     const existing = this.#buckets.get(bucket);
     if (existing !== undefined) return existing;
@@ -156,7 +159,7 @@ export class IsolateCounter {
     return counts;
   }
 
-  /** Waits for a permit. Admits the request if there is no reply in time, because the limit had room. */
+  /** Waits for a permit. Admits the request if no reply arrives in time, because the limit had room. */
   async #waitForPermit(env: Env, bucket: number, counts: BucketCounts): Promise<Verdict> {
     const startedAt = Date.now();
     const reply = await firstWithin(this.#call(env, bucket), MAX_WAIT_MS, undefined);
@@ -168,7 +171,10 @@ export class IsolateCounter {
     return verdict;
   }
 
-  /** Reports the counts, and requests a permit in `permitBucket`. Returns `admitted` if the counter fails. */
+  /**
+   * Reports the counts. With `permitBucket`, also requests a permit. Returns `admitted` if the counter
+   * fails.
+   */
   async #call(env: Env, permitBucket?: number): Promise<Verdict> {
     const { client, isKey, policy, limit } = this.#quota;
     const counts = new Map<number, number>();
@@ -195,7 +201,10 @@ export class IsolateCounter {
     }
   }
 
-  /** Keeps the larger counts, because smaller counts come from an older call that was overtaken. */
+  /**
+   * Keeps the larger count of each bucket, because a smaller one comes from an older call that was
+   * overtaken.
+   */
   #mergeCounts(field: 'admittedElsewhere' | 'reported' | 'acknowledged', received: Counts): void {
     for (const [bucket, count] of received) {
       const counts = this.#countsIn(bucket);
@@ -233,8 +242,8 @@ async function send(env: Env, name: string, ...message: Message): Promise<Reply>
 }
 
 /**
- * Returns an HMAC of an address, because the platform's metrics show object names outside the
- * jurisdiction too. Changing the first value of `API_KEY` resets all counts.
+ * Returns an HMAC of an address, because the platform's metrics show object names even outside the
+ * jurisdiction. Changing the first value of `API_KEY` resets all counts.
  */
 function hashAddress(env: Env, address: string): string {
   const secret = readConfig(env).apiKeys[0] ?? 'no API_KEY';

@@ -1,4 +1,7 @@
-/** The rate limit of /api, its response headers and its 429. Counts a request before it is handled. */
+/**
+ * Applies the rate limit to /api. Counts each request before it is handled, and sets the rate-limit
+ * headers.
+ */
 
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
@@ -13,12 +16,12 @@ import { resolveClient, UNKNOWN } from './client-address.ts';
 import { type PolicyName, WINDOW_SECONDS } from './counter-arithmetic.ts';
 import { IsolateCounter } from './isolate-counter.ts';
 
-/** Maximum number of clients that an isolate counts. It serves fewer clients in a window. */
+/** Maximum number of clients that an isolate counts. In a window, it serves fewer clients. */
 const MAX_CLIENTS = 10_000;
 
 type RateLimitOptions = { ingestPaths: readonly string[] };
 
-/** The client of a request, and its limit. `policyName` is the name of the policy in the response headers. */
+/** A request's client and its limit. `policyName` is the policy's name in the response headers. */
 type ClientQuota = {
   client: string;
   isKey: boolean;
@@ -29,7 +32,7 @@ type ClientQuota = {
 
 /**
  * Counts each request of /api, and rejects it with 429 `rate_limit_exceeded` if its client has reached
- * the limit. Sets two families of headers: `X-RateLimit-*`, and those of
+ * the limit. Sets the `X-RateLimit-*` headers, and the headers of
  * draft-ietf-httpapi-ratelimit-headers-10.
  *
  *     request                         client            policy

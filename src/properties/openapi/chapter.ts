@@ -15,7 +15,7 @@ import {
 import { EXAMPLES } from './examples.ts';
 import { changeList, locationResource, property, propertyCard } from './property.ts';
 
-/** The request headers of a response that clients may cache. */
+/** Request headers of operations whose responses clients may cache. */
 const requestHeaders = {
   'If-None-Match': patternText(/[!-~]/, 8_000)
     .optional()
@@ -45,7 +45,7 @@ const headers = {
   }),
 };
 
-/** Adds the headers of a response that clients may cache, and its 304. */
+/** Adds the headers that allow clients to cache a response, and the 304 for revalidation. */
 function cacheable<Response extends object>(response: Response) {
   const description =
     'The response that `If-None-Match` names is still current. The body is empty.';

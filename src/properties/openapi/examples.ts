@@ -52,7 +52,7 @@ export const EXAMPLES = {
   firstChanges: pageExample([change], CURSOR_AFTER_THE_FIRST, {
     resume_cursor: CURSOR_AFTER_THE_FIRST,
   }),
-  /** `locale=en`, after a listing was renamed and another one hidden. */
+  /** With `locale=en`, after one listing was renamed and another was hidden. */
   changes: pageExample(
     [{ ...change, former_slugs: ['can-ginebre'], property: withLocale(listing) }, removal],
     null,
@@ -68,7 +68,7 @@ export const EXAMPLES = {
   lastLocations: pageExample([findLocation(null)], null),
 };
 
-/** Returns a resource as `locale=en` reduces it. */
+/** Reduces a resource to English, as `locale=en` does. */
 function withLocale(resource: object): unknown {
   return JSON.parse(pickLocales(JSON.stringify(resource), ['en']));
 }

@@ -15,14 +15,17 @@ import { CARD_FIELDS, propertyType, publicStatus } from '../statuses.ts';
 export const MAX_TEXT_CHARACTERS = 100_000;
 export const MAX_LIST_ENTRIES = 1_000;
 
-/** SQLite's functions cut a text at NUL, and UTF-8 cannot encode half of a surrogate pair. */
+/**
+ * Text that the store keeps unchanged. SQLite's functions cut text at NUL, and UTF-8 cannot encode half
+ * of a surrogate pair.
+ */
 export const text = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
   .regex(/^[^\0]*$/, 'must not contain NUL (U+0000)')
   .refine((value) => value.isWellFormed(), { error: 'must not contain half of a surrogate pair' });
 
-/** Sites use it in links, so other schemes, such as `javascript:`, must be rejected. */
+/** An http or https URL. Sites use it in links, so other schemes, such as `javascript:`, are rejected. */
 export const httpUrl = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
@@ -41,7 +44,7 @@ export function localized<S extends z.ZodType>(schema: S) {
   return z.strictObject({ en: value, es: value, fr: value });
 }
 
-/** Translations of a text. Parsing drops blank ones. */
+/** Translations of a text. Parsing drops blank translations. */
 export const localeMap = localized(text)
   .overwrite((map) => mapLocales(map, (value) => value))
   .register(z.globalRegistry, {
@@ -108,8 +111,8 @@ const amount = z.number().min(0);
 const count = z.int32().min(0);
 
 /**
- * A listing as the feed sends it. Listings files and the store have the same fields, except those
- * that source.ts names as `RenderedField`.
+ * A listing as the feed sends it. Listings files and the store have the same fields, except for the
+ * `RenderedField` names in source.ts.
  */
 export const property = z
   .strictObject({
