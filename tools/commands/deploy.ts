@@ -225,7 +225,7 @@ async function describeRemoteKeySet(
   }
 }
 
-/** Lists the changes that a deployment makes before the upload, in the imperative. */
+/** Lists what a deployment will change before it uploads the Worker. Each item is an imperative. */
 async function listChanges(
   { wantsReplicas }: Request,
   account: Account,

@@ -43,7 +43,7 @@ function printDocument(version: string): number {
 }
 
 /**
- * Replaces the unions that the converter to OpenAPI 3.0 does not support. OpenAPI 3.0 has no
+ * Replaces the unions that the OpenAPI 3.0 converter does not support. OpenAPI 3.0 has no
  * nullable references, so each `anyOf` of a reference and null becomes a copy of the referenced
  * schema with `type: [T, "null"]`. A schema with more than two types keeps only its description and
  * examples, because generators for 3.0 understand no other form of it.

@@ -21,7 +21,7 @@ const LIFETIME = /^[1-9]\d{0,8}[smhd]$/;
 
 type TokenOptions = ReturnType<typeof parseOptions>;
 
-/** The `token` command. Tests run it in a folder other than the project's. */
+/** The `token` command. Tests run it outside the project folder. */
 export const command = {
   program,
   parse: parseOptions,

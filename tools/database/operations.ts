@@ -18,7 +18,7 @@ export type NewOperation = {
   command: string;
   /** Path of the file that the command reads. Only the file's name is stored. */
   file?: string | undefined;
-  /** Numbers of changes, e.g. `{ added: 1, changed: 2 }`. */
+  /** The number of changes of each kind, e.g. `{ added: 1, changed: 2 }`. */
   counts: Readonly<Record<string, number>>;
   /** Hash of the export's id; undefined if the file does not come from an export. */
   exportKey?: string | undefined;

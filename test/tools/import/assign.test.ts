@@ -67,7 +67,7 @@ describe.each([
     expect(assign(sheet, [{ [address]: second }], stored).labels).toEqual(['B']);
   });
 
-  it('is found by its mark if its address was edited', () => {
+  it('is matched by its mark even if its address was edited', () => {
     expect(assign(sheet, [{ [address]: third, mark: markOfA }], stored).labels).toEqual(['A']);
   });
 
@@ -157,16 +157,16 @@ describe('a row of features', () => {
   };
   const marked = (record: Cells, index: number) => ({ ...record, mark: marks[index] ?? '' });
 
-  it('keeps the feature of its mark if its icon and label were edited', () => {
+  it('is matched by its mark if its icon and label were edited', () => {
     const edited = { icon_slug: 'pool', label: { en: 'Pool' } };
     expect(assignFeatures([marked(edited, 1)], [EAST, WEST])).toEqual([WEST]);
   });
 
-  it('keeps the feature of its mark after a removal in the store', () => {
+  it('is matched by its mark after another feature was removed from the store', () => {
     expect(assignFeatures([marked(EAST, 0), marked(WEST, 1)], [WEST])).toEqual([undefined, WEST]);
   });
 
-  it('keeps the feature of its mark if the store has a different order', () => {
+  it('is matched by its mark if the store has a different order', () => {
     const edited = { ...EAST, label: { en: 'Eastern' } };
     expect(assignFeatures([marked(edited, 0), marked(WEST, 1)], [WEST, EAST])).toEqual([
       EAST,
@@ -174,7 +174,7 @@ describe('a row of features', () => {
     ]);
   });
 
-  it('gets a key that no other feature has', () => {
+  it('gets a unique key', () => {
     const added = { ...EAST, label: { en: 'New' } };
     const keys = toListRows(listing([added, EAST]), 'features', contents).map(({ key }) => key);
     expect(new Set(keys)).toEqual(new Set(exported.map(({ key }) => key)));

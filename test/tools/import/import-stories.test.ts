@@ -98,7 +98,7 @@ describe('import-listings', () => {
     expect((await importAs('ana', copy, '--overwrite', '--many')).code).toBe(0);
   });
 
-  it('retains with --prune what the editor has added to the export', async () => {
+  it('keeps listings that the editor has added to the export when --prune is given', async () => {
     await importAs('ana', await edit(add('listings', NEW)));
     const { stdout } = await importAs('ana', await edit(price(1)), '--prune');
     expect(stdout).toContain('new was added by your earlier import of this export and stays');

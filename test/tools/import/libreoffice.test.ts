@@ -163,7 +163,7 @@ const EDITS: [edit: string, ...lines: string[]][] = [
   ],
   [
     'row-twice',
-    'slug is ambiguous, because several rows have the same hidden id (listings!A2, listings!A3): clear',
+    'slug is ambiguous, because several rows have the same hidden id (listings!A2, listings!A3): 2 rows',
   ],
   ['row-moved', NOTHING],
   ['row-deleted', NOTHING],

@@ -1,4 +1,4 @@
-/** Tests the imported rows and operations, which an import reads and records besides the catalogue. */
+/** The imported rows and the operations that an import reads from the database and adds to it. */
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { readCatalogue } from '../../../tools/import/catalogue/store.ts';

@@ -90,8 +90,8 @@ export function isAddedByOwnImport({ history: { previousImport } }: Row): boolea
 }
 
 /**
- * Returns the number of rows that the previous import has added to a list. Any other value counts
- * as one change.
+ * Counts each row that the previous import added to a list as one change. A value of another kind is
+ * one change too.
  */
 function countChanges(value: Value): number {
   return value.kind === 'order' ? Math.max(1, listAddedKeys(value.list).length) : 1;

@@ -149,7 +149,7 @@ export function getMarkedRow(value: Value): Row {
   return value.kind === 'cell' ? value.row : value.list.listing;
 }
 
-/** Returns the history that determined the base of the value. */
+/** Returns the import history of the row or list to which the value belongs. */
 export function getHistory(value: Value): History {
   return value.kind === 'cell' ? value.row.history : value.list.history;
 }

@@ -127,8 +127,8 @@ function parseRecord<T>(
 }
 
 /**
- * Reports all missing fields as one problem, because a patch of an unknown record may have a
- * misspelt key.
+ * Reports all missing fields as one problem. If a patch matches no stored record, its key may
+ * be misspelt, and then every missing field would be a problem.
  */
 function summarizeMissing(
   { location: { kind }, mustExist = false }: InputRecord,

@@ -32,7 +32,7 @@ export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
   return moved.length >= MIN_MOVED_CELLS && isMost ? moved : [];
 }
 
-/** Number of columns to compare. They are enough to tell rows apart. */
+/** Number of columns to compare, which is enough to tell rows apart. */
 const COMPARED_COLUMNS = 3;
 
 /**

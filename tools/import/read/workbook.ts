@@ -53,8 +53,8 @@ export type Workbook = {
 type SheetRows = { rows: SheetRow[]; problems: ImportProblem[] };
 
 /**
- * Reads a workbook. Throws a `UserError` if the file is not a workbook, or has no sheet of a
- * catalogue.
+ * Reads a workbook. Throws a `UserError` if the file is not a workbook, or contains no
+ * catalogue sheet.
  */
 export async function readWorkbook(bytes: Uint8Array): Promise<Workbook> {
   return readOpenedWorkbook(await openSheets(bytes));
