@@ -109,7 +109,7 @@ type Vars = ReturnType<typeof makeVars>;
 /** The parsed vars. `problems` contains a message for each malformed var. */
 export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { problems: readonly string[] };
 
-/** The name of a var without a default. */
+/** Names of the vars that have no default. */
 type RequiredVar = {
   [Name in keyof Vars]: undefined extends z.input<Vars[Name]> ? never : Name;
 }[keyof Vars];

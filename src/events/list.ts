@@ -29,8 +29,8 @@ import { makeEventResource } from './store.ts';
 import { events } from './table.ts';
 
 /**
- * A position in the list, in one generation of the database (src/storage/table.ts). There may be no
- * event at `seq`.
+ * A position in the list, in one generation of the database (src/storage/table.ts). `seq` may be a
+ * number that no event has.
  */
 type EventPosition = { generation: string; seq: number };
 
@@ -96,7 +96,7 @@ export async function readEvents(
   const next_cursor = next === undefined ? null : makeCursor(next, order);
   // `newest` is read in the page's transaction, so no event between the page and `newest` is lost.
   const resume = order === 'asc' ? (next ?? Math.max(newest, start)) : newest;
-  // The cursor selects later events, so its order is `asc`. Later pages of `desc` do not have it.
+  // `resume_cursor` selects later events, so its order is `asc`. Later pages of a `desc` list have none.
   const isLaterPageOfDesc = order === 'desc' && after !== undefined;
   const resume_cursor = isLaterPageOfDesc ? null : makeCursor(resume, 'asc');
   return {
@@ -189,7 +189,7 @@ function makeStatements(query: Query, hasPosition: boolean) {
   const conditions = FILTER_ENTRIES.filter(([name]) => name in filters).map(
     ([name, { condition }]) => condition(placeholder(name)),
   );
-  // In the order of the list, its events come after `start`, up to and including `end`.
+  // The list has the events after `start`, up to and including `end`, in the order of the list.
   const state = queryBuilder
     .select({
       generation: databaseIdentity.generation,

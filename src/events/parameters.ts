@@ -172,7 +172,7 @@ export const listParameters = z
   .refine(({ wait, order }) => wait === undefined || order === 'asc', {
     path: ['wait'],
     error: 'needs order=asc',
-    // Otherwise another bad parameter would hide this problem.
+    // Otherwise another invalid parameter would hide this problem.
     when: () => true,
   });
 

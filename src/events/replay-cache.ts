@@ -33,7 +33,7 @@ export async function findCachedResponse(
   try {
     const read = cache.get<Entry>(keyId, 'json');
     const entry = await withDeadline(read, KV_DEADLINE_MS, 'KV read');
-    // An entry in another form has no `accepted_at`, so it is not valid.
+    // An entry in another format has no `accepted_at`, so it is not valid.
     const isValid = entry !== null && entry.accepted_at > keysValidSince;
     if (!isValid) return { kind: 'unknown' };
     if (entry.fingerprint !== fingerprint) return { kind: 'conflict' };

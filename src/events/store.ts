@@ -92,7 +92,7 @@ function decide(
     const [newest, earlier] = storedEvents.filter(({ key_id }) => key_id === keyId);
     const sameBody = newest?.fingerprint === fingerprint ? newest : earlier;
     const eventWithKey = newest && newest.created_at > keysValidSince ? newest : undefined;
-    // The token is also found if an attempt of this request was committed and its response lost.
+    // The token also matches if this request was committed earlier and the response was lost.
     if (sameBody?.receipt === requestToken) decisions.push({ kind: 'accepted', event: sameBody });
     else if (eventWithKey && eventWithKey !== sameBody) {
       decisions.push({ kind: 'conflict', eventWithKey });

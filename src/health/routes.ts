@@ -74,7 +74,7 @@ async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
   const dependencies: Dependencies = { database, idempotency_cache, rate_limiter };
   const isDegraded = [idempotency_cache, rate_limiter].some(({ status }) => status === 'down');
   const status = database.status === 'down' ? 'down' : isDegraded ? 'degraded' : 'ok';
-  // The binding is missing outside of Cloudflare and wrangler.
+  // The binding is missing outside Cloudflare and wrangler.
   const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
   const deployment = metadata && { id: metadata.id, tag: metadata.tag };
   return { ...makeHealth(status), dependencies, ...(deployment && { deployment }) };

@@ -1,5 +1,5 @@
 /**
- * Adds hints to error messages. A hint tells the sender of a common mistake what to do. It never
+ * Adds hints to error messages. A hint helps the sender of a common mistake to correct it. It never
  * changes the status, code or path of an error. A hint that belongs to one schema is next to that
  * schema.
  */

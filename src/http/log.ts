@@ -29,7 +29,7 @@ type LogFields = {
   database_attempts?: number;
 };
 
-/** A field whose value is a sum. */
+/** Fields to which `addToLogField` can add. */
 type SumField = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; fields: LogFields }>();

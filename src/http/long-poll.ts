@@ -18,7 +18,7 @@ const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
 /** Maximum number of concurrent polls per isolate. Requests beyond this number do not poll. */
 const MAX_POLLS = 50;
-/** Maximum number of concurrent polls of one list by one client, per isolate. */
+/** Maximum number of concurrent polls per client and list, in one isolate. */
 const MAX_POLLS_PER_CLIENT = 5;
 
 /**

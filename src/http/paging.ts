@@ -1,12 +1,12 @@
 /**
  * Writes the pages of lists, and encodes and decodes their cursors. A cursor is the base64url of an
- * 8-byte checksum and a JSON text. The text has the version of the format, the list, a hash of the
+ * 8-byte checksum and a JSON text. The text contains the version of the format, the list, a hash of the
  * filters, and the position:
  *
  *     [2,"events","03afa0251fe2a868",[41]]
  *
- * The checksum detects altered cursors. It is not a signature, because forging a cursor gains nothing:
- * the client may list the same rows anyway.
+ * The checksum detects altered cursors. It is not a signature, because a client that forges a cursor
+ * gets only rows that it may list anyway.
  */
 
 import { Buffer } from 'node:buffer';
@@ -99,7 +99,7 @@ export function decodeCursor<Position>(
   if (cursor === undefined) return undefined;
   const text = readText(cursor);
   const filters = digestFilters(scope);
-  // The check can be forged, so the text is not always JSON.
+  // The checksum can be forged, so the text is not always JSON.
   const content = z
     .tuple([z.literal(CURSOR_FORM), z.literal(scope.list), z.literal(filters), positionSchema])
     .safeParse(text && parseJson(new TextDecoder().decode(text)));

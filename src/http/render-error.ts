@@ -16,7 +16,7 @@ export function renderThrown(thrown: unknown, c: Context): Response {
 
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  // Hono throws these for a request that it cannot read.
+  // Hono throws an `HTTPException` for a request that it cannot read.
   if (thrown instanceof HTTPException && thrown.status < 500) {
     const message = 'The request could not be read.';
     return validationError([{ path: '', message }], { cause: thrown });

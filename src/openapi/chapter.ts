@@ -18,7 +18,7 @@ import type { makeListResource } from './list-resource.ts';
 
 /** The credentials that an operation accepts, and the errors of requests without them. */
 export type Access = {
-  /** Alternative credentials. An empty list means that no credential is needed. */
+  /** Alternative credentials. An empty list means that no credentials are needed. */
   security: Record<string, never[]>[];
   /** Scope that an API key needs. It is written as `x-scope`, because OpenAPI has scopes only for OAuth. */
   scope?: string;

@@ -89,10 +89,10 @@ type Contents = {
   /** Markdown, followed by a table of all errors. */
   introduction: string;
   chapters: readonly Chapter[];
-  /** Length of the rate limit's window. */
+  /** Length of the rate limit's window, in seconds. */
   windowSeconds: number;
   securitySchemes: NonNullable<ZodOpenApiObject['components']>['securitySchemes'];
-  /** Schemas that the operations name only in descriptions. */
+  /** Schemas that operations mention only in descriptions. */
   schemas: Readonly<Record<string, z.ZodType>>;
 };
 
@@ -135,7 +135,7 @@ export function writeDocument(
   );
   for (const operations of Object.values(document.paths ?? {})) {
     for (const { parameters = [] } of Object.values(operations)) {
-      // The parameter has the description too.
+      // The parameter itself has the description.
       for (const { schema } of parameters) delete schema?.description;
     }
   }

@@ -61,7 +61,7 @@ const error = z
   })
   .meta({ id: 'ErrorInfo', description: 'The error. New clients read only this object.' });
 
-/** The fields of the envelope. A response may have other fields too. */
+/** Fields of the error envelope. A response may have additional fields. */
 export const errorFields = {
   error,
   statusCode: forOlderClients(z.int32().min(400).max(599), 'the HTTP status'),

@@ -10,7 +10,6 @@ export const cursorText = z
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);
 
-/** Makes the schema of a page of a list. */
 export function makeListResource<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),

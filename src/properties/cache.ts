@@ -50,7 +50,7 @@ export type CachedResponse = {
   memoryFwd: 'stale' | 'miss';
 };
 
-/** The cache as one isolate uses it. The key of a response is the JSON text of its request. */
+/** The cache of one isolate's feed. The key of a response is the JSON text of its request. */
 export class FeedCache {
   readonly versions: CatalogueVersions;
   readonly #memory: LRUCache<string, FeedResponse>;
@@ -61,7 +61,7 @@ export class FeedCache {
   constructor(deployment: string, config: Config) {
     const { feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl } = config;
     this.#memory = new LRUCache({
-      // `FEED_MEMORY_BYTES=0` caches nothing: no entry fits into one byte.
+      // `FEED_MEMORY_BYTES=0` caches nothing, because no entry fits into one byte.
       maxSize: Math.max(1, feedMemoryBytes),
       maxEntrySize: Math.max(1, Math.floor(feedMemoryBytes * MAX_ENTRY_PART)),
       sizeCalculation: ({ content }, key) =>

@@ -70,7 +70,7 @@ type ServedResponse = {
   ageMs?: number;
 };
 
-/** The feed, as one isolate serves it. */
+/** The feed and its cache in one isolate. */
 export class Feed {
   #cache: FeedCache | undefined;
   /** Start of the revalidation in progress. */
@@ -232,7 +232,7 @@ async function readAndConfirm(
     const at = Date.now();
     const session = c.env.DB.withSession(isPrimary ? 'first-primary' : 'first-unconstrained');
     const read = await reader.read(session, query, options);
-    // The primary does not decide if another read has changed the current version since.
+    // The primary does not decide if another read has changed the current version in the meantime.
     const isDecisive = isPrimary && currentId === versions.current?.id;
     if (versions.confirm(read.version, at, isDecisive)) return read;
   }

@@ -2,14 +2,13 @@
 
 import * as z from 'zod';
 
-/** The statuses of listings in the feed, which never shows a hidden listing. */
+/** Statuses of the listings that the feed shows. The feed never shows a hidden listing. */
 export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
 
 export const publicStatus = z
   .enum(PUBLIC_STATUSES)
   .meta({ id: 'PropertyStatus', description: 'Web status, never `hidden`.' });
 
-/** The status of a stored listing. */
 export const storedStatus = z.enum([...PUBLIC_STATUSES, 'hidden']);
 
 export const propertyType = z

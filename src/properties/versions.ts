@@ -102,8 +102,9 @@ export class CatalogueVersions {
   }
 
   /**
-   * Merges the confirmations that another isolate has shared. If that isolate has seen a newer version,
-   * switches to it, unless the confirmation is old and the current version's is recent.
+   * Merges the confirmations that another isolate has shared, and switches to its version if that is
+   * newer. Ignores a newer version whose confirmation is old while the current version was confirmed
+   * recently.
    */
   adopt(shared: readonly Confirmation[]): void {
     const [latest] = shared;
@@ -117,8 +118,8 @@ export class CatalogueVersions {
   }
 
   /**
-   * Keeps the latest confirmation of each version. Drops the oldest of more than `MAX_CONFIRMATIONS`,
-   * but never that of the current version.
+   * Keeps the latest confirmation of each version, and at most `MAX_CONFIRMATIONS` of them. Always
+   * keeps the confirmation of the current version.
    */
   #merge(added: readonly Confirmation[]): void {
     const rank = ({ version }: Confirmation) => (version.id === this.current?.id ? 0 : 1);

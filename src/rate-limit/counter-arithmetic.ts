@@ -37,7 +37,7 @@ export type Counts = ReadonlyMap<number, number>;
 // Isolates and counters of two releases exchange and store the next four types, so their field names
 // are fixed: docs/explain/formats.md. A `span` is a bucket, and a `record` is a reporter.
 
-/** The requests of one client that one isolate has admitted. */
+/** Requests of a client that an isolate has admitted. */
 export type Report = {
   /** Random reporter id. A restarted isolate gets a new id, so its earlier counts still apply. */
   record: string;
@@ -54,7 +54,7 @@ export type PermitRequest = { span: number; limit: number };
 export type Reply = {
   /** Whether the counter has stored the counts. For a permit request, whether the permit was granted. */
   isCounted: boolean;
-  /** The requests of all other reporters in the window. */
+  /** Requests in the window that all other reporters have admitted. */
   others: Counts;
 };
 
@@ -142,7 +142,7 @@ export function acquirePermit(
   return { isCounted, others, nextState: isCounted ? nextState : undefined };
 }
 
-/** Returns the largest total of the windows that include a bucket. */
+/** Returns the largest total of any window that includes a bucket. */
 function largestTotal(buckets: CounterState['spans'], bucket: number): number {
   let largest = 0;
   for (const end of buckets.keys()) {

@@ -24,7 +24,7 @@ const TRANSIENT_ERRORS = [
   'reset because its code was updated',
   'storage caused object to be reset',
   'Cannot resolve D1 DB due to transient issue on remote node',
-  // Observed in production, of a read replica.
+  // Observed in production, from a read replica.
   'Replica disconnected from primary',
   "Can't read from request stream because client disconnected",
   // The list recommends smaller requests, but these are already small.
@@ -76,8 +76,8 @@ const MIN_RETRY_SECONDS = 2;
 const MAX_RETRY_SECONDS = 30;
 
 /**
- * Returns the seconds after which to retry: a quarter of the time for which D1 has been failing, within
- * bounds. Jitter spreads the clients' retries.
+ * Returns the number of seconds for `Retry-After`, which grows with the time for which D1 has been
+ * failing. Jitter spreads the clients' retries.
  */
 function chooseRetryAfter(failedMs: number): number {
   const seconds = Math.min(Math.max(MIN_RETRY_SECONDS, failedMs / 4_000), MAX_RETRY_SECONDS);

@@ -36,7 +36,7 @@ export function nullIfOversized(column: SQLiteColumn): SQL<string | null> {
 
 type PageRequest<State, Row> = {
   connection: Pick<D1Database, 'prepare' | 'batch'>;
-  /** Selects one row about the database, in the same batch. */
+  /** Selects one row about the database, in the same batch as the page. */
   state: Statement<State>;
   page: Statement<Row>;
   values: Values;

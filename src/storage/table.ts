@@ -46,7 +46,10 @@ export const operations = sqliteTable('operations', {
   export_id: text(),
 });
 
-/** For each export and person, the rows of a record in the workbook that the person imported last. */
+/**
+ * The rows of a record in the workbook that a person imported last. There is one entry for each export,
+ * person and record.
+ */
 export const importedRows = sqliteTable(
   'imported_rows',
   {

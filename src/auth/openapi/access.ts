@@ -3,7 +3,7 @@
 import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
 
-/** The security schemes, by their names in `Access`. */
+/** Security schemes, by the names that `Access` uses. */
 export const securitySchemes = {
   apiKey: {
     type: 'apiKey',
@@ -38,6 +38,5 @@ export const ACCESS = {
   open: { security: [], errors: ['https_required'] },
   eventsWrite: keyWith('events:write'),
   eventsRead: keyWith('events:read'),
-  /** See `requireFeedAccess`. */
   feed: { ...keyWith('feed:read'), security: [{ apiKey: [] }, { bearer: [] }] },
 } satisfies Record<string, Access>;

@@ -22,7 +22,7 @@ const types = eventType.options.map((type) => {
   return { type, name: pascalCase(type), request };
 });
 
-/** The body of a single event. */
+/** Schema of the body of a single event. */
 export const ingestRequest = unionByType(
   'event_type',
   types.map(({ type, name, request }) =>
@@ -50,7 +50,7 @@ const batchItem = unionByType(
   ),
 ).meta({ id: 'BatchItem', description: 'An event with its key.' });
 
-/** The body of a batch. */
+/** Schema of the body of a batch. */
 export const ingestBatchRequest = z
   .strictObject({
     events: withMetadata(
@@ -92,7 +92,6 @@ export function makeStoredEventSchema(payloads: Readonly<Record<string, z.ZodObj
   });
 }
 
-/** A stored event of any type. */
 export const anyStoredEvent = makeStoredEventSchema(
   Object.fromEntries(types.map(({ type, request }) => [type, request.shape.payload])),
 );

@@ -41,7 +41,7 @@ export const storedEvent = z.strictObject({
     .name.nullable()
     .meta({
       description:
-        'Name of the API key that posted the event; null for the key that opens everything.',
+        'Name of the API key that posted the event; null for an unnamed key, which has every scope.',
       examples: ['booking-system'],
     }),
   erased_at: withMetadata(
@@ -55,7 +55,7 @@ export function makeEventList<Item extends z.ZodType>(item: Item) {
   return makeListResource(item).extend({
     has_more: withMetadata(
       z.boolean(),
-      'Whether the list has not been read to its end. A page may be short, or empty, and have more: continue with `next_cursor`.',
+      'Whether more events may follow. If so, continue with `next_cursor`, even if this page is short or empty.',
     ),
     resume_cursor: cursorText.nullable().meta({
       description:
@@ -81,7 +81,10 @@ const conflict = z
     ),
   })
   .nullable()
-  .meta({ id: 'IngestConflict', description: 'Another body holds the key; null if none does.' });
+  .meta({
+    id: 'IngestConflict',
+    description: 'The conflict with another body that holds the key; null if there is no conflict.',
+  });
 
 export const ingestResult = z
   .strictObject({
