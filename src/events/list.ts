@@ -96,7 +96,7 @@ export async function readEvents(
   const next_cursor = next === undefined ? null : makeCursor(next, order);
   // `newest` is read in the page's transaction, so no event between the page and `newest` is lost.
   const resume = order === 'asc' ? (next ?? Math.max(newest, start)) : newest;
-  // `resume_cursor` selects later events, so its order is `asc`. Later pages of a `desc` list have none.
+  // `resume_cursor` selects later events, so its order is `asc`. Later pages of a `desc` list do not have it.
   const isLaterPageOfDesc = order === 'desc' && after !== undefined;
   const resume_cursor = isLaterPageOfDesc ? null : makeCursor(resume, 'asc');
   return {

@@ -7,8 +7,8 @@
  *     [{ version: { id: '9b83… 13 4f0a…', generation: '9b83…', number: 13 }, at: 1800000090000 },
  *      { version: { id: '9b83… 12 7c1d…', generation: '9b83…', number: 12 }, at: 1800000045000 }]
  *
- * The current version comes first. After a rewind (Time Travel), an import may assign a number for the
- * second time, until `after-time-travel` begins a new generation.
+ * The current version comes first. After a rewind (Time Travel), a later import may reuse a number,
+ * until `after-time-travel` begins a new generation.
  */
 
 /** Maximum difference between the clocks of two machines. */
@@ -90,9 +90,9 @@ export class CatalogueVersions {
 
   /**
    * Confirms a version that a read of D1 found, and makes it the current version. Returns whether the
-   * version was accepted. A version that is neither current nor newer is rejected, because it may come
-   * from a lagging replica. With `isDecisive`, which is for a read of the primary, every version is
-   * accepted.
+   * version was accepted. A version that is neither current nor newer is rejected, because a replica
+   * may lag, or the database may have been rewound. With `isDecisive`, which is for a read of the
+   * primary, every version is accepted.
    */
   confirm(version: CatalogueVersion, at: number, isDecisive: boolean): boolean {
     if (version.id !== this.current?.id && !isDecisive && !this.#isNewer(version)) return false;

@@ -202,7 +202,7 @@ export class IsolateCounter {
   }
 
   /**
-   * Keeps the larger count of each bucket, because a smaller one comes from an older call that was
+   * Keeps the larger count of each bucket, because a smaller count belongs to an older call that was
    * overtaken.
    */
   #mergeCounts(field: 'admittedElsewhere' | 'reported' | 'acknowledged', received: Counts): void {

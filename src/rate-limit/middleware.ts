@@ -16,7 +16,7 @@ import { resolveClient, UNKNOWN } from './client-address.ts';
 import { type PolicyName, WINDOW_SECONDS } from './counter-arithmetic.ts';
 import { IsolateCounter } from './isolate-counter.ts';
 
-/** Maximum number of clients that an isolate counts. In a window, it serves fewer clients. */
+/** Maximum number of clients that an isolate counts. In practice, it serves fewer clients per window. */
 const MAX_CLIENTS = 10_000;
 
 type RateLimitOptions = { ingestPaths: readonly string[] };

@@ -14,10 +14,7 @@ export const databaseIdentity = sqliteTable('database_identity', {
   generation: text().notNull(),
   /** Incremented by each import that changes a response of the feed. */
   catalogue_number: integer().notNull().default(0),
-  /**
-   * Id of the import that incremented the number. After a rewind, another import may assign the same
-   * number.
-   */
+  /** Id of the import that incremented the number. After a rewind, a later import may reuse the number. */
   catalogue_import: text().notNull().default(''),
   /** The version of the catalogue, which src/properties/versions.ts describes. */
   catalogue_version: text()
