@@ -16,10 +16,10 @@ import LongFilesFirst from './long-files-first.ts';
 const NODE_TESTS = ['test/tools/{,**/}*.test.ts', 'test/{,**/}*.node.test.ts'];
 
 /**
- * One more worker than processors, because many tests wait for a program or a time limit. A run
- * takes longer with more workers. The two test projects share the workers.
+ * The two test projects share these workers. With one more worker on two processors, a run took 6 %
+ * less time but 12 % more processor time, because every worker imports the code again.
  */
-const MAX_WORKERS = availableParallelism() + 1;
+const MAX_WORKERS = availableParallelism();
 
 try {
   resolveEnvironment();
