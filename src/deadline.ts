@@ -17,7 +17,7 @@ export async function withDeadline<T>(
   return result;
 }
 
-/** Returns the result of `work`, or `late` after `milliseconds`. */
+/** Returns the result of `work`, or `late` if it takes longer than `milliseconds`. */
 export async function firstWithin<T, Late>(
   work: Promise<T>,
   milliseconds: number,

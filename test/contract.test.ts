@@ -30,7 +30,7 @@ function getPager(path: string): string {
   return getQueryNames(path).find((name) => name === 'after') ?? 'cursor';
 }
 
-/** Expects the headers that the OpenAPI document does not require. `send` checks the required headers. */
+/** Expects the headers that are optional in the OpenAPI document. `send` checks the required headers. */
 function expectConventions({ headers }: Response) {
   expect(headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
   expect(headers.get('X-RateLimit-Limit')).toMatch(/^(100|200)$/);

@@ -84,7 +84,7 @@ type Failure = { kind: 'failed'; error: unknown };
 
 /**
  * Stores the event in D1, or finds the event with its key. Looks up the key of an invalid body too,
- * because a key in use is reported before the problems of the body. Never rejects.
+ * because a key in use is reported before problems with the body. Never rejects.
  */
 async function storeOrFind(
   body: JsonObject,

@@ -25,7 +25,7 @@ const CACHED_SECONDS = 5;
 type HealthOptions = {
   /** The tables that this release needs. */
   tables: readonly SQLiteTable[];
-  /** Calls a rate counter without changing it. */
+  /** Queries a rate counter without changing it. */
   callCounter: (env: Env) => Promise<void>;
 };
 

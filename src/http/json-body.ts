@@ -179,7 +179,7 @@ function findLimitProblems(
   return problems;
 }
 
-/** Returns a message if a value or its name breaks a limit. */
+/** Returns a message if a value or its name exceeds a limit. */
 function findBrokenLimit(path: Path, value: JsonValue, limits: Limits): string | undefined {
   const name = path.at(-1);
   if (name === '__proto__') return 'is a name that must not be used';

@@ -69,7 +69,7 @@ export function writePage(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** Writes an object as JSON text, and appends a field whose value is JSON text. */
+/** Serialises an object, and appends a field whose value is already JSON text. */
 export function writeWithField(object: object, name: string, json: string): string {
   const fields = JSON.stringify(object).slice(0, -1);
   return `${fields},"${name}":${json}}`;

@@ -7,7 +7,7 @@ import { getMessageWithHint } from './hints.ts';
 import { logError, setLogFields } from './log.ts';
 import { resolveRequestId } from './request-id.ts';
 
-/** Renders a thrown value. Logs the cause of a 5xx, which callers never see. */
+/** Turns a thrown value into an error response. Logs the cause of a 5xx, which callers never see. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = toApiError(thrown);
   if (error.status >= 500) logError('request failed', error.cause ?? error);

@@ -96,7 +96,7 @@ function listWebPhotos(source: Source): Photo[] {
     .sort((a, b) => a.web_sort_order - b.web_sort_order || byId(a, b));
 }
 
-/** Compares photos or videos with the same sort order by id, so that their order never changes. */
+/** Compares the ids of two photos or videos that have the same sort order, so that their order never changes. */
 function byId(a: { id: string }, b: { id: string }): number {
   return a.id < b.id ? -1 : 1;
 }

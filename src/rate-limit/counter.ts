@@ -46,7 +46,7 @@ export class RateCounter extends DurableObject<Env> {
     return reply;
   }
 
-  /** Deletes all states when the last window has ended, so that an idle counter stores nothing. */
+  /** Deletes all states once their windows have ended, so that an idle counter stores nothing. */
   override async alarm(): Promise<void> {
     const states = [...this.ctx.storage.kv.list<CounterState>()];
     const changedAt = Math.max(...states.map(([, state]) => state.changedAt));

@@ -84,7 +84,7 @@ export class IsolateCounter {
     this.#maxUnacknowledged = Math.min(divideLimit(UNACKNOWLEDGED_DIVISOR), MAX_UNACKNOWLEDGED);
   }
 
-  /** Returns the client's quota in the window. `resetSeconds` is the time until more requests remain. */
+  /** Returns the client's quota in the window. `resetSeconds` is the time until more requests become available. */
   quotaAt(now: number) {
     const { limit } = this.#quota;
     const current = bucketAt(now);

@@ -38,7 +38,7 @@ describe('the preview', () => {
     expect(await getPage('/preview')).toContain('npm run import-listings -- FILE');
   });
 
-  it('links from the page of an unknown slug to the catalogue', async () => {
+  it('links to the catalogue from the page for an unknown slug', async () => {
     const html = await getPage('/preview/listings/nowhere?lang=es', 404);
     expect(html).toContain(
       'There is no listing with the slug <code>nowhere</code></h1><a href="/preview?lang=es">',

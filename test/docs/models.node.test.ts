@@ -28,7 +28,7 @@ const run = (script: string) =>
   execFileSync('bash', ['-ec', script], { cwd: folder, encoding: 'utf8' });
 const read = (name: string) => readFileSync(join(folder, name), 'utf8');
 
-it('typed-client.ts compiles with the packages of the guide', () => {
+it('typed-client.ts compiles with the packages listed in the guide', () => {
   const [install = ''] = getCodeBlocks(GUIDE, 'sh');
   for (const name of install.match(/(?<=npm install .*)\S+/g) ?? []) {
     const path = join(folder, 'node_modules', name);

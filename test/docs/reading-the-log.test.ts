@@ -1,5 +1,5 @@
 /**
- * Tests the fields and queries of docs/operate/reading-the-log.md on lines that the service logs.
+ * Tests the fields and queries in docs/operate/reading-the-log.md against lines that the service logs.
  */
 
 import { env } from 'cloudflare:workers';

@@ -102,7 +102,7 @@ describe('GET /api/health/detailed', () => {
     expect(body.status).toBe('down');
   });
 
-  it('checks the dependencies at most once in 5 seconds', async () => {
+  it('checks the dependencies at most once every 5 seconds', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const look = vi.fn(async () => null);
     const ask = isolateWith(look);

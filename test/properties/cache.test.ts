@@ -142,7 +142,7 @@ describe('a read', () => {
 describe('a cached response', () => {
   // A revalidation is due after 45 s, so one of the three requests at each of the seconds 46, 92, … 966
   // revalidates the version. Each of these 21 revalidations reads one row.
-  it('costs one row per revalidation of all pages in an isolate', async () => {
+  it('reads one row to revalidate all pages of an isolate', async () => {
     const paths = [LIST, `${listingPath()}?locale=en`, '/api/v1/web/locations'];
     for (const path of paths) await here.one.get({}, { path });
     Object.assign(here.one.costs, NOTHING);
@@ -427,7 +427,7 @@ describe('the edge cache', () => {
 
   // The test advances the timers by only 20 ms, so a response that waited longer for the edge cache would
   // never arrive.
-  it('does not delay a response from memory while D1 fails', async () => {
+  it('does not delay a response served from memory while D1 fails', async () => {
     stopAtSecond(61);
     replaceEdge(() => new Promise(() => {}));
     const sending = here.one.send(DOWN);

@@ -66,7 +66,7 @@ function startBundling() {
   });
 }
 
-/** Bundles the service, optionally with a mistake. Do not call it concurrently. */
+/** Bundles the service, optionally with a deliberate mistake. Do not call it concurrently. */
 export async function bundleSource(variant?: Mistake): Promise<Source> {
   mistake = variant;
   bundling ??= startBundling();

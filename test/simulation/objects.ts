@@ -17,7 +17,7 @@ const MAX_ALARM_DELAY_MS = 2_000;
 type Stored = { spans: ReadonlyMap<number, ReadonlyMap<string, number>> };
 
 export class CounterObject {
-  /** The largest stored number of requests in this run, by bucket and reporter. */
+  /** The highest request count stored so far in this run, per bucket and reporter. */
   readonly largestCounts = new Map<number, Map<string, number>>();
   readonly #isolate: Isolate;
   readonly #random: Random;

@@ -53,7 +53,7 @@ const HOUR_MS = 3_600_000;
 //
 // The first seeds have the kinds that reveal most mistakes.
 const KINDS = ['any', 'edge', 'several', 'set back', 'one', 'any', 'several', 'one'] as const;
-/** One seed in ten uses the named key. Runs with its large limit take longer. */
+/** One seed in ten uses the named key, because its large limit makes those runs slower. */
 const SEEDS_PER_KEY = 10;
 /**
  * Requests that are sent within `spreadMs`, to one isolate or to all of them. `size` is the number

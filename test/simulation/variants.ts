@@ -27,8 +27,7 @@ const badFunction =
   });
 
 /**
- * Makes a mistake that replaces a piece of source text, for code that cannot be wrapped, such as a
- * private method.
+ * Injects a mistake by replacing a piece of source text. Use it for code that cannot be wrapped, such as a private method.
  */
 const badText =
   (file: string) =>

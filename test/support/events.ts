@@ -43,7 +43,7 @@ export function ingest(body: unknown, key?: string): Promise<Response> {
   return send('/api/public/events/ingest', ingestInit(body, key));
 }
 
-/** Checks the status and the form of an event response. Returns the event. */
+/** Checks the status and the schema of an event response. Returns the event. */
 export async function expectEvent(response: Response, status: number) {
   await expectStatus(response, status);
   return event.parse(await response.json());

@@ -1,4 +1,4 @@
-/** The preparation of Node before a command, such as the folder of compiled code. */
+/** What tools/own-node.js does before a command runs, such as choosing the folder for compiled code. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import {

@@ -1,6 +1,5 @@
 /**
- * Runs one Chromium for all test files of a run. Chromium starts when the first file requests it,
- * because many runs do not need it.
+ * Shares one Chromium among all test files in a run. It starts only when a file requests it, because many runs do not need it.
  */
 
 import { once } from 'node:events';

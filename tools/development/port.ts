@@ -61,7 +61,7 @@ export async function findDebuggerPort(servicePort: number): Promise<number> {
   return port;
 }
 
-/** Tries to listen on a port. Returns the error; undefined if it succeeds. */
+/** Tries to listen on a port. Returns the error, or undefined if it succeeds. */
 function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -186,7 +186,7 @@ it('prints the API key', () => {
   expect(service.output()).toContain(`  API key         ${API_KEY}\n`);
 });
 
-it('prints working URLs of its pages', async () => {
+it('prints working URLs for its pages', async () => {
   const output = service.output();
   for (const path of ['/', '/docs', '/preview', '/api/docs', '/cdn-cgi/explorer']) {
     const address = `${service.origin}${path}`;
@@ -197,7 +197,7 @@ it('prints working URLs of its pages', async () => {
   }
 });
 
-it('prints a working URL of its debugger', async () => {
+it('prints a working URL for its debugger', async () => {
   const [, url = ''] = /^ {2}Debugger +(ws:.*)$/m.exec(service.output()) ?? [];
   const targets = await (await fetch(`http://${new URL(url).host}/json`)).json();
   expect(targets).toMatchObject([{ webSocketDebuggerUrl: url }]);

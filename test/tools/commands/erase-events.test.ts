@@ -242,7 +242,7 @@ it('applies a ledger only to events that were accepted before their erasure', as
   ]);
 });
 
-it('preserves idempotency keys when the statement in growing.md empties old events', () => {
+it('preserves idempotency keys when the statement in growing.md clears old payloads', () => {
   const [, statement = ''] =
     /--command "(UPDATE [^"]+)"/.exec(readFileSync('docs/operate/growing.md', 'utf8')) ?? [];
   const store = new Database('full').migrate();

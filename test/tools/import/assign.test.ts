@@ -185,7 +185,7 @@ describe('a row of features', () => {
     expect(assignFeatures([WEST, EAST], [EAST, WEST])).toEqual([WEST, EAST]);
   });
 
-  it('is found by its icon if it has no mark and its content is new', () => {
+  it('is matched by its icon if it has no mark and no stored feature has its content', () => {
     expect(assignFeatures([{ icon_slug: 'sea', label: { en: 'New' } }], [EAST])).toEqual([EAST]);
   });
 

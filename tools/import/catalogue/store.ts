@@ -36,7 +36,7 @@ type State = {
   /** The columns of `database_identity`. */
   generation: string;
   lineage: string;
-  /** The highest number of a listing's change. An import numbers its changes from the next one on. */
+  /** The highest change number of any listing. An import continues from there. */
   newestChange: number;
 };
 

@@ -12,7 +12,7 @@ import type { Value } from './values.ts';
 
 const FEATURE = property.shape.unique_features.element;
 
-/** The applied values. A cell is grouped by its row, and any other value by its list. */
+/** The applied values. Cells are grouped by row, and all other values by list. */
 export type Changes = ReadonlyMap<Row | List, readonly Value[]>;
 
 export function groupChanges(values: readonly Value[]): Changes {

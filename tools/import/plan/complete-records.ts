@@ -127,8 +127,7 @@ function parseRecord<T>(
 }
 
 /**
- * Reports all missing fields as one problem. If a patch matches no stored record, its key may
- * be misspelt, and then every missing field would be a problem.
+ * Reports all missing fields as one problem. A patch that matches no stored record probably has a misspelt key, and would otherwise get a problem for every field that it leaves out.
  */
 function summarizeMissing(
   { location: { kind }, mustExist = false }: InputRecord,

@@ -9,7 +9,7 @@ import { isFormulaError } from '../read/cells.ts';
 export type Warning = {
   /** e.g. `title.fr of`, `label.es of amenity wifi, shown by`, `public without a photo:` */
   cause: string;
-  /** The slug of a listing, with its change if there is one. */
+  /** The slug of a listing, followed by the changed value if the warning is about a change. */
   example: string;
 };
 

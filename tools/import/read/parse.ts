@@ -30,7 +30,7 @@ function toProblems(
   return [{ path, message, value, isMissing }];
 }
 
-/** Adds the record's first key to its location, even if the key is invalid. */
+/** Adds the record's first key, such as its slug, to the location of its problems, even if the key is invalid. */
 export function withKey(location: FileLocation, record: unknown): FileLocation {
   if (!isMap(record)) return location;
   for (const field of ['slug', 'hid', 'name', 'id']) {

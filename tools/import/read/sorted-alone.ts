@@ -21,8 +21,7 @@ type Row = { cells: Fields; markCell: unknown };
 type Change = { current: string; previous: string | undefined };
 
 /**
- * Returns the changes that put the former value of another row into a cell. Returns an empty array
- * unless they are most of the changes.
+ * Returns the changes that put the former value of another row into a cell. Returns an empty array unless they make up most of the changes.
  */
 export function findMovedValues<T extends Change>(changes: readonly T[]): T[] {
   const filled = changes.filter(({ current }) => current !== '');
