@@ -116,7 +116,7 @@ const REMEDIES: Record<string, () => Remedy> = {
     const run = () => getStderr(runOn(database.binding, operations));
     // `npm run dev` does it, as test/tools/commands/dev.test.ts shows.
     const apply = () => migrate(database.binding);
-    return { message: 'run `npm run dev` first', run, apply };
+    return { message: 'Run `npm run dev` first', run, apply };
   },
   'a missing ledger': () => {
     database = new Database('store').migrate();

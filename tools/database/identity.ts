@@ -51,5 +51,5 @@ export async function readState(database: D1Database): Promise<'empty' | 'unfini
 export async function rejectUnfinished(database: D1Database): Promise<'empty' | 'whole'> {
   const state = await readState(database);
   if (state !== 'unfinished') return state;
-  throw new UserError('a restore of this database is not finished: run `npm run restore` again');
+  throw new UserError('a restore of this database is not finished. Run `npm run restore` again.');
 }

@@ -53,7 +53,7 @@ export async function rejectNewer(database: D1Database): Promise<void> {
   const unknownNames = (await readApplied(database)).filter((name) => !knownNames.includes(name));
   if (unknownNames.length === 0) return;
   throw new UserError(
-    `this database is newer than your working copy (${unknownNames.join(', ')}): git pull && npm ci`,
+    `this database is newer than your working copy (${unknownNames.join(', ')}). Run \`git pull && npm ci\`.`,
   );
 }
 
@@ -71,7 +71,7 @@ export async function ensureTables(
   if ((await findPendingMigrations(database)).length === 0) return;
   const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
   throw new UserError(
-    `the ${kind} database does not have all migrations: run \`${command}\` first`,
+    `the ${kind} database does not have all migrations. Run \`${command}\` first.`,
   );
 }
 

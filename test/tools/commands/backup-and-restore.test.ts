@@ -309,7 +309,7 @@ describe('restore while another command runs', () => {
     expect(await runImportOn(importing, importListings, path('listings.json'))).toEqual({
       code: 1,
       stdout: '',
-      stderr: `a restore of this database is not finished: run \`npm run restore\` again\nNothing was changed.\n`,
+      stderr: `a restore of this database is not finished. Run \`npm run restore\` again.\nNothing was changed.\n`,
     });
     expect(await restoreFrom(otherFile, target)).toBe(0);
   });

@@ -75,7 +75,7 @@ const STOPS: Record<string, () => unknown> = {
       await expectDeployed(...STAGING_ARGS);
       configure(set(`database_name = "${STAGING}"`, 'database_name = "feed"'));
     },
-  'this database is newer than your working copy (9999_later.sql): git pull && npm ci': () =>
+  'this database is newer than your working copy (9999_later.sql). Run `git pull && npm ci`.': () =>
     addDatabase(
       `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
          INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')`,

@@ -22,10 +22,11 @@ import { copyWithStore } from '../../support/node/stores.ts';
 
 const LATER = "INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')";
 const RESTORING = 'CREATE TABLE restoring_5f0c31d2a4b97e60_events (seq integer)';
-const NEWER = 'this database is newer than your working copy (9999_later.sql): git pull && npm ci';
-const UNFINISHED = 'a restore of this database is not finished: run `npm run restore` again';
+const NEWER =
+  'this database is newer than your working copy (9999_later.sql). Run `git pull && npm ci`.';
+const UNFINISHED = 'a restore of this database is not finished. Run `npm run restore` again.';
 const OLDER =
-  'the remote database does not have all migrations: run `npm run deploy -- --env staging` first';
+  'the remote database does not have all migrations. Run `npm run deploy -- --env staging` first.';
 
 type Rejected = { database: Database; message: string };
 const newer: Rejected = { database: new Database('newer').migrate(), message: NEWER };

@@ -38,7 +38,7 @@ describe('outdated database', () => {
     const dryRun = await runImportOn(store.binding, importCommand, '--dry-run', SAMPLES);
     const exported = await runOn(store.binding, exportCommand);
     const stderr = expect.stringContaining(
-      'the local database does not have all migrations: run `npm run dev`',
+      'the local database does not have all migrations. Run `npm run dev`',
     );
     for (const result of [dryRun, exported]) expect(result).toMatchObject({ code: 1, stderr });
   });

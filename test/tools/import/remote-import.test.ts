@@ -66,7 +66,7 @@ describe('import-listings --remote', () => {
     sqlite.exec('DELETE FROM d1_migrations WHERE id = (SELECT max(id) FROM d1_migrations)');
     const { stderr } = await loadInto(name, '--remote', '--env', 'staging');
     expect(stderr).toContain(
-      'the remote database does not have all migrations: run `npm run deploy -- --env staging` first',
+      'the remote database does not have all migrations. Run `npm run deploy -- --env staging` first.',
     );
   });
 
